@@ -1,0 +1,79 @@
+"""The errors Footprint raises. Each takes the numbers and writes its own sentence.
+
+Every one of them is a mistake or a limit the user can act on: the command line prints the sentence and exits with code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from footprint.units import format_bytes
+
+
+class FootprintError(Exception):
+    """Base of all errors with a sentence meant for the user."""
+
+
+class ArgumentError(FootprintError, ValueError):
+    """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
+
+    def __init__(self, name: str, got: object, wanted: str, fix: str = "") -> None:
+        self.name, self.got, self.wanted, self.fix = name, got, wanted, fix
+        super().__init__(f"{name}: got {got}, wanted {wanted}{'; ' + fix if fix else ''}.")
+
+
+class ShapeError(ArgumentError):
+    """An array's shape or dtype does not fit the operation."""
+
+
+class FormatError(FootprintError, ValueError):
+    """A file is not what it should be: ``path`` names it, ``problem`` says what was found, ``fix`` what to do."""
+
+    def __init__(self, path: object, problem: str, fix: str = "") -> None:
+        self.path, self.problem, self.fix = path, problem, fix
+        super().__init__(f"{path}: {problem}{'; ' + fix if fix else ''}.")
+
+
+class BudgetError(FootprintError, MemoryError):
+    """The smallest plan does not fit the memory budget."""
+
+    def __init__(self, budget: int, terms: Mapping[str, int], smallest: int, what: str = "this plan") -> None:
+        self.budget, self.terms, self.smallest, self.what = budget, dict(terms), smallest, what
+        parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items())
+        super().__init__(
+            f"memory: {what} needs {parts} = {format_bytes(sum(terms.values()))} at its smallest, "
+            f"the budget is {format_bytes(budget)}; give memory={smallest} ({format_bytes(smallest)}) or more."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.budget, self.terms, self.smallest, self.what)
+
+
+class CapacityError(FootprintError, RuntimeError):
+    """A result outgrew the capacity its plan declared; ``needed`` would do."""
+
+    def __init__(self, name: str, capacity: int, needed: int, fix: str = "") -> None:
+        self.name, self.capacity, self.needed, self.fix = name, capacity, needed, fix
+        super().__init__(
+            f"{name}: the plan holds {capacity}, this image needs {needed}; {fix or f'plan with {name}={needed} or more'}."
+        )
+
+
+class BackendError(FootprintError, RuntimeError):
+    """A device, or the library that drives it, is not to be had or failed."""
+
+    def __init__(self, device: str, problem: str, fix: str = "") -> None:
+        self.device, self.problem, self.fix = device, problem, fix
+        super().__init__(f"device {device}: {problem}{'; ' + fix if fix else ''}.")
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> BackendError:
+    """The error for an optional dependency that is not installed."""
+    return BackendError(extra, f"{purpose} needs the package {package}, which is not installed", f'pip install "footprint[{extra}]"')
+
+
+def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:
+    """Return ``got`` when it is one of ``wanted``, raise ArgumentError naming them all otherwise."""
+    if isinstance(got, str) and got in wanted:
+        return got
+    raise ArgumentError(name, repr(got), "one of " + ", ".join(wanted), fix)

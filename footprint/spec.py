@@ -1,0 +1,89 @@
+"""What an array is, and what a device allows: plain frozen numbers, no data and no device."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Shape and dtype of a C-contiguous array."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        object.__setattr__(self, "dtype", np.dtype(self.dtype).str)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        return self.size * self.itemsize
+
+    def __str__(self) -> str:
+        return f"{np.dtype(self.dtype).name} ({', '.join(map(str, self.shape))})"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device allows a plan to assume.
+
+    Attributes
+    ----------
+    device
+        Name as the user writes it: ``cpu``, ``cuda:0``, ``opencl:1``, ``null``.
+    family
+        Which kernels it runs: ``cpu`` (Numba) or ``gpu`` (one text for CUDA, HIP and OpenCL).
+    host
+        Whether kernels read and write the host's arrays directly, with no copy.
+    align
+        Bytes at which every slot of the arena starts.
+    max_block
+        The largest single allocation, in bytes.
+    free
+        Free bytes when it was asked, or None where the device does not tell.
+    threads
+        Threads that run side by side and so need a workspace each (CPU).
+    local_mem
+        Bytes of on-chip memory one work-group may use (GPU).
+    group
+        The largest work-group (GPU).
+    cores
+        Compute units (GPU).
+    fft
+        Which FFT library serves it: a name of ``backend.fft``.
+    context
+        Bytes the runtime itself holds, measured at start; reported, never ours.
+    """
+
+    device: str = "null"
+    family: str = "cpu"
+    host: bool = True
+    align: int = 64
+    max_block: int = 1 << 62
+    free: int | None = None
+    threads: int = 1
+    local_mem: int = 0
+    group: int = 0
+    cores: int = 0
+    fft: str = "numpy"
+    context: int = field(default=0, compare=False)
+
+
+def aligned(nbytes: int, align: int) -> int:
+    """Round ``nbytes`` up to a multiple of ``align``."""
+    return -(-nbytes // align) * align

@@ -1,0 +1,72 @@
+"""Bytes in and out of words: ``"4GB"``, ``"4GiB"``, ``"80%"``, ``0.8`` to a number of bytes, and back to ``"3.7 GiB"``."""
+
+from __future__ import annotations
+
+import re
+
+_SCALE = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGTP", start=1):
+    _SCALE[_letter] = _SCALE[_letter + "B"] = 1000**_power
+    _SCALE[_letter + "I"] = _SCALE[_letter + "IB"] = 1024**_power
+
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z%]*)\s*")
+
+
+def parse_bytes(text: str | int | float, free: int | None = None, name: str = "memory") -> int:
+    """Read a memory budget.
+
+    Parameters
+    ----------
+    text
+        Bytes as an int, a size with a unit (``"4GB"`` is 4·10⁹, ``"4GiB"`` is 4·2³⁰), or a share of the *free* memory
+        (``"80%"``, or a float in (0, 1]).
+    free
+        The free bytes a share refers to.
+
+    Raises
+    ------
+    ValueError
+        If the text is no size, or is a share and ``free`` is not known.
+    """
+    share: float | None = None
+    size = 0.0
+    if isinstance(text, bool):
+        raise _bad(name, text)
+    if isinstance(text, float) and 0 < text <= 1:
+        share = text
+    elif isinstance(text, int | float):
+        size = float(text)
+    else:
+        match = _NUMBER.fullmatch(text)
+        if match is None:
+            raise _bad(name, text)
+        number, unit = float(match[1]), match[2].upper()
+        if unit == "%":
+            share = number / 100
+        elif unit in _SCALE:
+            size = number * _SCALE[unit]
+        else:
+            raise _bad(name, text)
+    if share is not None:
+        if not 0 < share <= 1:
+            raise _bad(name, text)
+        if free is None:
+            raise ValueError(f"{name}: {text!r} is a share of free memory, which this device does not tell; give bytes such as '4GB'.")
+        return int(share * free)
+    if not 1 <= size < 2**63:
+        raise _bad(name, text)
+    return int(size)
+
+
+def _bad(name: str, text: object) -> ValueError:
+    return ValueError(f"{name}: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8.")
+
+
+def format_bytes(n: int | float) -> str:
+    """Write bytes for people: ``3.7 GiB``, four significant digits at most, exact below one KiB."""
+    n = float(n)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(n) < 1024 or unit == "TiB":
+            return f"{int(n)} B" if unit == "B" else f"{n:.4g} {unit}" if n >= 1000 else f"{n:.3g} {unit}"
+        n /= 1024
+    raise AssertionError
