@@ -1,0 +1,49 @@
+"""Kernel texts: prelude, constants and body put together for one dialect of C."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+DIALECTS = ("cuda", "opencl")
+C_NAMES = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
+           "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}  # fmt: skip
+
+
+def c_type(dtype: str | np.dtype) -> str:
+    """Name in the kernel texts of one element of ``dtype``: ``f32``, ``u16``, ...; complex numbers are ``f32x2`` and ``f64x2``."""
+    kind = np.dtype(dtype)
+    if kind.kind == "c":
+        return "f32x2" if kind.itemsize == 8 else "f64x2"
+    return C_NAMES[kind.str[1:]]
+
+
+@functools.cache
+def body(source: str, dialect: str) -> str:
+    """The text of ``NAME.knl``; ``NAME.cuda.knl`` takes its place for CUDA, and a text given in full stands for itself."""
+    if "\n" in source:
+        return source
+    own = HERE / source.replace(".knl", f".{dialect}.knl")
+    return (own if own.exists() else HERE / source).read_text(encoding="utf-8")
+
+
+@functools.cache
+def prelude(dialect: str) -> str:
+    """The words every text is written in."""
+    return (HERE / "prelude" / f"{dialect}.h").read_text(encoding="utf-8")
+
+
+def define(name: str, value: int | float | str | bool) -> str:
+    """One ``#define`` line; a float keeps all its bits and is a float64 literal unless its text says otherwise."""
+    if isinstance(value, bool):
+        value = int(value)
+    return f"#define {name} {value!r}" if isinstance(value, float) else f"#define {name} {value}"
+
+
+def text(source: str, defines: tuple[tuple[str, int | float | str], ...], dialect: str) -> str:
+    """The whole text to compile: constants first, so that the prelude and the body both see them."""
+    lines = [define(name, value) for name, value in defines]
+    return "\n".join([*lines, prelude(dialect), f'#line 1 "{source if chr(10) not in source else "generated"}"', body(source, dialect)])

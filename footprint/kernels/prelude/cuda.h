@@ -1,0 +1,88 @@
+/* The dialect every kernel text is written in, as CUDA C++ (NVRTC, nvcc) and HIP. opencl.h is its twin: change both.
+
+   KERNEL(x, y, z) name(GLOBAL const f32 *RESTRICT in, TABLE(f32, 9, weights), i64 n) { ... }   group of x*y*z work-items
+   GID(d) group, LID(d) work-item in its group, GROUPS(d) groups in the grid; BARRIER() after writes to SHARED memory
+   SHARED(T, name, n)       on-chip array, n a constant, at most 48 KB in all
+   SHARED_BIG(T, name, n)   the one on-chip array of a kernel that may be larger: Launch.local says its bytes
+   TABLE(T, n, name), AT(name, i)   small constants that travel by value in the constant bank: argument V(i) of a Launch
+   READ(T, p, i), WRITE(T, p, i, v)   element i of storage type T (f16 ... i64) as a number, and back with saturation off */
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+#define HALF_IS_BUILTIN 1
+#endif
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 { u16 bits; };
+typedef float2 f32x2;
+typedef float4 f32x4;
+typedef double2 f64x2;
+typedef double4 f64x4;
+
+#ifndef MIN_GROUPS
+#define MIN_GROUPS 1
+#endif
+#define KERNEL(X, Y, Z) extern "C" __global__ __launch_bounds__((X) * (Y) * (Z), MIN_GROUPS) void
+#define DEVICE static __device__ __forceinline__
+#define GLOBAL
+#define LOCAL
+#define CONSTANT __device__ const
+#define RESTRICT __restrict__
+#define SHARED(T, name, n) __shared__ T name[n]
+#define SHARED_BIG(T, name, n) extern __shared__ uint4 name##_raw[]; T *const name = (T *)name##_raw
+template <class T, int N> struct table_of { T v[N]; };
+#define TABLE(T, n, name) const __grid_constant__ table_of<T, (n)> name
+#define AT(name, i) name.v[i]
+#define GID(d) ((i32)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
+#define LID(d) ((i32)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
+#define GROUPS(d) ((i32)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
+#define BARRIER() __syncthreads()
+#define FENCE() __threadfence()
+#define UNROLL _Pragma("unroll")
+#define NO_UNROLL _Pragma("unroll 1")
+
+#define MAKE2(T, a, b) make_##T(a, b)
+static __device__ __forceinline__ float2 make_f32x2(float a, float b) { return make_float2(a, b); }
+static __device__ __forceinline__ double2 make_f64x2(double a, double b) { return make_double2(a, b); }
+static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
+static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }
+#define FMA(a, b, c) fma_(a, b, c)
+#define AS_I32(x) __float_as_int(x)
+#define AS_U32(x) __float_as_uint(x)
+#define AS_F32(x) __uint_as_float((u32)(x))
+#define AS_I64(x) __double_as_longlong(x)
+#define AS_F64(x) __longlong_as_double((i64)(x))
+#define POPCOUNT(x) __popc(x)
+#define CLZ(x) __clz((i32)(x))
+
+/* 32-bit integer atomics on GLOBAL (…G) and SHARED (…L) memory; each returns the old value. */
+#define ATOMIC_ADD_G(p, v) atomicAdd(p, v)
+#define ATOMIC_ADD_L(p, v) atomicAdd(p, v)
+#define ATOMIC_MIN_G(p, v) atomicMin(p, v)
+#define ATOMIC_MIN_L(p, v) atomicMin(p, v)
+#define ATOMIC_MAX_G(p, v) atomicMax(p, v)
+#define ATOMIC_MAX_L(p, v) atomicMax(p, v)
+#define ATOMIC_OR_G(p, v) atomicOr(p, v)
+#define ATOMIC_CAS_G(p, old, v) atomicCAS(p, old, v)
+#define ATOMIC_ADD_U64_G(p, v) atomicAdd(p, v)
+
+#ifdef HALF_IS_BUILTIN
+DEVICE float half_to_float(u16 h) { _Float16 f; __builtin_memcpy(&f, &h, 2); return (float)f; }
+DEVICE u16 float_to_half(float v) { _Float16 f = (_Float16)v; u16 h; __builtin_memcpy(&h, &f, 2); return h; }
+#else
+/* by instruction: NVRTC then needs no header */
+DEVICE float half_to_float(u16 h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+DEVICE u16 float_to_half(float v) { u16 h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v)); return h; }
+#endif
+template <class T> DEVICE T read_as(const T *p, i64 i) { return p[i]; }
+DEVICE float read_as(const f16 *p, i64 i) { return half_to_float(p[i].bits); }
+template <class T, class V> DEVICE void write_as(T *p, i64 i, V v) { p[i] = (T)v; }
+template <class V> DEVICE void write_as(f16 *p, i64 i, V v) { p[i].bits = float_to_half((float)v); }
+#define READ(T, p, i) read_as((const T *)(p), i)
+#define WRITE(T, p, i, v) write_as((T *)(p), i, v)
