@@ -14,7 +14,7 @@ C_NAMES = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8", "i1": "i8", "u1": 
 
 
 def c_type(dtype: str | np.dtype) -> str:
-    """Name in the kernel texts of one element of ``dtype``: ``f32``, ``u16``, ...; complex numbers are ``f32x2`` and ``f64x2``."""
+    """Name in the kernel texts of one element of ``dtype``: ``f32``, ``u16``, ...; complex ones are ``f32x2``, ``f64x2``."""
     kind = np.dtype(dtype)
     if kind.kind == "c":
         return "f32x2" if kind.itemsize == 8 else "f64x2"
@@ -23,7 +23,7 @@ def c_type(dtype: str | np.dtype) -> str:
 
 @functools.cache
 def body(source: str, dialect: str) -> str:
-    """The text of ``NAME.knl``; ``NAME.cuda.knl`` takes its place for CUDA, and a text given in full stands for itself."""
+    """The text of ``NAME.knl`` (``NAME.cuda.knl`` takes its place for CUDA); a text given in full stands for itself."""
     if "\n" in source:
         return source
     own = HERE / source.replace(".knl", f".{dialect}.knl")
@@ -37,13 +37,13 @@ def prelude(dialect: str) -> str:
 
 
 def define(name: str, value: int | float | str | bool) -> str:
-    """One ``#define`` line; a float keeps all its bits and is a float64 literal unless its text says otherwise."""
-    if isinstance(value, bool):
-        value = int(value)
-    return f"#define {name} {value!r}" if isinstance(value, float) else f"#define {name} {value}"
+    """Lines that set one constant, also where the prelude holds a default; a float keeps all its bits."""
+    number = repr(float(value)) if isinstance(value, float) else str(int(value) if isinstance(value, bool) else value)
+    return f"#undef {name}\n#define {name} {number}"
 
 
 def text(source: str, defines: tuple[tuple[str, int | float | str], ...], dialect: str) -> str:
-    """The whole text to compile: constants first, so that the prelude and the body both see them."""
-    lines = [define(name, value) for name, value in defines]
-    return "\n".join([*lines, prelude(dialect), f'#line 1 "{source if chr(10) not in source else "generated"}"', body(source, dialect)])
+    """The whole text to compile: the constants follow the prelude, whose own names they could otherwise change."""
+    name = "generated.knl" if "\n" in source else source
+    constants = (define(key, value) for key, value in defines)
+    return "\n".join([prelude(dialect), *constants, f'#line 1 "{name}"', body(source, dialect)])
