@@ -1,0 +1,13 @@
+"""Shift every projection of a stack along z by its own amount: the kernel ``vertical_shift`` needs no workspace.
+
+``launch("vertical_shift", radios, whole, fraction, out, z0=0)``: ``radios`` (n_angles, n_in, n_x), ``out`` (n_angles,
+n_z, n_x), ``whole`` int64 and ``fraction`` of the stack's dtype, both (n_angles,)::
+
+    out[a, z, x] = (1 - fraction[a]) radios[a, z + z0 + whole[a], x] + fraction[a] radios[a, z + z0 + whole[a] + 1, x]
+
+Rows outside ``radios`` are 0; where ``fraction`` is 0 the second row is not read. ``z0`` is the row of ``radios``
+that output row 0 sits on, so a block with its halo rows gives the rows of the whole. ``out`` may be ``radios`` itself
+(then ``z0`` is 0).
+"""
+
+from __future__ import annotations
