@@ -22,19 +22,7 @@ class W(NamedTuple):
     index: int
 
 
-class V(NamedTuple):
-    """The ``index``-th array of the launch, a constant of the plan, as a ``TABLE`` in the constant bank.
-
-    CUDA passes it by value (at most `TABLE_BYTES` for all arguments together), OpenCL as ``__constant`` memory.
-    """
-
-    index: int
-
-
-# CUDA: 4 KB of arguments on every chip and driver; OpenCL promises 64 KB of constant memory.
-TABLE_BYTES = 4000
-
-Argument = A | W | V | np.generic
+Argument = A | W | np.generic
 
 
 @dataclass(frozen=True)
@@ -51,6 +39,9 @@ class Launch:
         Work-groups, and work-items in each. A grid with a zero starts nothing.
     args
         In the order of the entry's parameters.
+    tables
+        ``(name, array)`` of each ``TABLE``, in the order of the ``TABLE_ARG``s, which come before ``args``: small arrays that
+        are copied into constant memory when the launch runs.
     defines
         Constants written in front of the text.
     local
@@ -64,6 +55,7 @@ class Launch:
     args: tuple[Argument, ...]
     defines: tuple[tuple[str, int | float | str], ...] = ()
     local: int = 0
+    tables: tuple[tuple[str, A | W], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,170 @@
+"""The only driver: what the caller gave, where it runs, what it may take, and the chunk loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.backend.base import Backend
+from footprint.backend.registry import choose_device, device_array, device_limits, empty_on, open_backend
+from footprint.errors import ArgumentError, ShapeError
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec, Limits
+from footprint.units import parse_bytes
+
+Memory = str | int | float | None
+Progress = Callable[[int, int], None]
+# An array already cut to the run, or a function that fills (or takes) the plan's own buffer.
+Part = Any
+
+# Of the free memory, what a job may take when no budget is given: the rest is for everything else on the machine.
+_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Array:
+    """One of the caller's arrays, seen the same way whatever library made it.
+
+    Attributes
+    ----------
+    data
+        What the plan is handed: an ndarray for host arrays, the array itself on a device.
+    kind
+        Name of the library it came from, so that results go back in kind.
+    device
+        ``cpu`` or ``cuda:N``: where it lives.
+    """
+
+    data: Any
+    kind: str
+    device: str
+
+    @property
+    def spec(self) -> ArraySpec:
+        """Shape and dtype."""
+        return ArraySpec(tuple(self.data.shape), self.data.dtype.str)
+
+    @property
+    def given(self) -> Given:
+        """How a plan meets it."""
+        if self.device == "cpu":
+            return Given("host", bool(self.data.flags.c_contiguous and self.data.dtype.isnative))
+        return Given("device", True)
+
+
+def receive(array: Any, name: str) -> Array:
+    """See an argument as an array, without a copy: NumPy, or CuPy, PyTorch, JAX, Numba by their exchange protocols; lists are copied."""
+    kind = type(array).__module__.partition(".")[0]
+    if isinstance(array, np.ndarray):
+        data: Any = array
+        kind = "numpy"
+    elif hasattr(array, "__cuda_array_interface__"):
+        data, device = device_array(array)
+        return Array(data, kind, device)
+    elif hasattr(array, "__dlpack__"):
+        data = np.from_dlpack(array)
+    elif hasattr(array, "__array__") or isinstance(array, list | tuple | int | float):
+        data, kind = np.asarray(array), "numpy"
+    else:
+        raise ArgumentError(name, f"a {type(array).__name__}", "an array")
+    if data.dtype.kind not in "fiub":
+        raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
+    return Array(data, kind, "cpu")
+
+
+def give_back(data: Any, kind: str) -> Any:
+    """A result in the kind of array the caller gave."""
+    if kind in ("numpy", "cupy"):
+        return data
+    module: Any = sys.modules.get(kind)
+    if kind == "jax":
+        module = sys.modules["jax"].numpy
+    return module.from_dlpack(data) if hasattr(module, "from_dlpack") else data
+
+
+def where(device: str, *arrays: Array) -> str:
+    """The device a call runs on: named, or where its first device array is, or the default."""
+    on_device = next((a.device for a in arrays if a.device != "cpu"), None)
+    return choose_device(device, on_device)
+
+
+def limits_and_budget(device: str, memory: Memory) -> tuple[Limits, int | None]:
+    """Limits of the device and the bytes a plan may take there: ``memory``, or four fifths of what is free."""
+    limits = device_limits(device)
+    if memory is None:
+        return limits, int(_SHARE * limits.free) if limits.free is not None else None
+    try:
+        return limits, parse_bytes(memory, limits.free)
+    except ValueError as error:
+        raise ArgumentError(
+            "memory", repr(memory), "bytes such as '4GB', 4000000000, or a share of free memory such as '80%'", ""
+        ) from error
+
+
+def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> tuple[Array, Any]:
+    """The array a result goes to, as the plan sees it and as the caller gets it back: ``out`` checked, or a new one in kind."""
+    if out is None:
+        if like.device == "cpu":
+            data = np.empty(spec.shape, spec.dtype)
+            return Array(data, like.kind, "cpu"), give_back(data, like.kind)
+        data = empty_on(like.device, spec)
+        return Array(data, like.kind, like.device), give_back(data, like.kind)
+    given = receive(out, name)
+    if tuple(given.data.shape) != spec.shape:
+        raise ShapeError(name, f"shape {tuple(given.data.shape)}", f"{spec.shape}")
+    if given.device == "cpu" and not given.data.flags.writeable:
+        raise ShapeError(name, "a read-only array", "a writable one")
+    if np.dtype(given.data.dtype).kind != "f" and np.dtype(spec.dtype).kind == "f":
+        raise ShapeError(name, f"dtype {given.data.dtype}", f"a floating dtype such as {np.dtype(spec.dtype).name}")
+    return given, out
+
+
+def shared(a: Array, b: Array) -> bool:
+    """Whether two host arrays overlap in memory."""
+    return a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)
+
+
+def run(
+    plan: Plan,
+    backend: Backend | None,
+    inputs: Sequence[Callable[[int, int], Part]],
+    outputs: Sequence[Callable[[int, int], Part]],
+    progress: Progress | None = None,
+) -> None:
+    """Bind the plan and run it once a chunk.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    backend
+        Where; None opens the plan's own device.
+    inputs, outputs
+        For each slot a function of ``(start, stop)``, the chunk's units, that returns what the bound plan is called with: the
+        part of the caller's array, or a function that fills (takes) the plan's own buffer.
+    progress
+        Called with units done and units in all, after each chunk.
+    """
+    backend = backend or open_backend(plan.limits.device)
+    ranges = plan.chunks
+    total = ranges[-1][1] if ranges else 0
+    with plan.bind(backend) as bound:
+        for start, stop in ranges:
+            bound(*(part(start, stop) for part in inputs), out=[part(start, stop) for part in outputs], size=stop - start)
+            if progress is not None:
+                progress(stop, total)
+
+
+def whole(array: Array) -> Callable[[int, int], Part]:
+    """An input or output that every chunk uses whole."""
+    return lambda start, stop: array.data
+
+
+def rows(array: Array) -> Callable[[int, int], Part]:
+    """An input or output cut along its first axis with the chunks."""
+    return lambda start, stop: array.data[start:stop]

@@ -1,0 +1,74 @@
+"""What every backend does, and nothing more; one file implements it for one kind of device."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from footprint.spec import ArraySpec, Limits
+
+# A device array is whatever the backend's own views are: an ndarray, a CuPy array, a cl.Buffer with an offset.
+Array = Any
+Block = Any
+Kernel = Any
+
+
+class Backend(ABC):
+    """One device. Every concrete class is final; none overrides another."""
+
+    limits: Limits
+
+    @abstractmethod
+    def alloc(self, nbytes: int) -> Block:
+        """One block of exactly ``nbytes``; BackendError, with nothing left allocated, when the device has no more."""
+
+    @abstractmethod
+    def free(self, block: Block) -> None:
+        """Give a block back."""
+
+    @abstractmethod
+    def host(self, nbytes: int) -> np.ndarray:
+        """Bytes of host memory as uint8 that transfers to this device are fastest from (pinned, where that means something)."""
+
+    @abstractmethod
+    def view(self, block: Block, offset: int, spec: ArraySpec) -> Array:
+        """An array of ``spec`` that starts ``offset`` bytes into ``block``."""
+
+    @abstractmethod
+    def adopt(self, array: Any, offset: int, spec: ArraySpec) -> Array:
+        """The caller's own array as kernels see it, from ``offset`` bytes on; no copy."""
+
+    @abstractmethod
+    def write(self, dst: Array, src: np.ndarray) -> None:
+        """Host to device, or a casting copy between host arrays where kernels read host memory."""
+
+    @abstractmethod
+    def read(self, dst: np.ndarray, src: Array) -> None:
+        """Device to host; done when it returns."""
+
+    @abstractmethod
+    def copy(self, dst: Array, src: Array) -> None:
+        """Device to device, casting."""
+
+    @abstractmethod
+    def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Kernel:
+        """Make a kernel ready for arrays of these specs; ``specs`` leaves out the workspace."""
+
+    @abstractmethod
+    def launch(self, kernel: Kernel, arrays: tuple[Array, ...]) -> None:
+        """Start a compiled kernel on arrays and their workspace."""
+
+    @abstractmethod
+    def fft(self, src: Array, dst: Array, inverse: bool) -> None:
+        """Real to half-complex over the last axis, or back; a short source counts as zero-padded."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Wait until all that was started has ended."""
+
+    @abstractmethod
+    def used(self) -> int:
+        """Bytes of this device's memory the process holds now."""

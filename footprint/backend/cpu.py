@@ -1,0 +1,110 @@
+"""The CPU: NumPy arrays, Numba kernels, NumPy's FFT. Kernels read and write the caller's arrays where they lie."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from footprint import settings
+from footprint.backend.base import Backend
+from footprint.backend.fft.numpy import RowFFT
+from footprint.backend.memory import free_host_bytes, resident_bytes
+from footprint.errors import BackendError
+from footprint.kernels.table import cpu_function
+from footprint.spec import ArraySpec, Limits
+from footprint.units import format_bytes
+
+# A cache line: rows of different threads never share one.
+_ALIGN = 64
+
+
+def limits(index: int = 0) -> Limits:
+    """Limits of this machine's processor, read without importing Numba."""
+    return Limits(device="cpu", family="cpu", host=True, align=_ALIGN, free=free_host_bytes(), threads=settings.threads())
+
+
+def devices() -> list[str]:
+    """There is always one."""
+    return ["cpu"]
+
+
+@final
+class CpuBackend(Backend):
+    """Runs plans on this machine's cores."""
+
+    def __init__(self, index: int = 0) -> None:
+        self.limits = limits(index)
+        self._fft: RowFFT | None = None
+
+    def alloc(self, nbytes: int) -> np.ndarray:
+        """Whole pages straight from the system, which gives them as they are first touched and has them back at once."""
+        if nbytes == 0:
+            return np.empty(0, np.uint8)
+        try:
+            return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
+        except (OSError, MemoryError, OverflowError):
+            raise BackendError("cpu", f"the system refused {format_bytes(nbytes)}", "give a smaller memory budget") from None
+
+    def free(self, block: np.ndarray) -> None:
+        """The block goes when its last view goes."""
+
+    def host(self, nbytes: int) -> np.ndarray:
+        """Ordinary memory: nothing is transferred."""
+        return self.alloc(nbytes)
+
+    def view(self, block: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
+        """A view of the block."""
+        return block[offset : offset + spec.nbytes].view(spec.dtype).reshape(spec.shape)
+
+    def adopt(self, array: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
+        """A writable alias, so that a read-only input does not make Numba compile every kernel a second time."""
+        if spec.size == 0:
+            return np.empty(spec.shape, spec.dtype)
+        window = (ctypes.c_char * spec.nbytes).from_address(array.__array_interface__["data"][0] + offset)
+        return np.ndarray(spec.shape, spec.dtype, window)
+
+    def write(self, dst: np.ndarray, src: np.ndarray) -> None:
+        """Copy, casting and swapping bytes in NumPy's small fixed buffer."""
+        np.copyto(dst, src, casting="unsafe")
+
+    def read(self, dst: np.ndarray, src: np.ndarray) -> None:
+        """The same copy the other way."""
+        np.copyto(dst, src, casting="unsafe")
+
+    def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
+        """The same copy within."""
+        np.copyto(dst, src, casting="unsafe")
+
+    def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
+        """The Numba function with its numbers; Numba compiles per dtype at the first call and keeps the code on disk."""
+        import numba
+
+        numba.set_num_threads(min(self.limits.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+        function, fixed = cpu_function(kernel), dict(numbers)
+        return lambda arrays: function(*arrays, **fixed)
+
+    def launch(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> None:
+        """Call it."""
+        kernel(arrays)
+
+    def fft(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
+        """Rows shared among threads."""
+        if self._fft is None:
+            self._fft = RowFFT(self.limits.threads)
+        self._fft(src, dst, inverse)
+
+    def sync(self) -> None:
+        """Calls return when they are done."""
+
+    def used(self) -> int:
+        """Resident bytes of this process."""
+        return resident_bytes()
+
+
+def open_backend(index: int = 0) -> CpuBackend:
+    """The backend of this machine's processor."""
+    return CpuBackend(index)

@@ -1,0 +1,45 @@
+"""Row FFTs on the CPU by NumPy's pocketfft, which writes into memory it is given (SciPy's cannot), rows shared among threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from footprint.spec import ArraySpec, Limits
+
+
+def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
+    """Pocketfft keeps twiddles (at most four real arrays of the length, Bluestein's included) and a row buffer a thread."""
+    n = max(src.shape[-1], dst.shape[-1]) * 2
+    itemsize = np.dtype(dst.dtype if inverse else src.dtype).itemsize
+    return (limits.threads * 2 + 4) * n * itemsize + (64 << 10), True
+
+
+class RowFFT:
+    """Transforms along the last axis; the pool's threads live as long as the backend."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
+        """Real ``src`` to half-complex ``dst``, or back; the real end's length is the transform's."""
+        transform = _backward if inverse else _forward
+        rows, out = src.reshape(-1, src.shape[-1]), dst.reshape(-1, dst.shape[-1])
+        count = len(rows)
+        if self._pool is None or count < 2 * self.threads:
+            transform(rows, out)
+            return
+        step = -(-count // self.threads)
+        jobs = [self._pool.submit(transform, rows[a : a + step], out[a : a + step]) for a in range(0, count, step)]
+        for job in jobs:
+            job.result()
+
+
+def _forward(src: np.ndarray, dst: np.ndarray) -> None:
+    np.fft.rfft(src, 2 * (dst.shape[-1] - 1), axis=-1, out=dst)
+
+
+def _backward(src: np.ndarray, dst: np.ndarray) -> None:
+    np.fft.irfft(src, dst.shape[-1], axis=-1, out=dst)

@@ -1,0 +1,239 @@
+"""A plan given memory: blocks allocated, constants written, kernels compiled; calling it allocates nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from footprint.backend.base import Backend
+from footprint.errors import ShapeError
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Ref, Slot, Step
+from footprint.spec import ArraySpec
+
+Fill = Callable[[np.ndarray], None]
+
+
+class BoundPlan:
+    """Runs a plan on a backend, as often as wanted, in the memory it took when it was made.
+
+    Parameters
+    ----------
+    plan
+        What to run; a job that is cut is run once a chunk, and its tail in the same memory.
+    backend
+        The device; its blocks are allocated here, exactly ``plan.nbytes`` bytes.
+    """
+
+    def __init__(self, plan: Plan, backend: Backend) -> None:
+        self.plan, self.backend = plan, backend
+        self._blocks: list[Any] = []
+        self._host: np.ndarray | None = None
+        try:
+            for size in plan.blocks:
+                self._blocks.append(backend.alloc(size))
+            if plan.host_nbytes:
+                self._host = backend.host(plan.host_nbytes)
+            self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
+            if plan.tail:
+                self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
+        except BaseException:
+            self.free()
+            raise
+        self._active = ""
+
+    def __enter__(self) -> BoundPlan:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.free()
+
+    def __call__(self, *inputs: Any, out: Sequence[Any] = (), size: int | None = None) -> None:
+        """Run once.
+
+        Parameters
+        ----------
+        inputs
+            For each input slot an array of the slot's spec (the caller's), or a function that fills the plan's own buffer.
+        out
+            For each output slot an array that is written, or a function that is handed the plan's own buffer.
+        size
+            Units in this run; needed only for a shorter last run.
+        """
+        plan = self.plan
+        if size is not None and plan.chunk and size != plan.chunk.size:
+            if plan.tail is None or size != plan.chunk.total % plan.chunk.size:
+                raise ShapeError("size", size, f"{plan.chunk.size} or the tail's {plan.chunk.total % plan.chunk.size}")
+            plan = plan.tail
+        program = self._programs[plan.key]
+        if self._active != plan.key:
+            program.write_constants()
+            self._active = plan.key
+        program.run(inputs, tuple(out))
+
+    def host(self, name: str) -> np.ndarray:
+        """The host buffer of an input or output slot the plan owns."""
+        return self._programs[self.plan.key].owned(name)
+
+    def free(self) -> None:
+        """Give all memory back; the plan can be bound again."""
+        self._programs = {}
+        for block in self._blocks:
+            self.backend.free(block)
+        self._blocks, self._host = [], None
+
+
+class _Program:
+    """One plan's steps on given blocks."""
+
+    def __init__(self, plan: Plan, backend: Backend, blocks: list[Any], host: np.ndarray | None) -> None:
+        self.plan, self.backend, self.blocks, self.host = plan, backend, blocks, host
+        self.kernels: dict[tuple[int, tuple[ArraySpec, ...]], Any] = {}
+        self.callers: dict[int, Any] = {}
+        self.tree = _nest(plan, 0, len(plan.steps), set())
+        # Compile what runs in the first turn now; a shorter last window may add a variant later, and only code.
+        for index, step in enumerate(plan.steps):
+            if step.action == "launch":
+                self._kernel(index, step, tuple(ref.spec for ref in step.refs))
+
+    def write_constants(self) -> None:
+        for key, array in self.plan.constants.items():
+            place = self.plan.places[key]
+            assert place is not None
+            view = self.backend.view(self.blocks[place.block], place.offset, self.plan.slots[key].spec)
+            self.backend.write(view, array)
+
+    def owned(self, name: str) -> np.ndarray:
+        for slot in (*self.plan.inputs, *self.plan.outputs):
+            if slot.name == name and slot.given.owner == "plan":
+                return self._owned(slot)
+        raise KeyError(name)
+
+    def _owned(self, slot: Slot) -> np.ndarray:
+        place, stage = self.plan.places[slot.id], self.plan.stages[slot.id]
+        if place is not None:
+            return self.backend.view(self.blocks[place.block], place.offset, slot.spec)
+        assert stage is not None and self.host is not None
+        return self.host[stage : stage + slot.spec.nbytes].view(slot.spec.dtype).reshape(slot.spec.shape)
+
+    def run(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        self._hand_over("inputs", self.plan.inputs, inputs)
+        for slot, given in zip(self.plan.inputs, inputs):
+            if slot.given.owner == "plan" and callable(given):
+                given(self._owned(slot))
+        self._hand_over("out", self.plan.outputs, outputs)
+        self._run(self.tree, {})
+        self.backend.sync()
+        for slot, given in zip(self.plan.outputs, outputs):
+            if slot.given.owner == "plan" and callable(given):
+                given(self._owned(slot))
+        self.callers.clear()
+
+    def _hand_over(self, what: str, slots: tuple[Slot, ...], arrays: tuple[Any, ...]) -> None:
+        if len(slots) != len(arrays):
+            raise ShapeError(what, f"{len(arrays)} arrays", f"{len(slots)} ({', '.join(s.name for s in slots)})")
+        for slot, array in zip(slots, arrays):
+            if slot.given.owner == "caller":
+                if tuple(array.shape) != slot.spec.shape:
+                    raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{slot.spec.shape}")
+                self.callers[slot.id] = array
+
+    def _run(self, nodes: list[Any], turns: dict[int, int]) -> None:
+        for node in nodes:
+            if isinstance(node, int):
+                self._step(node, turns)
+            else:
+                loop, body = node
+                for turn in range(loop.count):
+                    turns[loop.id] = turn
+                    self._run(body, turns)
+                del turns[loop.id]
+
+    def _step(self, index: int, turns: dict[int, int]) -> None:
+        step, backend = self.plan.steps[index], self.backend
+        at = [(ref, *ref.at(turns)) for ref in step.refs]
+        if any(spec.size == 0 for _, _, spec in at[: len(at) - step.n_work]) and step.action != "launch":
+            return
+        if step.action == "copy":
+            self._copy(at[0], at[1])
+            return
+        arrays = tuple(self._view(ref, offset, spec) for ref, offset, spec in at)
+        if step.action == "launch":
+            backend.launch(self._kernel(index, step, tuple(spec for _, _, spec in at)), arrays)
+        else:
+            backend.fft(arrays[0], arrays[1], step.action == "ifft")
+
+    def _kernel(self, index: int, step: Step, specs: tuple[ArraySpec, ...]) -> Any:
+        key = (index, specs)
+        if key not in self.kernels:
+            given = specs[: len(specs) - step.n_work]
+            self.kernels[key] = self.backend.compile(step.kernel, given, dict(step.numbers))
+        return self.kernels[key]
+
+    def _view(self, ref: Ref, offset: int, spec: ArraySpec) -> Any:
+        slot = ref.slot
+        place = self.plan.places[slot.id]
+        if place is not None:
+            return self.backend.view(self.blocks[place.block], place.offset + offset, spec)
+        return self.backend.adopt(self.callers[slot.id], offset, spec)
+
+    def _copy(self, src: tuple[Ref, int, ArraySpec], dst: tuple[Ref, int, ArraySpec]) -> None:
+        backend = self.backend
+        a, b = self._host_array(*src), self._host_array(*dst)
+        if a is not None and b is not None:
+            np.copyto(b, a, casting="unsafe")
+        elif a is not None:
+            backend.write(self._view(*dst), a)
+        elif b is not None:
+            backend.read(b, self._view(*src))
+        else:
+            backend.copy(self._view(*dst), self._view(*src))
+
+    def _host_array(self, ref: Ref, offset: int, spec: ArraySpec) -> np.ndarray | None:
+        """The ref as a host array, strided or foreign as it may be, or None where it lies on a device."""
+        slot = ref.slot
+        stage = self.plan.stages[slot.id]
+        if stage is not None:
+            assert self.host is not None
+            start = stage + offset
+            return self.host[start : start + spec.nbytes].view(spec.dtype).reshape(spec.shape)
+        if slot.kind in ("inp", "out") and slot.given.owner == "caller" and slot.given.space == "host":
+            array: np.ndarray = self.callers[slot.id]
+            return _part(array, offset, spec)
+        return None
+
+
+def _part(array: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
+    """The part of a caller's array, of any strides, that starts ``offset`` bytes into its C order."""
+    if array.shape == spec.shape:
+        return array
+    row = array[:1].nbytes
+    if row and offset % row == 0 and array.shape[1:] == spec.shape[1:]:
+        start = offset // row
+        return array[start : start + spec.shape[0]]
+    if array.shape[1:] == spec.shape and row:
+        return array[offset // row]
+    # A part that is no run of whole rows: possible for contiguous arrays only, which is all the builder makes.
+    flat = array.reshape(-1)
+    if not np.shares_memory(flat, array):
+        raise ShapeError("array", "strides that reshape cannot keep", "a C-contiguous array")
+    start = offset // spec.itemsize
+    return flat[start : start + spec.size].reshape(spec.shape)
+
+
+def _nest(plan: Plan, first: int, stop: int, taken: set[int]) -> list[Any]:
+    """Steps ``first:stop`` as a tree: an index, or ``(loop, body)``; the outermost loop that starts at a step comes first."""
+    nodes: list[Any] = []
+    index = first
+    while index < stop:
+        here = [p for p in plan.loops if p.first == index and p.id not in taken and p.last >= index]
+        if here:
+            loop = min(here, key=lambda p: (-p.last, p.id))
+            nodes.append((loop, _nest(plan, index, loop.last + 1, taken | {loop.id})))
+            index = loop.last + 1
+        else:
+            nodes.append(index)
+            index += 1
+    return nodes

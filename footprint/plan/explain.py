@@ -1,0 +1,64 @@
+"""A plan in words: the memory table people read before a run. Plain text; the command line dresses the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from footprint.units import format_bytes
+
+if TYPE_CHECKING:
+    from footprint.plan.plan import Plan
+
+
+def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
+    """Kind, bytes and remark of every line of the memory table; the last is the total."""
+    size = plan.footprint
+    bounds = ", ".join(f"{one.name}{' (a bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
+    return [
+        ("arena", size.arena, "ours, exact"),
+        ("constant", size.constant, "ours, exact"),
+        ("library", size.library, bounds or "none"),
+        ("host", size.host, "staging, exact" if size.host else "none"),
+        ("total", size.total, "what the budget covers"),
+    ]
+
+
+def summary_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Name and value of every line about the run as a whole."""
+    rows = [("device", plan.limits.device), ("largest block", format_bytes(plan.footprint.largest))]
+    if plan.footprint.context:
+        rows.append(("context", f"{format_bytes(plan.footprint.context)}, the runtime's own, measured, not in the total"))
+    for slot in (*plan.inputs, *plan.outputs):
+        whose = "the caller's" if slot.given.owner == "caller" else "in the plan"
+        rows.append(
+            (
+                f"{'input' if slot.kind == 'inp' else 'output'} {slot.name}",
+                f"{slot.spec}, {format_bytes(slot.spec.nbytes)} a run, {whose}",
+            )
+        )
+    if plan.chunk:
+        chunk = plan.chunk
+        runs = len(chunk.ranges())
+        rows.append(("chunk", f"{chunk.size} of {chunk.total} {chunk.unit}, {runs} run{'s' if runs != 1 else ''}"))
+    rows.extend(("note", note) for note in plan.notes)
+    return rows
+
+
+def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
+    """What other chunk sizes would take: units a run, runs, bytes."""
+    return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
+
+
+def explain(plan: Plan) -> str:
+    """The whole table as text."""
+    lines = [f"plan {plan.name} on {plan.limits.device}"]
+    lines += [f"  {kind:<10}{format_bytes(n):>12}   {remark}" for kind, n, remark in memory_rows(plan)]
+    lines += [f"  {name}: {value}" for name, value in summary_rows(plan)[1:]]
+    rows = choice_rows(plan)
+    if len(rows) > 1 and plan.chunk:
+        unit = plan.chunk.unit
+        lines.append(
+            "  other budgets: "
+            + ", ".join(f"{n} {unit} a run in {runs} run{'s' if runs != '1' else ''} takes {size}" for n, runs, size in rows)
+        )
+    return "\n".join(lines)

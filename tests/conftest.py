@@ -1,0 +1,56 @@
+"""Fixtures of every room: ``backend`` runs a test on each device found, ``data`` finds the real scans and images."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from footprint import settings
+from footprint.backend.registry import devices, open_backend
+
+# Compiled once, shared by every run of the tests on this machine.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.cache_dir() / "numba"))
+
+_WANTED = os.environ.get("FOOTPRINT_TEST_DEVICES", "cpu,opencl,cuda").split(",")
+
+
+def _backends() -> list[object]:
+    """One parameter a device; a kind with no device is one parameter that skips and says why."""
+    found = []
+    for name, problem in devices():
+        kind = name.partition(":")[0]
+        if kind == "null" or kind not in _WANTED:
+            continue
+        marks = [pytest.mark.skip(reason=problem)] if problem else []
+        found.append(pytest.param(name, marks=marks, id=name))
+    return found
+
+
+@pytest.fixture(params=_backends())
+def device(request: pytest.FixtureRequest) -> str:
+    """Name of a device, once for each found."""
+    return request.param
+
+
+@pytest.fixture
+def backend(device: str):
+    """An open backend, once for each device found."""
+    return open_backend(device)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run."""
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of real scans and images: FOOTPRINT_DATA, or shared/data beside the checkout."""
+    folder = settings.data_dir() or Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real data: {folder} is missing; set FOOTPRINT_DATA to its folder")
+    return folder
