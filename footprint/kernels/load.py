@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 
 import numpy as np
 
+# Resolved here, because NVRTC and OpenCL compile from memory.
+_INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 HERE = Path(__file__).parent
 DIALECTS = ("cuda", "opencl")
 C_NAMES = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
@@ -14,7 +17,7 @@ C_NAMES = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8", "i1": "i8", "u1": 
 
 
 def c_type(dtype: str | np.dtype) -> str:
-    """Name in the kernel texts of one element of ``dtype``: ``f32``, ``u16``, ...; complex ones are ``f32x2``, ``f64x2``."""
+    """Name in the kernel texts of one element of ``dtype``: ``f32``, ``u16``, ...; complex: ``f32x2``, ``f64x2``."""
     kind = np.dtype(dtype)
     if kind.kind == "c":
         return "f32x2" if kind.itemsize == 8 else "f64x2"
@@ -24,10 +27,11 @@ def c_type(dtype: str | np.dtype) -> str:
 @functools.cache
 def body(source: str, dialect: str) -> str:
     """The text of ``NAME.knl`` (``NAME.cuda.knl`` takes its place for CUDA); a text given in full stands for itself."""
-    if "\n" in source:
-        return source
-    own = HERE / source.replace(".knl", f".{dialect}.knl")
-    return (own if own.exists() else HERE / source).read_text(encoding="utf-8")
+    written = source
+    if "\n" not in source:
+        own = HERE / source.replace(".knl", f".{dialect}.knl")
+        written = (own if own.exists() else HERE / source).read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda found: (HERE / found[1]).read_text(encoding="utf-8"), written)
 
 
 @functools.cache

@@ -1,10 +1,11 @@
 /* The dialect every kernel text is written in, as CUDA C++ (NVRTC, nvcc) and HIP. opencl.h is its twin: change both.
 
-   KERNEL(x, y, z) name(GLOBAL const f32 *RESTRICT in, TABLE(f32, 9, weights), i64 n) { ... }   group of x*y*z work-items
+   KERNEL(x, y, z) name(GLOBAL const f32 *RESTRICT in, GLOBAL f32 *RESTRICT out, i64 n) { ... }   group of x*y*z work-items
    GID(d) group, LID(d) work-item in its group, GROUPS(d) groups in the grid; BARRIER() after writes to SHARED memory
    SHARED(T, name, n)       on-chip array, n a constant, at most 48 KB in all
    SHARED_BIG(T, name, n)   the one on-chip array of a kernel that may be larger: Launch.local says its bytes
-   TABLE(T, n, name), AT(name, i)   small constants that travel by value in the constant bank: argument V(i) of a Launch
+   TABLE(T, n, name) at file scope and TABLE_ARG(T, name), no comma, before the arguments: Launch.tables in constant memory
+   COPY16(dst, src), COPIES_DONE()   16 aligned bytes from GLOBAL to SHARED memory, past the registers; then BARRIER()
    READ(T, p, i), WRITE(T, p, i, v)   element i of storage type T (f16 ... i64) as a number, and back with saturation off */
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
 #define HALF_IS_BUILTIN 1
@@ -36,20 +37,29 @@ typedef double4 f64x4;
 #define RESTRICT __restrict__
 #define SHARED(T, name, n) __shared__ T name[n]
 #define SHARED_BIG(T, name, n) extern __shared__ uint4 name##_raw[]; T *const name = (T *)name##_raw
-template <class T, int N> struct table_of { T v[N]; };
-#define TABLE(T, n, name) const __grid_constant__ table_of<T, (n)> name
-#define AT(name, i) name.v[i]
+#define TABLE(T, n, name) extern "C" { __constant__ T name[n]; }
+#define TABLE_ARG(T, name)
 #define GID(d) ((i32)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define LID(d) ((i32)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
 #define GROUPS(d) ((i32)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
 #define BARRIER() __syncthreads()
 #define FENCE() __threadfence()
+#if __CUDA_ARCH__ >= 800
+#define COPY16(dst, src) \
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src) : "memory")
+#define COPIES_DONE() asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define COPY16(dst, src) (*(uint4 *)(dst) = *(const uint4 *)(src))
+#define COPIES_DONE()
+#endif
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("unroll 1")
 
 #define MAKE2(T, a, b) make_##T(a, b)
 static __device__ __forceinline__ float2 make_f32x2(float a, float b) { return make_float2(a, b); }
 static __device__ __forceinline__ double2 make_f64x2(double a, double b) { return make_double2(a, b); }
+#define MAKE4(T, a, b, c, d) make_##T(a, b, c, d)
+static __device__ __forceinline__ float4 make_f32x4(float a, float b, float c, float d) { return make_float4(a, b, c, d); }
 static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }
 #define FMA(a, b, c) fma_(a, b, c)

@@ -29,17 +29,24 @@ typedef float4 f32x4;
 #define RESTRICT restrict
 #define SHARED(T, name, n) __local T name[n] __attribute__((aligned(16)))
 #define SHARED_BIG(T, name, n) SHARED(T, name, n)
-#define TABLE(T, n, name) __constant const T *RESTRICT name
-#define AT(name, i) name[i]
+#define TABLE(T, n, name)
+#define TABLE_ARG(T, name) __constant const T *RESTRICT name,
 #define GID(d) ((i32)get_group_id(d))
 #define LID(d) ((i32)get_local_id(d))
 #define GROUPS(d) ((i32)get_num_groups(d))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define COPY16(dst, src) (*(__local uint4 *)(dst) = *(const __global uint4 *)(src))
+#define COPIES_DONE()
+#ifdef POCL_DEVICE_ADDRESS_BITS /* a CPU: unrolled stencils would compile for minutes and run no faster */
+#define UNROLL
+#else
 #define UNROLL _Pragma("unroll")
+#endif
 #define NO_UNROLL _Pragma("unroll 1")
 
 #define MAKE2(T, a, b) ((T)(a, b))
+#define MAKE4(T, a, b, c, d) ((T)(a, b, c, d))
 #define FMA(a, b, c) fma(a, b, c)
 #define AS_I32(x) as_int((float)(x))
 #define AS_U32(x) as_uint((float)(x))
