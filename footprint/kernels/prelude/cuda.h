@@ -55,10 +55,11 @@ typedef double4 f64x4;
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("unroll 1")
 
-#define MAKE2(T, a, b) make_##T(a, b)
+#define MAKE2(T, ...) MAKE_NAMED(T, __VA_ARGS__)
+#define MAKE4(T, ...) MAKE_NAMED(T, __VA_ARGS__)
+#define MAKE_NAMED(T, ...) make_##T(__VA_ARGS__)
 static __device__ __forceinline__ float2 make_f32x2(float a, float b) { return make_float2(a, b); }
 static __device__ __forceinline__ double2 make_f64x2(double a, double b) { return make_double2(a, b); }
-#define MAKE4(T, a, b, c, d) make_##T(a, b, c, d)
 static __device__ __forceinline__ float4 make_f32x4(float a, float b, float c, float d) { return make_float4(a, b, c, d); }
 static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }
