@@ -1,0 +1,49 @@
+"""DXchange, the format of the Advanced Photon Source: projections, whites and darks in stacks of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io import hdf5
+from footprint.io.frames import Group, ScanParts
+from footprint.io.nxtomo import ENERGIES, LENGTHS, angle_unit, quantity
+
+_PIXEL = ("measurement/instrument/detector/pixel_size_x", "measurement/instrument/detector/actual_pixel_size_x")
+_RESOLUTION = ("measurement/instrument/detection_system/objective/resolution",)
+_DISTANCE = ("measurement/instrument/detector_motor_stack/setup/camera_distance", "measurement/instrument/detector/distance")
+_ENERGY = ("measurement/instrument/monochromator/energy",)
+
+
+def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
+    """Read a DXchange file, None where it has no ``/exchange/data``."""
+    data = hdf5.first(file, ("exchange/data",)) if "exchange" in file else None
+    if data is None:
+        return None
+    notes: list[str] = []
+    projections = hdf5.Hdf5Frames(path, data)
+    n = projections.shape[0]
+    if n == 0:
+        raise FormatError(path, "holds no projections (/exchange/data is empty)")
+    stacks: list[Group | None] = []
+    for name in ("exchange/data_white", "exchange/data_dark"):
+        found = hdf5.first(file, (name,))
+        # When they were taken is not written down: they count as one group, before the scan.
+        frames = hdf5.Hdf5Frames(path, found) if found is not None and found.size else None
+        stacks.append(Group.all_of(frames, -1.0) if frames is not None else None)
+    group = Group(projections, np.arange(n), np.arange(n, dtype=np.float64))
+    parts = ScanParts(path, "DXchange", group, stacks[0], stacks[1], notes=notes, close=[projections])
+    theta = None if own_angles else hdf5.first(file, ("exchange/theta",))
+    if theta is not None:
+        values = hdf5.values(path, theta, "angles")
+        if len(values) != n:
+            raise FormatError(path, f"/exchange/theta has {len(values)} angles for {n} projections", "give them with angles=FILE")
+        parts.angles = values * angle_unit(path, theta)
+    parts.pixel_size = quantity(file, _PIXEL, LENGTHS, "um", notes) or quantity(file, _RESOLUTION, LENGTHS, "um", notes)
+    parts.distance = quantity(file, _DISTANCE, LENGTHS, "mm", notes)
+    parts.energy = quantity(file, _ENERGY, ENERGIES, "keV", notes)
+    parts.name = hdf5.scalar_text(file, "measurement/sample/name") or Path(path).stem
+    return parts

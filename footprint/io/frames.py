@@ -1,0 +1,134 @@
+"""What every file of detector frames offers, and the checks that files of all formats share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from footprint.errors import FootprintError, FormatError, ShapeError
+
+# Bytes staged at a time while a file's numbers are cast: small beside any chunk, large beside a disk request.
+PIECE = 4 << 20
+
+
+class Frames(Protocol):
+    """A stack of frames ``(n_frames, n_z, n_x)`` in a file, read by frames and rows."""
+
+    path: str
+    shape: tuple[int, int, int]
+    dtype: np.dtype
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n_rows, n_x)`` with rows of frames ``start`` to ``stop``, cast to its dtype."""
+        ...
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading ``n_rows`` rows holds beside ``out``."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+@dataclass
+class Group:
+    """Frames of one kind: which frames of which file, and when each was taken (a frame number, or unknown = before all)."""
+
+    frames: Frames
+    index: np.ndarray
+    time: np.ndarray
+
+    @classmethod
+    def all_of(cls, frames: Frames, time: float = 0.0) -> Group:
+        """Return every frame of a file, all taken at ``time``."""
+        n = frames.shape[0]
+        return cls(frames, np.arange(n), np.full(n, time))
+
+
+@dataclass
+class ScanParts:
+    """What a file's reader found; `footprint.io.scan.Scan` makes one face of it."""
+
+    path: str
+    layout: str
+    projections: Group
+    flats: Group | None = None
+    darks: Group | None = None
+    angles: np.ndarray | None = None
+    pixel_size: float | None = None
+    energy: float | None = None
+    distance: float | None = None
+    field_of_view: str | None = None
+    name: str = ""
+    notes: list[str] = field(default_factory=list)
+    close: list[Frames] = field(default_factory=list)
+
+
+@contextmanager
+def reading(path: object, what: str = "the file", fix: str = "") -> Iterator[None]:
+    """Turn whatever a format library raises on damaged bytes into one FormatError."""
+    try:
+        yield
+    except (FootprintError, ImportError):
+        raise
+    except Exception as error:
+        # Parsers fed damaged bytes raise anything from KeyError to ZeroDivisionError; the user needs the file's name.
+        reason = str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
+        raise FormatError(path, f"{what} cannot be read ({reason})", fix or "it may be damaged or truncated") from error
+
+
+def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
+    """Return the path of a file that can be read, or raise FormatError saying why it cannot."""
+    name = Path(path)
+    try:
+        if name.is_dir():
+            raise FormatError(path, f"is a folder, {wanted} is wanted")
+        if not name.exists():
+            raise FormatError(path, "there is no such file", "check the path")
+        if name.stat().st_size == 0:
+            raise FormatError(path, "the file is empty")
+        with open(name, "rb"):
+            pass
+    except (OSError, ValueError) as error:
+        if isinstance(error, FootprintError):
+            raise
+        raise FormatError(path, f"cannot be opened ({getattr(error, 'strerror', None) or error})") from error
+    return name
+
+
+def row_range(rows: slice | None, n: int, name: str = "rows") -> tuple[int, int]:
+    """Resolve a slice of rows to ``(start, stop)`` inside ``n``; steps other than 1 are refused."""
+    start, stop, step = (rows if rows is not None else slice(None)).indices(n)
+    if step != 1:
+        raise ShapeError(name, rows, "a slice with step 1")
+    return start, max(start, stop)
+
+
+def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Raise ShapeError unless ``out`` can take a read of ``shape``."""
+    if out.shape != shape:
+        raise ShapeError("out", f"shape {out.shape}", f"shape {shape}")
+    if not out.flags.writeable:
+        raise ShapeError("out", "a read-only array", "one that can be written")
+
+
+def runs(index: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Yield ``(position, start, stop)`` of each run of consecutive numbers in ``index``."""
+    if len(index) == 0:
+        return
+    edges = np.flatnonzero(np.diff(index) != 1) + 1
+    for a, b in zip(np.r_[0, edges], np.r_[edges, len(index)]):
+        yield int(a), int(index[a]), int(index[b - 1]) + 1
+
+
+def cast_into(out: np.ndarray, values: np.ndarray) -> None:
+    """Copy with NumPy's casting; a NaN that meets an integer is the caller's choice of dtype, not a warning."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        np.copyto(out, values, casting="unsafe")

@@ -1,0 +1,264 @@
+"""HDF5: files opened with clear errors, frames read as hyperslabs, arrays written slab by slab."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io.frames import PIECE, cast_into, existing_file, reading
+
+# Filters below this number are HDF5's own; the others come with hdf5plugin.
+_FIRST_PLUGIN_FILTER = 256
+
+
+def is_hdf5(path: str | os.PathLike[str]) -> bool:
+    """Whether the file has an HDF5 signature at its start or at one of the offsets HDF5 allows."""
+    return bool(h5py.is_hdf5(os.fspath(path)))
+
+
+def open_file(path: str | os.PathLike[str]) -> h5py.File:
+    """Open an HDF5 file for reading; FormatError when it is none, or is truncated."""
+    existing_file(path, "an HDF5 file")
+    if not is_hdf5(path):
+        raise FormatError(path, "is not an HDF5 file")
+    with reading(path):
+        return h5py.File(path, "r")
+
+
+def get(group: h5py.Group, name: str) -> Any:
+    """Return the object at ``name``, None where nothing is; FormatError where a link leads to a missing file or object."""
+    here = group
+    for part in name.strip("/").split("/"):
+        if not isinstance(here, h5py.Group):
+            return None
+        try:
+            link = here.get(part, getlink=True)
+            if link is None:
+                return None
+            here = here[part]
+        except (KeyError, OSError, RuntimeError, ValueError) as error:
+            if isinstance(link, h5py.ExternalLink):
+                raise FormatError(
+                    group.file.filename, f"{name} is a link to {link.path} in {link.filename}, which cannot be opened",
+                    "keep the linked files beside it",
+                ) from error
+            if isinstance(link, h5py.SoftLink):
+                return None
+            raise FormatError(group.file.filename, f"{name} cannot be opened", "it may be damaged or truncated") from error
+    return here
+
+
+def first(group: h5py.Group, names: tuple[str, ...]) -> h5py.Dataset | None:
+    """Return the first of ``names`` that is a dataset; a broken link counts only when no other name serves."""
+    broken: FormatError | None = None
+    for name in names:
+        try:
+            found = get(group, name)
+        except FormatError as error:
+            broken = broken or error
+            continue
+        if isinstance(found, h5py.Dataset):
+            return found
+    if broken is not None:
+        raise broken
+    return None
+
+
+def text(value: Any) -> str:
+    """Return an attribute or scalar dataset as text, whatever HDF5's spelling of strings."""
+    if isinstance(value, h5py.Dataset):
+        value = value[()]
+    if isinstance(value, np.ndarray):
+        value = value.reshape(-1)[0] if value.size else ""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def scalar_text(group: h5py.Group, name: str) -> str:
+    """Return a string of one element, empty where there is none or it cannot be read."""
+    try:
+        found = get(group, name)
+        return text(found).strip() if isinstance(found, h5py.Dataset) and found.size == 1 else ""
+    except (FormatError, OSError, RuntimeError, ValueError, TypeError):
+        return ""
+
+
+def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
+    """Read a small dataset of numbers whole, as float64 in one dimension."""
+    if dataset.dtype.kind not in "biuf":
+        raise FormatError(path, f"{dataset.name} holds {dataset.dtype}, wanted numbers ({what})")
+    if dataset.size and dataset.size > 1 << 26:
+        raise FormatError(path, f"{dataset.name} has {dataset.size} values, too many for {what}")
+    use_plugins(dataset)
+    with reading(path, dataset.name):
+        return np.asarray(dataset[()], np.float64).reshape(-1)
+
+
+def use_plugins(dataset: h5py.Dataset) -> None:
+    """Register hdf5plugin's filters where a dataset needs them, and refuse virtual datasets whose sources are missing."""
+    if dataset.is_virtual:
+        # HDF5 reads fill values, silently, where a source file is missing.
+        folder = os.path.dirname(os.path.abspath(dataset.file.filename))
+        for source in dataset.virtual_sources():
+            name = source.file_name
+            if name != "." and "%" not in name and not os.path.exists(os.path.join(folder, name)):
+                raise FormatError(dataset.file.filename, f"{dataset.name} is assembled from {name}, which is missing")
+        needs = True
+    else:
+        plist = dataset.id.get_create_plist()
+        needs = any(plist.get_filter(i)[0] >= _FIRST_PLUGIN_FILTER for i in range(plist.get_nfilters()))
+    if needs:
+        import hdf5plugin  # noqa: F401  # importing it registers the filters
+
+
+class Hdf5Frames:
+    """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
+
+    Parameters
+    ----------
+    path
+        The file the user named, for error sentences.
+    dataset
+        The dataset; its file is closed by `close`.
+    """
+
+    def __init__(self, path: str, dataset: h5py.Dataset) -> None:
+        if dataset.dtype.kind not in "biuf" or dataset.ndim not in (2, 3):
+            raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted numbers (n_frames, n_z, n_x)")
+        self.path, self._data = path, dataset
+        with reading(path, str(dataset.name)):
+            use_plugins(dataset)
+            self.shape = (1, *dataset.shape) if dataset.ndim == 2 else dataset.shape
+            self.dtype = dataset.dtype.newbyteorder("=")
+            self._chunks: tuple[int, ...] | None = dataset.chunks if dataset.ndim == 3 else None
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading holds beside ``out``: a staged piece and HDF5's chunk, compressed and not."""
+        frame = n_rows * self.shape[2] * self.dtype.itemsize
+        chunk = int(np.prod(self._chunks, dtype=np.int64)) * self.dtype.itemsize if self._chunks else 0
+        return max(self._step(frame) * frame, PIECE) + 2 * chunk
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._data:
+            self._data.file.close()
+
+    def _step(self, frame: int) -> int:
+        """Frames a piece: whole chunks, so that none is decompressed twice."""
+        step = max(1, PIECE // max(1, frame))
+        chunk = self._chunks[0] if self._chunks else 1
+        if step >= chunk:
+            return step - step % chunk
+        return chunk if chunk * frame <= 4 * PIECE else step
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        if out.size == 0:
+            return
+        with reading(self.path, f"{self._data.name}[{start}:{stop}, {rows.start}:{rows.stop}]"):
+            if out.dtype == self._data.dtype and out.flags.c_contiguous:
+                self._read(start, stop, rows, out)
+                return
+            step = self._step(out[0].size * self.dtype.itemsize)
+            staged = np.empty((min(step, stop - start), *out.shape[1:]), self._data.dtype)
+            at = start
+            while at < stop:
+                end = min(stop, (at // step + 1) * step)
+                self._read(at, end, rows, staged[: end - at])
+                cast_into(out[at - start : end - start], staged[: end - at])
+                at = end
+
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        if self._data.ndim == 2:
+            self._data.read_direct(out[0], np.s_[rows.start : rows.stop, :])
+        else:
+            self._data.read_direct(out, np.s_[start:stop, rows.start : rows.stop, :])
+
+
+def open_dataset(path: str, name: str | None) -> h5py.Dataset:
+    """Open the dataset ``name`` of a file, or its only array of two dimensions or more."""
+    file = open_file(path)
+    try:
+        if name:
+            found = get(file, name)
+            if not isinstance(found, h5py.Dataset):
+                raise FormatError(path, f"holds no dataset {name}", _listing(_arrays(path, file)))
+            return found
+        arrays = _arrays(path, file)
+        if len(arrays) != 1:
+            problem = "holds no array of two dimensions or more" if not arrays else f"holds {len(arrays)} arrays"
+            raise FormatError(path, problem, _listing(arrays) and f'name one as "{path}:/NAME"; {_listing(arrays)}')
+        return arrays[0]
+    except BaseException:
+        file.close()
+        raise
+
+
+def _arrays(path: str, file: h5py.File) -> list[h5py.Dataset]:
+    """Numeric datasets that could be an image, each object once."""
+    found: list[h5py.Dataset] = []
+
+    def visit(_: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.ndim >= 2 and item.dtype.kind in "biuf":
+            found.append(item)
+
+    with reading(path):
+        file.visititems(visit)
+    return found
+
+
+def _listing(arrays: list[h5py.Dataset]) -> str:
+    names = [f"{a.name} {a.shape}" for a in arrays[:6]]
+    return f"it has {', '.join(names)}{' ...' if len(arrays) > 6 else ''}" if names else ""
+
+
+class Hdf5Array:
+    """A dataset being written slab by slab."""
+
+    def __init__(self, file: h5py.File, dataset: h5py.Dataset) -> None:
+        self._file, self._data = file, dataset
+
+    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
+        """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame."""
+        if array.size == 0:
+            return
+        if self._data.ndim == 2:
+            self._data[rows] = array[0]
+        else:
+            self._data[start : start + len(array), rows] = array
+
+    def sync(self) -> None:
+        """Hand everything to the system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def create_array(
+    temporary: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, attrs: Mapping[str, Any], group: str
+) -> Hdf5Array:
+    """Create a NeXus file whose default plot is the array ``entry/<group>/results/data``; ``attrs`` go on ``entry/<group>``."""
+    file = h5py.File(temporary, "w")
+    file.attrs["default"] = "entry"
+    entry = file.create_group("entry")
+    entry.attrs.update(NX_class="NXentry", default=group)
+    process = entry.create_group(group)
+    process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
+    for key, value in attrs.items():
+        if value is not None:
+            plain = isinstance(value, (str, bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
+            process.attrs[key] = value if plain else str(value)
+    results = process.create_group("results")
+    results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    # Every value is written once; filling the file with zeros first would double the writes.
+    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple(shape)
+    h5py.h5d.create(results.id, b"data", h5py.h5t.py_create(dtype, logical=True), space, dcpl=plist)
+    return Hdf5Array(file, results["data"])

@@ -1,0 +1,52 @@
+"""NumPy's own files, read and written row by row."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io.frames import existing_file, reading
+from footprint.io.raw import RawFrames
+
+_MAGIC = b"\x93NUMPY"
+
+
+def is_npy(path: str | os.PathLike[str]) -> bool:
+    """Whether the file starts as a ``.npy`` does."""
+    with open(path, "rb") as file:
+        return file.read(6) == _MAGIC
+
+
+def header(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Return the shape, the dtype on disk and the offset of the first number."""
+    existing_file(path, "a .npy file")
+    with reading(path, "its header"), open(path, "rb") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+        if fortran and sum(n > 1 for n in shape) > 1:
+            raise FormatError(path, "is stored column by column (Fortran order)", "save numpy.ascontiguousarray of it")
+        if dtype.kind not in "biuf" or min(shape, default=1) < 0:
+            raise FormatError(path, f"holds {dtype} of shape {shape}, wanted real numbers")
+        return tuple(shape), dtype, file.tell()
+
+
+def open_frames(path: str | os.PathLike[str]) -> RawFrames:
+    """Open an array ``(n, n_z, n_x)`` or ``(n_z, n_x)`` as frames."""
+    shape, dtype, offset = header(path)
+    if len(shape) not in (2, 3):
+        raise FormatError(path, f"holds an array of shape {shape}, wanted (n_frames, n_z, n_x) or (n_z, n_x)")
+    full = (1, *shape) if len(shape) == 2 else shape
+    return RawFrames(path, offset, (full[0], full[1], full[2]), dtype)
+
+
+def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype) -> RawFrames:
+    """Write the header of a C-ordered array and return its rows for writing."""
+    with open(path, "wb") as file:
+        fields = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, fields)
+        offset = file.tell()
+        file.truncate(offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+    return RawFrames(path, offset, (1, *shape), dtype, writable=True)

@@ -1,0 +1,176 @@
+"""NXtomo and its relatives at Diamond and DIAD: one HDF5 stack of frames, told apart by an image key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io import hdf5
+from footprint.io.frames import Group, ScanParts
+
+LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "pm": 1e-12, "km": 1e3}
+LENGTHS |= {"meter": 1.0, "metre": 1.0, "millimeter": 1e-3, "millimetre": 1e-3, "micrometer": 1e-6, "micrometre": 1e-6}
+LENGTHS |= {"micron": 1e-6, "µm": 1e-6, "μm": 1e-6, "nanometer": 1e-9, "nanometre": 1e-9, "centimeter": 1e-2}
+ENERGIES = {"kev": 1.0, "ev": 1e-3, "mev": 1e3, "gev": 1e6, "j": 1 / 1.602176634e-16, "joule": 1 / 1.602176634e-16}
+ANGLES = {"deg": np.pi / 180, "degree": np.pi / 180, "°": np.pi / 180, "rad": 1.0, "radian": 1.0, "mrad": 1e-3}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    name: str
+    data: tuple[str, ...]
+    detector: str
+    angles: tuple[str, ...]
+
+
+_LAYOUTS = (
+    _Layout("NXtomo", ("instrument/detector/data",), "instrument/detector", ("sample/rotation_angle", "data/rotation_angle")),
+    _Layout("Diamond", ("data/data",), "instrument/detector", ("data/rotation_angle", "sample/rotation_angle")),
+    _Layout(
+        "DIAD", ("imaging/data", "instrument/imaging/data"), "instrument/imaging",
+        ("imaging_sum/gts_theta_value", "imaging/gts_theta_value", "instrument/gts_theta/value"),
+    ),
+)
+
+
+def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool) -> ScanParts | None:
+    """Read the scan of an NXtomo-like file, None where the file has nothing of the kind.
+
+    ``own_angles`` says that the caller brings the angles, so that a file without them is no error.
+    """
+    notes: list[str] = []
+    found = _find(path, file, entry, notes)
+    if found is None:
+        return None
+    group, layout, data = found
+    frames = hdf5.Hdf5Frames(path, data)
+    projections, flats, darks = _sort_frames(path, group, layout, frames, notes)
+    detector, where = hdf5.get(group, layout.detector), Path(path).stem
+    near = detector if isinstance(detector, h5py.Group) else group
+    parts = ScanParts(path, layout.name, projections, flats, darks, notes=notes, close=[frames])
+    if not own_angles:
+        parts.angles = _angles(path, group, layout, frames.shape[0], projections.index)
+    parts.pixel_size = quantity(near, ("x_pixel_size", "pixel_size_x"), LENGTHS, "m", notes)
+    parts.distance = quantity(near, ("distance",), LENGTHS, "m", notes)
+    names = ("instrument/beam/incident_energy", "beam/incident_energy", "instrument/monochromator/energy")
+    parts.energy = quantity(group, names, ENERGIES, "keV", notes)
+    view = hdf5.scalar_text(near, "field_of_view")
+    parts.field_of_view = view.capitalize() if view else None
+    parts.name = hdf5.scalar_text(group, "sample/name") or hdf5.scalar_text(group, "title") or where
+    return parts
+
+
+def _candidates(file: h5py.File, entry: str | None) -> list[str]:
+    """Entries in the order in which they are tried."""
+    if entry is not None:
+        return [entry]
+    names = [hdf5.text(file.attrs["default"])] if "default" in file.attrs else []
+    names += ["entry", "entry0000", *sorted(file)]
+    names = [name for name in dict.fromkeys(names) if name and isinstance(file.get(name, getclass=True), type)]
+    return [inner for name in names for inner in (name, f"{name}/tomo_entry")]
+
+
+def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tuple[h5py.Group, _Layout, h5py.Dataset] | None:
+    """Find the entry to read: the one asked for, the default, or the first that holds a scan."""
+    found: list[tuple[str, h5py.Group, _Layout, h5py.Dataset]] = []
+    broken: FormatError | None = None
+    for name in _candidates(file, entry):
+        try:
+            group = hdf5.get(file, name)
+            if not isinstance(group, h5py.Group):
+                continue
+            for layout in _LAYOUTS:
+                data = hdf5.first(group, layout.data)
+                if data is not None and (data.ndim == 3 or entry):
+                    found.append((name, group, layout, data))
+                    break
+        except FormatError as error:
+            broken = broken or error
+    if found:
+        others = [name for name, *_ in found[1:]]
+        if others:
+            notes.append(f"{path} holds several scans: reading {found[0][0]}, not {', '.join(others)}; choose with entry")
+        return found[0][1:]
+    if broken is not None:
+        raise broken
+    if entry is not None:
+        raise FormatError(path, f"holds no scan in entry {entry}", f"its groups are {', '.join(sorted(file)) or 'none'}")
+    return None
+
+
+def _sort_frames(
+    path: str, group: h5py.Group, layout: _Layout, frames: hdf5.Hdf5Frames, notes: list[str]
+) -> tuple[Group, Group | None, Group | None]:
+    """Tell projections, flats and darks apart by image_key (0, 1, 2; 3 invalid) and image_key_control (-1 alignment)."""
+    n = frames.shape[0]
+    key = hdf5.first(group, (f"{layout.detector}/image_key", "data/image_key", "image_key"))
+    control = hdf5.first(group, (f"{layout.detector}/image_key_control", "data/image_key_control"))
+    keep = np.ones(n, bool)
+    kinds = np.zeros(n)
+    for dataset in (control, key):
+        if dataset is None:
+            continue
+        kinds = hdf5.values(path, dataset, "image keys")
+        if len(kinds) != n:
+            raise FormatError(path, f"{dataset.name} has {len(kinds)} values for {n} frames", "was the scan aborted?")
+        keep &= kinds != -1
+    if key is None and control is None:
+        notes.append(f"{path} has no image_key: all {n} frames are taken as projections")
+    index = [np.flatnonzero(keep & (kinds == kind)) for kind in (0, 1, 2)]
+    if index[0].size == 0:
+        raise FormatError(path, f"holds no projections among its {n} frames (image_key 0)")
+    groups = [Group(frames, i, i.astype(np.float64)) if i.size else None for i in index]
+    assert groups[0] is not None
+    return groups[0], groups[1], groups[2]
+
+
+def _angles(path: str, group: h5py.Group, layout: _Layout, n_frames: int, index: np.ndarray) -> np.ndarray:
+    """Angles of the projections in radians; one a frame or one a projection is accepted."""
+    dataset = hdf5.first(group, layout.angles)
+    if dataset is None:
+        raise FormatError(path, f"has no rotation angles ({layout.angles[0]})", "give them with angles=FILE")
+    values = hdf5.values(path, dataset, "angles")
+    if len(values) == n_frames:
+        values = values[index]
+    elif len(values) != len(index):
+        problem = f"{dataset.name} has {len(values)} angles for {n_frames} frames, {len(index)} of them projections"
+        raise FormatError(path, problem, "give them with angles=FILE")
+    return values * angle_unit(path, dataset)
+
+
+def angle_unit(path: str, dataset: h5py.Dataset) -> float:
+    """Radians in one unit of an angle dataset; degrees where it names none."""
+    unit = _unit(dataset)
+    factor = ANGLES.get(unit.rstrip("s") if unit not in ANGLES else unit) if unit else ANGLES["deg"]
+    if factor is None:
+        raise FormatError(path, f"{dataset.name} has the unit {unit!r}, wanted degrees or radians", "give them with angles=FILE")
+    return factor
+
+
+def _unit(dataset: h5py.Dataset) -> str:
+    for name in ("units", "unit"):
+        if name in dataset.attrs:
+            return hdf5.text(dataset.attrs[name]).strip().lower()
+    return ""
+
+
+def quantity(group: h5py.Group, names: tuple[str, ...], table: dict[str, float], unit: str, notes: list[str]) -> float | None:
+    """Return a positive scalar in ``unit``, honouring its units attribute; None where it is absent or makes no sense."""
+    try:
+        dataset = hdf5.first(group, names)
+        if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
+            return None
+        value = float(np.asarray(dataset[()]).reshape(-1)[0])
+        written = _unit(dataset) or unit.lower()
+    except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
+        return None
+    factor = table.get(written, table.get(written.rstrip("s")))
+    if factor is None:
+        notes.append(f"{dataset.name} has the unknown unit {written!r}: ignored")
+        return None
+    value *= factor
+    return value if np.isfinite(value) and value > 0 else None

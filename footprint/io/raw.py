@@ -1,0 +1,118 @@
+"""Plain arrays inside files (FITS, uncompressed TIFF, NPY): rows read and written at a byte offset.
+
+The file is never mapped: mapped pages count as the process's memory, and the plan promises how much that is.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io.frames import PIECE, cast_into
+
+
+def _bytes(array: np.ndarray) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+class RawFrames:
+    """A C-ordered array ``(n, n_rows, n_x)`` of ``dtype`` that starts at byte ``offset`` of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    offset
+        Byte of the first number.
+    shape
+        ``(n, n_rows, n_x)``.
+    dtype
+        The dtype on disk, byte order included.
+    writable
+        Open for writing too.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], offset: int, shape: tuple[int, int, int], dtype: np.dtype, writable: bool = False
+    ) -> None:
+        self.path, self.offset, self.shape = str(path), int(offset), shape
+        self.stored = np.dtype(dtype)
+        self.dtype = self.stored.newbyteorder("=")
+        self.row_bytes = shape[2] * self.stored.itemsize
+        need, have = self.offset + shape[0] * shape[1] * self.row_bytes, Path(path).stat().st_size
+        if have < need and not writable:
+            raise FormatError(path, f"is truncated: its header announces {need} bytes, it has {have}", "copy or write it again")
+        self._file = open(path, "r+b" if writable else "rb", buffering=0)
+        self._lock = threading.Lock()
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading holds beside ``out``: one staged piece."""
+        return max(PIECE, self.row_bytes)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        os.fsync(self._file.fileno())
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        n_rows = rows.stop - rows.start
+        if out.size == 0:
+            return
+        if rows.start == 0 and n_rows == self.shape[1]:
+            flat = out.reshape(-1, self.shape[2]) if out.flags.c_contiguous else None
+            if flat is not None:
+                self._read_rows(start * n_rows, flat)
+                return
+        for i in range(start, stop):
+            self._read_rows(i * self.shape[1] + rows.start, out[i - start])
+
+    def _read_rows(self, first: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(n, n_x)`` with rows counted over all frames."""
+        if out.dtype == self.dtype and out.flags.c_contiguous:
+            self._fill(first, out)
+            if not self.stored.isnative:
+                out.byteswap(inplace=True)
+            return
+        step = max(1, PIECE // self.row_bytes)
+        staged = np.empty((min(step, len(out)), self.shape[2]), self.stored)
+        for i in range(0, len(out), step):
+            part = staged[: min(step, len(out) - i)]
+            self._fill(first + i, part)
+            cast_into(out[i : i + len(part)], part)
+
+    def _fill(self, first: int, array: np.ndarray) -> None:
+        view = _bytes(array)
+        with self._lock:
+            self._file.seek(self.offset + first * self.row_bytes)
+            done = 0
+            while done < len(view):
+                got = self._file.readinto(view[done : done + (1 << 30)])
+                if not got:
+                    raise FormatError(self.path, f"ended {len(view) - done} bytes early while it was read", "was it changed?")
+                done += got
+
+    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
+        """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame, cast piece by piece."""
+        step = max(1, PIECE // max(1, self.row_bytes))
+        for i in range(len(array)):
+            for r in range(0, array.shape[1], step):
+                part = np.ascontiguousarray(array[i, r : r + step], self.stored)
+                self._put(((start + i) * self.shape[1] + rows.start + r) * self.row_bytes, part)
+
+    def _put(self, at: int, array: np.ndarray) -> None:
+        if array.size == 0:
+            return
+        view = _bytes(array)
+        with self._lock:
+            self._file.seek(self.offset + at)
+            done = 0
+            while done < len(view):
+                done += self._file.write(view[done : done + (1 << 30)])

@@ -1,0 +1,333 @@
+"""Tomography scans of every format with one face: projections, flats and darks read by rows."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.frames import Frames, Group, ScanParts, cast_into, check_out, existing_file, reading, row_range, runs
+
+
+class Scan:
+    """A scan on disk; nothing but its description is in memory.
+
+    Attributes
+    ----------
+    path, name, layout
+        The file or folder, the sample's name, and the format that was recognised.
+    n_angles, n_z, n_x, shape, dtype
+        Size of the projections ``(n_angles, n_z, n_x)`` and their dtype in native byte order.
+    angles
+        float64 radians, one a projection.
+    pixel_size, distance, energy, field_of_view
+        Metres, metres, keV, "Full" or "Half"; None where the file does not say.
+    n_flats, n_darks
+        How many there are, 0 for none.
+    times, flat_times, dark_times
+        Frame number at which each projection, flat and dark was taken.
+    notes
+        What was assumed while reading, each also given as a warning.
+    """
+
+    def __init__(self, parts: ScanParts, angles: np.ndarray) -> None:
+        self._parts = parts
+        self.path, self.name, self.layout = parts.path, parts.name, parts.layout
+        frames = parts.projections.frames
+        self.n_angles, self.n_z, self.n_x = len(parts.projections.index), frames.shape[1], frames.shape[2]
+        self.shape, self.dtype = (self.n_angles, self.n_z, self.n_x), np.dtype(frames.dtype)
+        self.angles = np.ascontiguousarray(angles, np.float64)
+        self.pixel_size, self.energy, self.distance = parts.pixel_size, parts.energy, parts.distance
+        self.field_of_view, self.notes = parts.field_of_view, tuple(parts.notes)
+        self.times = parts.projections.time
+        self.flat_times = parts.flats.time if parts.flats else np.zeros(0)
+        self.dark_times = parts.darks.time if parts.darks else np.zeros(0)
+        self.n_flats, self.n_darks = len(self.flat_times), len(self.dark_times)
+
+    def __repr__(self) -> str:
+        size = f"{self.n_angles} projections of {self.n_z} x {self.n_x} {self.dtype}"
+        return f"<Scan {self.name}: {size}, {self.n_flats} flats, {self.n_darks} darks, {self.layout}>"
+
+    def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
+        """Fill ``out`` ``(n_angles, n_rows, n_x)`` with rows of the projections, cast to its dtype.
+
+        Parameters
+        ----------
+        rows
+            Detector rows.
+        out
+            Any real dtype, any strides; where it is contiguous and of the file's dtype nothing is staged.
+        angles
+            Projections to read, all by default.
+
+        Raises
+        ------
+        ShapeError
+            ``out`` has another shape.
+        FormatError
+            The file is damaged.
+        """
+        self._read(self._parts.projections, rows, out, angles)
+
+    def projection(self, i: int) -> np.ndarray:
+        """Return projection ``i`` ``(n_z, n_x)`` in the scan's dtype."""
+        if not -self.n_angles <= i < self.n_angles:
+            raise ArgumentError("i", i, f"a projection from 0 to {self.n_angles - 1}")
+        i %= self.n_angles
+        out = np.empty((1, self.n_z, self.n_x), self.dtype)
+        self.read(slice(0, self.n_z), out, slice(i, i + 1))
+        return out[0]
+
+    def flats(self, rows: slice | None = None) -> np.ndarray | None:
+        """Return rows of all flats ``(n_flats, n_rows, n_x)`` as stored, None where there are none."""
+        return self._stack(self._parts.flats, rows)
+
+    def darks(self, rows: slice | None = None) -> np.ndarray | None:
+        """Return rows of all darks ``(n_darks, n_rows, n_x)`` as stored, None where there are none."""
+        return self._stack(self._parts.darks, rows)
+
+    def flat_means(self, rows: slice | None = None) -> np.ndarray | None:
+        """Return the mean of each group of flats, float32 ``(n_groups, n_rows, n_x)``; None where there are none.
+
+        A group is a run of flats with no projection in between, so flats taken before and after the scan are two. Frames are summed
+        in float64 one at a time: the memory does not grow with their number.
+        """
+        group = self._parts.flats
+        if group is None:
+            return None
+        return np.stack([self._mean(group, part, rows) for part in self._flat_groups()])
+
+    def dark_mean(self, rows: slice | None = None) -> np.ndarray | None:
+        """Return the mean of all darks, float32 ``(n_rows, n_x)``; None where there are none."""
+        group = self._parts.darks
+        return None if group is None else self._mean(group, np.arange(len(group.index)), rows)
+
+    @property
+    def n_flat_groups(self) -> int:
+        """How many images `flat_means` returns."""
+        return len(self._flat_groups())
+
+    def flat_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ``lower, upper, weight``, one each a projection, that interpolate `flat_means` linearly in time.
+
+        The flat of projection ``i`` is ``(1 - weight[i]) * means[lower[i]] + weight[i] * means[upper[i]]``;
+        the dtypes are int64, int64, float32. Before the first group and after the last, the nearest one counts alone.
+        """
+        times = np.array([self.flat_times[part].mean() for part in self._flat_groups()])
+        if times.size == 0:
+            raise FormatError(self.path, "has no flats to interpolate", "give some with flats=FILE")
+        upper = np.clip(np.searchsorted(times, self.times, side="right"), 0, len(times) - 1)
+        lower = np.maximum(np.searchsorted(times, self.times, side="right") - 1, 0)
+        gap = times[upper] - times[lower]
+        weight = np.where(gap > 0, (self.times - times[lower]) / np.where(gap > 0, gap, 1), 0)
+        return lower, upper, weight.astype(np.float32)
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that `read` of ``n_rows`` rows holds beside ``out``: an upper bound."""
+        return self._parts.projections.frames.host_bytes(n_rows)
+
+    def close(self) -> None:
+        """Close the files."""
+        for frames in self._parts.close:
+            frames.close()
+
+    def __enter__(self) -> Scan:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _flat_groups(self) -> list[np.ndarray]:
+        taken = np.searchsorted(np.sort(self.times), self.flat_times)
+        return [np.flatnonzero(taken == n) for n in np.unique(taken)]
+
+    def _read(self, group: Group, rows: slice, out: np.ndarray, which: slice | None = None) -> None:
+        r0, r1 = row_range(rows, self.n_z)
+        a0, a1 = row_range(which, len(group.index), "angles")
+        check_out(out, (a1 - a0, r1 - r0, self.n_x))
+        for at, start, stop in runs(group.index[a0:a1]):
+            group.frames.read(start, stop, slice(r0, r1), out[at : at + stop - start])
+
+    def _stack(self, group: Group | None, rows: slice | None) -> np.ndarray | None:
+        if group is None:
+            return None
+        r0, r1 = row_range(rows, self.n_z)
+        out = np.empty((len(group.index), r1 - r0, self.n_x), group.frames.dtype)
+        self._read(group, slice(r0, r1), out)
+        return out
+
+    def _mean(self, group: Group, part: np.ndarray, rows: slice | None) -> np.ndarray:
+        r0, r1 = row_range(rows, self.n_z)
+        total = np.zeros((r1 - r0, self.n_x))
+        frame = np.empty((1, r1 - r0, self.n_x), group.frames.dtype)
+        for i in part:
+            self._read(group, slice(r0, r1), frame, slice(int(i), int(i) + 1))
+            total += frame[0]
+        total /= len(part)
+        mean = np.empty(total.shape, np.float32)
+        cast_into(mean, total)
+        return mean
+
+
+def open_scan(
+    path: str | os.PathLike[str],
+    flats: str | os.PathLike[str] | None = None,
+    darks: str | os.PathLike[str] | None = None,
+    angles: str | os.PathLike[str] | np.ndarray | None = None,
+    entry: str | None = None,
+) -> Scan:
+    """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or TIFF; told by content, not by suffix.
+
+    Parameters
+    ----------
+    path
+        HDF5 file, TIFF file of many pages, or folder of TIFF files.
+    flats, darks
+        Files or folders that replace the scan's own: TIFF, ``.npy``, or HDF5 as ``FILE:/DATASET``.
+    angles
+        A file of one angle a projection in degrees (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0,
+        end-exclusive, where it lists flats and darks too), or an array in radians. Without it, a DXchange or TIFF scan
+        that has no angles counts as 180 degrees in equal steps.
+    entry
+        Which entry of an HDF5 file to read, where it has several.
+
+    Returns
+    -------
+    Scan
+        A context manager; close it, or use it in a ``with`` block.
+
+    Raises
+    ------
+    FormatError
+        Missing, damaged or unknown file; no projections; counts or sizes that do not agree; NaN angles.
+
+    Warns
+    -----
+    UserWarning
+        No flats, no darks, or angles assumed.
+    """
+    own = angles is not None
+    parts = _open_parts(os.fspath(path), entry, own)
+    try:
+        with reading(path):
+            _attach(parts, flats, darks)
+            scan = Scan(parts, _resolve_angles(parts, angles))
+            if scan.n_z == 0 or scan.n_x == 0:
+                raise FormatError(path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
+    except BaseException:
+        for frames in parts.close:
+            frames.close()
+        raise
+    for note in parts.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return scan
+
+
+def _open_parts(path: str, entry: str | None, own_angles: bool) -> ScanParts:
+    if Path(path).is_dir():
+        from footprint.io.tiff import TiffFolder
+
+        return _tiff_parts(path, TiffFolder(path))
+    existing_file(path, "a scan")
+    from footprint.io.tiff import TiffFile, is_tiff
+
+    if is_tiff(path):
+        return _tiff_parts(path, TiffFile(path))
+    from footprint.io import dxchange, hdf5, nxtomo
+
+    if not hdf5.is_hdf5(path):
+        raise FormatError(path, "is neither HDF5 nor TIFF", "give an NXtomo, DXchange or TIFF scan")
+    file = hdf5.open_file(path)
+    try:
+        with reading(path):
+            parts = dxchange.read_scan(path, file, own_angles) if entry is None else None
+            parts = parts or nxtomo.read_scan(path, file, entry, own_angles)
+            if parts is None:
+                found = ", ".join(sorted(file)) or "nothing"
+                raise FormatError(path, f"holds no scan (no instrument/detector/data and no exchange/data; it has {found})")
+            return parts
+    except BaseException:
+        file.close()
+        raise
+
+
+def _tiff_parts(path: str, frames: Frames) -> ScanParts:
+    n = frames.shape[0]
+    group = Group(frames, np.arange(n), np.arange(n, dtype=np.float64))
+    return ScanParts(path, "TIFF", group, name=Path(path).stem, close=[frames])
+
+
+def open_frames(path: str | os.PathLike[str]) -> Frames:
+    """Open a stack of frames: TIFF file or folder, ``.npy``, or HDF5 dataset ``FILE:/DATASET``."""
+    text = os.fspath(path)
+    if Path(text).is_dir():
+        from footprint.io.tiff import TiffFolder
+
+        return TiffFolder(text)
+    file, _, dataset = text.rpartition(":") if ":/" in text and not Path(text).exists() else (text, "", "")
+    existing_file(file, "a stack of frames")
+    from footprint.io.tiff import TiffFile, is_tiff
+
+    if is_tiff(file):
+        return TiffFile(file)
+    from footprint.io import npy
+
+    if npy.is_npy(file):
+        return npy.open_frames(file)
+    from footprint.io import hdf5
+
+    found = hdf5.open_dataset(file, dataset or None)
+    try:
+        return hdf5.Hdf5Frames(file, found)
+    except BaseException:
+        found.file.close()
+        raise
+
+
+def _attach(parts: ScanParts, flats: str | os.PathLike[str] | None, darks: str | os.PathLike[str] | None) -> None:
+    """Bring flats and darks from files of their own, and check that every stack has the projections' size."""
+    for name, path in (("flats", flats), ("darks", darks)):
+        if path is not None:
+            frames = open_frames(path)
+            parts.close.append(frames)
+            setattr(parts, name, Group.all_of(frames, -1.0))
+        group: Group | None = getattr(parts, name)
+        if group is None or group.frames.shape[0] == 0:
+            setattr(parts, name, None)
+            less = "they are not divided by a flat" if name == "flats" else "none is subtracted"
+            parts.notes.append(f"{parts.path} has no {name}: {less}; give some with {name}=FILE")
+        elif group.frames.shape[1:] != parts.projections.frames.shape[1:]:
+            found, want = group.frames.shape[1:], parts.projections.frames.shape[1:]
+            raise FormatError(group.frames.path, f"{name} are {found[0]} x {found[1]}, projections are {want[0]} x {want[1]}")
+
+
+def _resolve_angles(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None) -> np.ndarray:
+    """Angles in radians: those given, the file's own, or 180 degrees in equal steps."""
+    from footprint.io.shifts import check_count, read_numbers
+
+    n = len(parts.projections.index)
+    if given is None:
+        values = parts.angles
+        if values is None:
+            parts.notes.append(f"{parts.path} has no angles: {n} equal steps over 180 degrees are assumed; give angles=FILE")
+            values = np.arange(n) * (np.pi / n)
+    elif isinstance(given, (str, os.PathLike)):
+        values = np.deg2rad(read_numbers(given, "angles"))
+        check_count(given, values, n, "angles")
+    else:
+        values = np.asarray(given, np.float64)
+        if values.shape != (n,):
+            raise ArgumentError("angles", f"shape {values.shape}", f"one angle a projection, shape ({n},)")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        where = parts.path if given is None or isinstance(given, np.ndarray) else given
+        problem = f"{bad.size} of its {n} angles are NaN or infinite, the first is that of projection {bad[0]}"
+        raise FormatError(where, problem, "give them with angles=FILE")
+    return values
+
+
+

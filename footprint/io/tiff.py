@@ -1,0 +1,164 @@
+"""TIFF: a folder of one page a file, or files of many pages; uncompressed pages are read row by row."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import tifffile
+
+from footprint.errors import FormatError
+from footprint.io.frames import PIECE, cast_into, existing_file, reading
+from footprint.io.raw import RawFrames
+
+SUFFIXES = (".tif", ".tiff")
+_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+# Damage is told by our errors; the library's own lines on standard error would only repeat it.
+logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+
+def is_tiff(path: str | os.PathLike[str]) -> bool:
+    """Whether the file starts as a TIFF or BigTIFF does."""
+    with open(path, "rb") as file:
+        return file.read(4) in _MAGIC
+
+
+def folder_files(path: str | os.PathLike[str]) -> list[Path]:
+    """TIFF files of a folder, numbers in their names compared as numbers."""
+    try:
+        files = [p for p in Path(path).iterdir() if p.suffix.lower() in SUFFIXES and p.is_file()]
+    except OSError as error:
+        raise FormatError(path, f"cannot be listed ({error.strerror})") from error
+    return sorted(files, key=lambda p: [int(w) if w.isdigit() else w for w in re.split(r"(\d+)", p.name)])
+
+
+class TiffFile:
+    """Pages of one TIFF file as frames ``(n_pages, n_z, n_x)``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        existing_file(path, "a TIFF file")
+        self.path = str(path)
+        if not is_tiff(path):
+            raise FormatError(path, "is not a TIFF file")
+        self._raw: RawFrames | None = None
+        with reading(path):
+            self._tiff = tifffile.TiffFile(path)
+            try:
+                self._open()
+            except BaseException:
+                self._tiff.close()
+                raise
+
+    def _open(self) -> None:
+        if not self._tiff.series:
+            raise FormatError(self.path, "holds no image")
+        series = self._tiff.series[0]
+        page = series.keyframe
+        if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != 1:
+            raise FormatError(self.path, f"holds {series.dtype} pixels of {page.samplesperpixel} samples, wanted one grey value")
+        shape = tuple(int(n) for n in series.shape)
+        if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1):
+            raise FormatError(self.path, f"holds an array of shape {shape}, wanted pages (n_z, n_x)")
+        self.shape: tuple[int, int, int] = (shape[-3] if len(shape) > 2 else 1, shape[-2], shape[-1])
+        self.dtype = np.dtype(series.dtype).newbyteorder("=")
+        if series.dataoffset is not None:
+            stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)
+            self._raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
+        elif len(series.pages) != self.shape[0]:
+            raise FormatError(self.path, f"has {len(series.pages)} pages for {self.shape[0]} frames")
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading holds beside ``out``: a staged piece, or a decoded page and its compressed bytes."""
+        page = self.shape[1] * self.shape[2] * self.dtype.itemsize
+        return PIECE if self._raw is not None else PIECE + 2 * page
+
+    def close(self) -> None:
+        """Close the file."""
+        self._tiff.close()
+        if self._raw is not None:
+            self._raw.close()
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of pages ``start`` to ``stop``, cast and byte-swapped."""
+        if out.size == 0:
+            return
+        if self._raw is not None:
+            self._raw.read(start, stop, rows, out)
+            return
+        for i in range(start, stop):
+            # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
+            with reading(self.path, f"page {i}"):
+                page = self._tiff.series[0].pages[i]
+                values = None if page is None else page.asarray(maxworkers=1)
+            if values is None or values.shape != self.shape[1:]:
+                raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
+            cast_into(out[i - start], values[rows])
+
+
+class TiffFolder:
+    """A folder of TIFF files of one page each, in the order of the numbers in their names.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self._files = str(path), folder_files(path)
+        if not self._files:
+            raise FormatError(path, "holds no .tif or .tiff files")
+        first = TiffFile(self._files[0])
+        first.close()
+        if first.shape[0] != 1 and len(self._files) > 1:
+            raise FormatError(self._files[0], f"has {first.shape[0]} pages, wanted one a file in a folder of several")
+        self.dtype, self._first = first.dtype, first
+        self.shape = (max(len(self._files), first.shape[0]), first.shape[1], first.shape[2])
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading holds beside ``out``."""
+        return self._first.host_bytes(n_rows)
+
+    def close(self) -> None:
+        """Nothing is held open between reads."""
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of files ``start`` to ``stop``, cast and byte-swapped."""
+        several = len(self._files) > 1
+        for i in range(start, stop) if several else range(1):
+            file = TiffFile(self._files[i])
+            try:
+                want = (1 if several else self.shape[0], *self.shape[1:])
+                if file.shape != want or file.dtype != self.dtype:
+                    found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
+                    raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}")
+                if several:
+                    file.read(0, 1, rows, out[i - start : i - start + 1])
+                else:
+                    file.read(start, stop, rows, out)
+            finally:
+                file.close()
+
+
+def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:
+    """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order."""
+    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    # A page costs about 300 bytes of tags; the offsets of a classic TIFF end at 4 GiB.
+    big = nbytes + 512 * int(np.prod(shape[:-2], dtype=np.int64)) > (1 << 32) - (1 << 25)
+    offset, _ = tifffile.imwrite(
+        path, data=None, shape=shape, dtype=dtype, bigtiff=big, photometric="minisblack", returnoffset=True,
+    ) or (None, None)
+    if offset is None:
+        raise FormatError(path, f"a TIFF of shape {shape} cannot be laid out", "write .h5 instead")
+    frames = (int(np.prod(shape[:-2], dtype=np.int64)), shape[-2], shape[-1])
+    return RawFrames(path, offset, frames, dtype, writable=True)

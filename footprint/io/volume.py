@@ -1,0 +1,227 @@
+"""Reconstructed volumes, written slab by slab: HDF5, one TIFF of many pages, or a folder of TIFF slices."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.frames import row_range
+from footprint.io.output import Output, check_output, writing
+
+HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
+TIFF_SUFFIXES = (".tif", ".tiff")
+_SLICE = re.compile(r"slice_\d{5,}\.tif")
+
+
+class _Sink(Protocol):
+    def write(self, start: int, rows: slice, array: np.ndarray) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class VolumeWriter:
+    """A volume being written; it gets its name when the ``with`` block ends without an error and every slice is there.
+
+    Attributes
+    ----------
+    path, shape, dtype
+        The target, ``(n_z, n_y, n_x)``, and the dtype on disk.
+    """
+
+    def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype, out: Output, sink: _Sink) -> None:
+        self.path, self.shape, self.dtype = path, shape, dtype
+        self._out, self._sink, self._open = out, sink, True
+        self._rows = np.zeros(shape[0], np.int64)
+
+    def write(self, where: slice | tuple[slice, slice], array: np.ndarray) -> None:
+        """Write slices ``where`` (or rows of slices, given ``(slices, rows)``), in any order.
+
+        Raises
+        ------
+        ShapeError
+            ``array`` has another shape, or a dtype that would lose its kind.
+        FormatError
+            The disk is full or failed; nothing is left behind.
+        """
+        z, y = where if isinstance(where, tuple) else (where, slice(None))
+        z0, z1 = row_range(z, self.shape[0], "slices")
+        y0, y1 = row_range(y, self.shape[1])
+        want = (z1 - z0, y1 - y0, self.shape[2])
+        if array.shape != want:
+            raise ShapeError("array", f"shape {array.shape}", f"shape {want} for slices {z0}:{z1}, rows {y0}:{y1}")
+        if not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            raise ShapeError("array", f"dtype {array.dtype}", f"one that casts to the file's {self.dtype}")
+        try:
+            with writing(self.path):
+                self._sink.write(z0, slice(y0, y1), array)
+        except BaseException:
+            self.discard()
+            raise
+        self._rows[z0:z1] += y1 - y0
+
+    def close(self) -> None:
+        """Finish: everything goes to the disk, then the volume gets its name."""
+        if not self._open:
+            return
+        missing = np.flatnonzero(self._rows < self.shape[1])
+        if missing.size:
+            self.discard()
+            raise FormatError(self.path, f"{missing.size} of {self.shape[0]} slices were never written, the first is {missing[0]}")
+        try:
+            with writing(self.path):
+                self._sink.sync()
+                self._sink.close()
+        except BaseException:
+            self.discard()
+            raise
+        self._open = False
+        self._out.commit()
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+        if self._open:
+            self._open = False
+            # The error that brought us here is the one to report.
+            with suppress(Exception):
+                self._sink.close()
+            self._out.discard()
+
+    def __enter__(self) -> VolumeWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class _TiffFolder:
+    """One TIFF a slice, each laid out when it is first written."""
+
+    def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
+        self._folder, self._shape, self._dtype = folder, shape, dtype
+        self._offset: dict[int, int] = {}
+
+    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
+        from footprint.io import tiff
+        from footprint.io.raw import RawFrames
+
+        for i, image in enumerate(array, start):
+            name = self._folder / f"slice_{i:05d}.tif"
+            if i in self._offset:
+                file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
+            else:
+                file = tiff.create(name, self._shape[1:], self._dtype)
+                self._offset[i] = file.offset
+            try:
+                file.write(0, rows, image[None])
+            finally:
+                file.close()
+
+    def sync(self) -> None:
+        if hasattr(os, "sync") and self._offset:
+            os.sync()
+
+    def close(self) -> None:
+        pass
+
+
+def volume_kind(path: str | os.PathLike[str]) -> str:
+    """Return ``hdf5``, ``tiff`` or ``folder``, by the suffix; a name without one is a folder."""
+    suffix = Path(path).suffix.lower()
+    if suffix in HDF5_SUFFIXES:
+        return "hdf5"
+    if suffix in TIFF_SUFFIXES:
+        return "tiff"
+    if suffix and not Path(path).is_dir():
+        wanted = ", ".join((*HDF5_SUFFIXES, *TIFF_SUFFIXES))
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}, or a folder's name without suffix")
+    return "folder"
+
+
+def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
+    """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
+    check_output(path, overwrite, nbytes, volume_kind(path) == "folder", _ours)
+
+
+def _ours(name: str) -> bool:
+    return _SLICE.fullmatch(name) is not None
+
+
+def create_volume(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int, int],
+    dtype: Any = "float32",
+    overwrite: bool = False,
+    attrs: Mapping[str, Any] | None = None,
+) -> VolumeWriter:
+    """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
+
+    Parameters
+    ----------
+    path
+        ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
+        of many pages, BigTIFF from 4 GB on. No suffix: a folder of ``slice_00000.tif`` ...
+    shape
+        ``(n_z, n_y, n_x)``.
+    dtype
+        A real dtype.
+    overwrite
+        Replace an existing file, or a folder that holds nothing but slices.
+    attrs
+        How it was made; HDF5 keeps it as attributes of ``entry/reconstruction``.
+
+    Returns
+    -------
+    VolumeWriter
+        A context manager with ``write(slices, array)``.
+
+    Raises
+    ------
+    FormatError
+        The output exists, its folder is missing or read-only, or the disk is full.
+    ArgumentError
+        Unknown suffix.
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with create_volume(os.path.join(folder, "v.h5"), (2, 3, 4)) as volume:
+    ...         volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
+    """
+    kind, stored = volume_kind(path), np.dtype(dtype).newbyteorder("=")
+    if len(shape) != 3 or min(shape) < 0:
+        raise ShapeError("shape", shape, "(n_z, n_y, n_x)")
+    if kind != "hdf5" and min(shape) == 0:
+        raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
+    if stored.kind not in "iuf":
+        raise ShapeError("dtype", stored, "a real number type")
+    nbytes = int(np.prod(shape, dtype=np.int64)) * stored.itemsize
+    out = Output(path, overwrite, nbytes, kind == "folder", _ours)
+    sink: _Sink
+    try:
+        with writing(path):
+            if kind == "hdf5":
+                from footprint.io import hdf5
+
+                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction")
+            elif kind == "tiff":
+                from footprint.io import tiff
+
+                sink = tiff.create(out.temporary, shape, stored)
+            else:
+                sink = _TiffFolder(out.temporary, shape, stored)
+    except BaseException:
+        out.discard()
+        raise
+    return VolumeWriter(Path(path), shape, stored, out, sink)
