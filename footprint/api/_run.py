@@ -58,7 +58,7 @@ class Array:
 
 
 def receive(array: Any, name: str) -> Array:
-    """See an argument as an array, without a copy: NumPy, or CuPy, PyTorch, JAX, Numba by their exchange protocols; lists are copied."""
+    """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     kind = type(array).__module__.partition(".")[0]
     if isinstance(array, np.ndarray):
         data: Any = array

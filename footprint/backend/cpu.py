@@ -65,7 +65,7 @@ class CpuBackend(Backend):
         if spec.size == 0:
             return np.empty(spec.shape, spec.dtype)
         window = (ctypes.c_char * spec.nbytes).from_address(array.__array_interface__["data"][0] + offset)
-        return np.ndarray(spec.shape, spec.dtype, window)
+        return np.ndarray(spec.shape, spec.dtype, memoryview(window))
 
     def write(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Copy, casting and swapping bytes in NumPy's small fixed buffer."""

@@ -1,0 +1,39 @@
+"""``footprint devices``: what is here, what it allows, and why the rest is not."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from footprint.backend.registry import device_limits, devices
+from footprint.units import format_bytes
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+def command(as_json: bool) -> None:
+    """List the devices Footprint can use, and why others cannot be.
+
+    Profiles named null:NAME are machines that are not here: plans can be made for them with `footprint plan --device null:h100`.
+    """
+    rows: list[dict[str, object]] = []
+    for name, problem in devices():
+        limits = None if problem else device_limits(name)
+        rows.append(
+            {
+                "device": name,
+                "free": limits.free if limits else None,
+                "local_memory": limits.local_mem if limits else None,
+                "threads": limits.threads if limits else None,
+                "problem": problem or None,
+            }
+        )
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        free = f"{format_bytes(row['free'])} free" if isinstance(row["free"], int) else ""
+        if str(row["device"]).startswith("null"):
+            free = "plans only" + (f", {free}" if free else "")
+        click.echo(f"{row['device']:<14}{row['problem'] or free}")

@@ -1,0 +1,102 @@
+"""The program ``footprint``: a group of commands, each loaded when it is called, and one place where errors become words."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from footprint import __version__
+from footprint.errors import FootprintError
+
+# Command -> module, and the line shown in the overview; modules load only when their command runs.
+_COMMANDS = {
+    "demo": "Make a small scan and a small radio field, reconstruct the one and find the sources of the other.",
+    "reconstruct": "Reconstruct a volume from an X-ray scan (NXtomo, DXchange, TIFF stack).",
+    "sources": "Find the sources of a radio or optical image and write a catalogue.",
+    "convolve": "Convolve an image with a mask, by row blocks where memory is short.",
+    "plan": "Show every byte a job would take, without reading a pixel and without the device.",
+    "verify": "Run one job on two devices and compare results and times.",
+    "devices": "List the devices Footprint can use, and why others cannot be.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Knows its commands by name; ``--help`` loads none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        return importlib.import_module(f"footprint.cli.{cmd_name}").command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in _COMMANDS:
+            ctx.fail(f"no command {args[0]!r}; commands are {', '.join(_COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+_HELP = """Scientific image processing that knows its memory footprint before it runs.
+
+Start with ``footprint demo``. Then, for your own data:
+
+\b
+  footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
+  footprint sources mosaic.fits -o catalogue.ecsv --sigma 5
+  footprint plan reconstruct scan.nx --memory 2GB
+
+Every command takes --help. A mistake in what you give it ends with one sentence and exit code 2.
+"""
+
+
+@click.group(cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="footprint")
+def main() -> None:
+    """See ``_HELP``."""
+
+
+def _terminate(*_: object) -> NoReturn:
+    """A polite kill runs the same clean-up as Ctrl-C: half-written files are removed on the way out."""
+    raise KeyboardInterrupt
+
+
+def _fail(sentence: str, code: int = 2) -> NoReturn:
+    click.echo(f"footprint: {sentence}", err=True)
+    sys.exit(code)
+
+
+def entry() -> None:
+    """What the shell calls."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except FootprintError as error:
+        _fail(str(error))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("stopped; nothing half-written was left behind.", 130)
+    except BrokenPipeError:
+        # The reader of our output went away (head, less): nothing to report, and nobody to report it to.
+        sys.stderr.close()
+        sys.exit(0)
+    except MemoryError as error:
+        _fail(f"memory: the system refused more ({error}); give a smaller --memory.")
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        _fail(f"{name}{error.strerror or error}.")
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,166 @@
+"""What people see: the plan's table, a progress bar with time left and memory, the report; or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from footprint.backend.memory import PeakMeter, resident_bytes
+from footprint.plan.explain import choice_rows, memory_rows, summary_rows
+from footprint.plan.plan import Plan
+from footprint.units import format_bytes
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def common_options(command: F) -> F:
+    """Options every job has: --memory --device --overwrite --quiet --json."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every figure on standard output."),
+        click.option("--quiet", "-q", is_flag=True, help="No plan, no progress, no report; errors only."),
+        click.option("--overwrite", is_flag=True, help="Replace output files that exist."),
+        click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, opencl:0."),
+        click.option("--memory", default=None, metavar="SIZE", help="Budget: 2GB, 512MiB, 80% of what is free (the default)."),
+    ):
+        command = option(command)
+    return command
+
+
+class Reporter:
+    """Prints for people on standard error, results on standard output; quiet and JSON are decided here and nowhere else.
+
+    Parameters
+    ----------
+    quiet
+        Print nothing but errors.
+    as_json
+        Print one JSON object at the end and nothing else on standard output.
+    """
+
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.figures: dict[str, Any] = {}
+
+    @property
+    def silent(self) -> bool:
+        """Whether tables and bars are left out."""
+        return self.quiet or self.as_json
+
+    def plan(self, plan: Plan) -> None:
+        """The plan's table; its figures join the report."""
+        size = plan.footprint
+        self.figures |= {f"plan_{name}": n for name, n in size.terms().items()}
+        self.figures |= {"plan_total": size.total, "device": plan.limits.device}
+        if plan.chunk:
+            self.figures |= {"chunk": plan.chunk.size, "runs": len(plan.chunks)}
+        if not self.silent:
+            show_plan(plan)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar with time left and the process's memory; yields ``callback(done, total)``."""
+        if self.silent:
+            yield lambda done, total: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[memory]}"),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
+            task = bar.add_task(what, total=None, memory="")
+
+            def update(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
+
+            yield update
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Time the block and measure the growth of the process's memory at its highest; both join the report."""
+        start = time.perf_counter()
+        with PeakMeter() as meter:
+            yield
+        self.figures["seconds"] = time.perf_counter() - start
+        self.figures["measured_peak"] = meter.growth if meter.known else None
+
+    def warn(self, sentence: str) -> None:
+        """A warning on standard error, shown even in JSON mode."""
+        self.figures.setdefault("warnings", []).append(sentence)
+        if not self.quiet:
+            click.echo(f"footprint: warning: {sentence}", err=True)
+
+    def report(self, title: str, figures: Mapping[str, Any]) -> None:
+        """The last word: every figure by name."""
+        self.figures |= dict(figures)
+        if self.as_json:
+            click.echo(json.dumps(self.figures, default=_plain))
+        elif not self.quiet:
+            _show_report(title, self.figures)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and arrays, paths and slices as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+def show_plan(plan: Plan) -> None:
+    """The memory table, and what a smaller budget would cost."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(stderr=True)
+    table = Table(title=f"Plan: {plan.name} on {plan.limits.device}", title_justify="left")
+    table.add_column("memory")
+    table.add_column("size", justify="right")
+    table.add_column("bytes", justify="right")
+    table.add_column("what it is")
+    rows = memory_rows(plan)
+    for kind, nbytes, remark in rows:
+        table.add_row(
+            kind, format_bytes(nbytes), f"{nbytes:,}", remark, style="bold" if kind == "total" else "", end_section=kind == "host"
+        )
+    console.print(table)
+    for name, value in summary_rows(plan)[1:]:
+        console.print(f"  [dim]{name}[/dim]  {value}", highlight=False)
+    choices = choice_rows(plan)
+    if plan.chunk and len(choices) > 1:
+        unit = plan.chunk.unit
+        text = "; ".join(f"{size}: {n} {unit} a run, {runs} run{'s' if runs != '1' else ''}" for n, runs, size in choices)
+        console.print(f"  [dim]other budgets[/dim]  {text}", highlight=False)
+
+
+def _show_report(title: str, figures: Mapping[str, Any]) -> None:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    console.print(f"[bold]{title}[/bold]", highlight=False)
+    for name, value in figures.items():
+        if name.startswith("plan_") and name != "plan_total":
+            continue
+        is_bytes = name in ("plan_total", "measured_peak", "written_bytes")
+        text = format_bytes(value) if is_bytes and value is not None else _words(value)
+        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {text}", highlight=False)
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple) and len(value) > 8:
+        return f"{len(value)} values"
+    return str(value)
