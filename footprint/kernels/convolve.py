@@ -22,10 +22,12 @@ GROUPS = 8
 """Groups of ROWS a tile is high."""
 SPAN = 32
 """Tap columns that one tile's halo serves; wider masks go through several tiles."""
-TAP_ROWS = 16
+TAP_ROWS = 13
 """Most tap rows whose weights are held in registers at once; taller masks are split evenly."""
 LINE = 4096
 """Outputs of one piece of a row where the mask is a single row."""
+STEP = 64
+"""Pieces of a row are computed in whole multiples of this."""
 LINE_TAPS = 32
 """Most taps of a single-row mask that are unrolled at once."""
 
@@ -42,13 +44,11 @@ def groups(mask_shape: tuple[int, int]) -> int:
     return GROUPS if mask_shape[1] <= SPAN else 1
 
 
-def convolve_work(
-    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object
-) -> tuple[ArraySpec, ...]:
+def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """A tile of the image with its halo, and sums, for each thread."""
     height, width = weights.shape
     if height == 1:
-        piece = min(LINE, max(out.shape[1], 1))
+        piece = min(LINE, -(-max(out.shape[1], 1) // STEP) * STEP)
         return (
             ArraySpec((limits.threads, piece + width - 1), out.dtype),
             ArraySpec((limits.threads, piece), out.dtype),
