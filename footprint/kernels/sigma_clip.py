@@ -1,0 +1,60 @@
+"""What `sigma_clip` is launched with.
+
+``launch("sigma_clip", block, where, stats, counts, size=, width=, sigma=, maxiters=, strict=)``
+
+* ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or (CPU only) one of several blocks.
+* ``where``  int64 (3,): the number of the pass over the image, the first row of the block in it, and how many of the block's rows count.
+* ``stats``  float64 (8,): what `MEAN` to `HIGH` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
+* ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes.
+
+The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the
+whole image always ends. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from footprint.spec import ArraySpec, Limits
+
+MEAN, MEDIAN, STD, LOW, HIGH = range(5)
+DONE, COUNT, ITERATIONS = range(3)
+
+# Pixels that are summed before sums are added up in order: a fixed cut makes the sums independent of blocks and threads.
+STRIP = 4096
+BINS = 2048
+SAMPLE = 65536
+
+
+def rows_per_strip(width: int) -> int:
+    """Whole rows that make up a strip; blocks of an image are cut at multiples of it."""
+    return -(-STRIP // max(width, 1))
+
+
+def kept_capacity(size: int) -> int:
+    """Pixels the clip may put aside: all of a small image, an eighth of a large one; what it cannot keep it counts."""
+    return max(min(size, STRIP), -(-size // 8))
+
+
+def sample_stride(size: int, width: int) -> int:
+    """Step of the sample; free of common factors with the width, or it would see a few columns only."""
+    stride = -(-size // max(1, min(kept_capacity(size), SAMPLE)))
+    if stride > 1:
+        stride |= 1
+        while gcd(stride, max(width, 1)) != 1:
+            stride += 2
+    return stride
+
+
+def sigma_clip_work(
+    limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """Pixels put aside, a histogram a thread, sums a strip, and the state kept from pass to pass."""
+    strip = rows_per_strip(width) * max(width, 1)
+    return (
+        ArraySpec((kept_capacity(size),), block.dtype),
+        ArraySpec((limits.threads, BINS), "int64"),
+        ArraySpec((-(-block.size // strip), 6), "float64"),
+        ArraySpec((16,), "float64"),
+        ArraySpec((16,), "int64"),
+    )
