@@ -124,15 +124,19 @@ class Hdf5Frames:
         The file the user named, for error sentences.
     dataset
         The dataset; its file is closed by `close`.
+    planes
+        Allow more dimensions; frames are then counted over all leading axes.
     """
 
-    def __init__(self, path: str, dataset: h5py.Dataset) -> None:
-        if dataset.dtype.kind not in "biuf" or dataset.ndim not in (2, 3):
-            raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted numbers (n_frames, n_z, n_x)")
+    def __init__(self, path: str, dataset: h5py.Dataset, planes: bool = False) -> None:
+        if dataset.dtype.kind not in "biuf" or dataset.ndim < 2 or (dataset.ndim > 3 and not planes):
+            wanted = "an image (n_y, n_x)" if planes else "numbers (n_frames, n_z, n_x)"
+            raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted {wanted}")
         self.path, self._data = path, dataset
         with reading(path, str(dataset.name)):
             use_plugins(dataset)
-            self.shape = (1, *dataset.shape) if dataset.ndim == 2 else dataset.shape
+            lead = int(np.prod(dataset.shape[:-2], dtype=np.int64))
+            self.shape: tuple[int, int, int] = (lead, dataset.shape[-2], dataset.shape[-1])
             self.dtype = dataset.dtype.newbyteorder("=")
             self._chunks: tuple[int, ...] | None = dataset.chunks if dataset.ndim == 3 else None
 
@@ -175,8 +179,12 @@ class Hdf5Frames:
     def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         if self._data.ndim == 2:
             self._data.read_direct(out[0], np.s_[rows.start : rows.stop, :])
-        else:
+        elif self._data.ndim == 3:
             self._data.read_direct(out, np.s_[start:stop, rows.start : rows.stop, :])
+        else:
+            for i in range(start, stop):
+                lead = tuple(int(k) for k in np.unravel_index(i, self._data.shape[:-2]))
+                self._data.read_direct(out[i - start], (*lead, slice(rows.start, rows.stop), slice(None)))
 
 
 def open_dataset(path: str, name: str | None) -> h5py.Dataset:

@@ -1,0 +1,99 @@
+"""Catalogues of sources: an astropy Table as ECSV, FITS, VOTable, CSV or DS9 regions."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+from footprint.io.output import check_output, output
+
+_KINDS = {
+    ".ecsv": "ecsv", ".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".xml": "votable",
+    ".csv": "csv", ".reg": "regions",
+}
+
+
+def catalog_kind(path: str | os.PathLike[str]) -> str:
+    """Return ``ecsv``, ``fits``, ``votable``, ``csv`` or ``regions``, by the suffix."""
+    kind = _KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(_KINDS)}")
+    return kind
+
+
+def check_catalog(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Raise FormatError or ArgumentError when `write_catalog` would; writes nothing."""
+    catalog_kind(path)
+    check_output(path, overwrite)
+
+
+def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a table of sources in the format of the suffix; it gets its name when it is finished.
+
+    Parameters
+    ----------
+    table
+        astropy Table or QTable. Units are kept: in ECSV, FITS and VOTable as the format has them, in CSV as ``flux [Jy]`` in the
+        column's name.
+    path
+        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv``, or ``.reg`` for DS9 regions (circles of the source's area, at
+        ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted from 0).
+    overwrite
+        Replace an existing file.
+
+    Raises
+    ------
+    FormatError
+        The file exists, or cannot be written.
+    ArgumentError
+        Unknown suffix, or no positions for regions.
+    """
+    kind = catalog_kind(path)
+    with output(path, overwrite) as temporary, warnings.catch_warnings():
+        # Units such as Jy/beam are outside the FITS and VOTable standards' lists, and every reader knows them.
+        warnings.simplefilter("ignore")
+        if kind == "regions":
+            temporary.write_text(_regions(table), "utf-8")
+        elif kind == "csv":
+            plain = table.copy(copy_data=False)
+            for name in table.colnames:
+                unit = table[name].unit
+                if unit is not None and str(unit):
+                    plain.rename_column(name, f"{name} [{unit}]")
+            plain.write(temporary, format="ascii.csv", overwrite=True)
+        else:
+            names = {"ecsv": "ascii.ecsv", "fits": "fits", "votable": "votable"}
+            table.write(temporary, format=names[kind], overwrite=True)
+
+
+def _regions(table: Any) -> str:
+    """DS9's text: one circle a source."""
+    names = {name.lower(): name for name in table.colnames}
+    sky = "ra" in names and "dec" in names
+    if not sky and not ("x" in names and "y" in names):
+        raise ArgumentError("table", f"columns {', '.join(table.colnames)}", "columns ra and dec, or x and y, to draw regions")
+    frame = str(table.meta.get("frame", "icrs")).lower() if sky else "image"
+    first, second = (_plain(table, names[n], "deg" if sky else "") for n in (("ra", "dec") if sky else ("x", "y")))
+    pixels = _plain(table, names["npix"], "") if "npix" in names else np.full(len(table), 9.0)
+    radius = np.maximum(np.sqrt(pixels / np.pi), 1.5)
+    lines = ["# Region file format: DS9 version 4.1", 'global color=green width=1 font="helvetica 9 normal roman"', frame]
+    label = table[names["label"]] if "label" in names else np.arange(1, len(table) + 1)
+    # DS9 counts pixels from 1; a radius in pixels is right in every frame only with the unit i.
+    shift = 0 if sky else 1
+    for a, b, r, text in zip(first, second, radius, label):
+        if np.isfinite(a) and np.isfinite(b):
+            lines.append(f"circle({a + shift:.8f},{b + shift:.8f},{r:.2f}{'i' if sky else ''}) # text={{{text}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(table: Any, name: str, unit: str) -> np.ndarray:
+    column = table[name]
+    if unit and column.unit is not None and str(column.unit):
+        return np.asarray(column.quantity.to_value(unit) if hasattr(column, "quantity") else column.to_value(unit), np.float64)
+    values = np.asarray(column.value if hasattr(column, "unit") and hasattr(column, "value") else column, np.float64)
+    return np.ma.filled(values, np.nan)

@@ -1,0 +1,276 @@
+"""Images on disk with one face: FITS, TIFF, HDF5 and NumPy files, read and written by rows."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
+from footprint.io.image_writer import ImageWriter, check_image, create_image
+
+__all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image"]
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Restoring beam of a radio image.
+
+    Attributes
+    ----------
+    major, minor
+        Full widths at half maximum in degrees.
+    angle
+        Position angle of the major axis in degrees, north through east.
+    pixels
+        Area in pixels, pi major minor / (4 ln 2) over the pixel's; None without a celestial WCS.
+    """
+
+    major: float
+    minor: float
+    angle: float
+    pixels: float | None
+
+
+class Image:
+    """A two-dimensional image on disk; nothing but its description is in memory.
+
+    Attributes
+    ----------
+    path
+        The file.
+    shape, dtype
+        ``(n_y, n_x)`` and the dtype in native byte order, after scaling.
+    header
+        astropy's FITS header, None for other formats.
+    plane
+        Which plane of a cube this is, counted over all leading axes.
+    """
+
+    def __init__(self, path: str, frames: Frames, plane: int, header: Any = None) -> None:
+        self.path, self.header, self.plane, self._frames = path, header, plane, frames
+        self.shape: tuple[int, int] = (frames.shape[1], frames.shape[2])
+        self.dtype = np.dtype(frames.dtype)
+
+    def __repr__(self) -> str:
+        return f"<Image {self.path}: {self.shape[0]} x {self.shape[1]} {self.dtype}>"
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` ``(n_rows, n_x)`` with rows of the image, cast to its dtype and byte-swapped.
+
+        Parameters
+        ----------
+        rows
+            Rows from 0, the first in the file.
+        out
+            Any real dtype; where it is contiguous and of the image's dtype nothing is staged.
+
+        Raises
+        ------
+        ShapeError
+            ``out`` has another shape.
+        FormatError
+            The file is damaged.
+        """
+        r0, r1 = row_range(rows, self.shape[0])
+        check_out(out, (r1 - r0, self.shape[1]))
+        self._frames.read(self.plane, self.plane + 1, slice(r0, r1), out[None])
+
+    def array(self) -> np.ndarray:
+        """Return the whole image, new, in `dtype`."""
+        out = np.empty(self.shape, self.dtype)
+        self.read(slice(0, self.shape[0]), out)
+        return out
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that `read` of ``n_rows`` rows holds beside ``out``: an upper bound."""
+        return self._frames.host_bytes(n_rows)
+
+    @property
+    def unit(self) -> str:
+        """``BUNIT`` as written, empty where there is none."""
+        value = self.header.get("BUNIT", "") if self.header is not None else ""
+        return value.strip() if isinstance(value, str) else ""
+
+    @cached_property
+    def wcs(self) -> Any:
+        """The celestial part of the header's astropy WCS, None where there is none or it makes no sense."""
+        if self.header is None:
+            return None
+        from astropy.wcs import WCS
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                found = WCS(self.header).celestial
+            except Exception:
+                # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
+                return None
+        return found if found.naxis == 2 and found.has_celestial else None
+
+    @cached_property
+    def beam(self) -> Beam | None:
+        """The restoring beam of ``BMAJ BMIN BPA``, or of the last AIPS CLEAN line of the history; None where there is none."""
+        major, minor, angle = _beam_numbers(self.header)
+        if not (np.isfinite([major, minor]).all() and major > 0 and minor > 0):
+            return None
+        pixels = None
+        if self.wcs is not None:
+            from astropy.wcs.utils import proj_plane_pixel_area
+
+            area = float(proj_plane_pixel_area(self.wcs))
+            if np.isfinite(area) and area > 0:
+                pixels = float(np.pi * major * minor / (4 * np.log(2)) / area)
+        return Beam(major, minor, angle if np.isfinite(angle) else 0.0, pixels)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._frames.close()
+
+    def __enter__(self) -> Image:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _beam_numbers(header: Any) -> tuple[float, float, float]:
+    """BMAJ, BMIN and BPA in degrees; NaN where they are missing or no numbers."""
+    found = [np.nan, np.nan, 0.0]
+    if header is None:
+        return found[0], found[1], found[2]
+    try:
+        lines = [str(line) for line in header.get("HISTORY", [])]
+    except Exception:
+        # A damaged card fails when it is read, and the history is the least of the header.
+        lines = []
+    for line in lines:
+        match = re.search(r"BMAJ=\s*(\S+)\s+BMIN=\s*(\S+)\s+BPA=\s*(\S+)", line)
+        if match:
+            found = [_number(word) for word in match.groups()]
+    for i, key in enumerate(("BMAJ", "BMIN", "BPA")):
+        if key in header:
+            found[i] = _number(header.get(key))
+    return found[0], found[1], found[2]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def open_image(
+    path: str | os.PathLike[str], plane: int | tuple[int, ...] | None = None, extension: int | str | None = None
+) -> Image:
+    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; told by content.
+
+    Parameters
+    ----------
+    path
+        The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension.
+    plane
+        Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none.
+    extension
+        Number or name of a FITS extension; the first with an image by default.
+
+    Returns
+    -------
+    Image
+        A context manager; close it, or use it in a ``with`` block.
+
+    Raises
+    ------
+    FormatError
+        Missing, damaged or unknown file, no image in it, or a cube and no ``plane``.
+    ArgumentError
+        ``plane`` outside the cube.
+    """
+    name, dataset = os.fspath(path), ""
+    if not Path(name).exists():
+        found = re.fullmatch(r"(.+)\[(\w+)\]", name)
+        if found and extension is None:
+            name, word = found.groups()
+            extension = int(word) if word.isdigit() else word
+        elif ":/" in name:
+            name, _, dataset = name.rpartition(":")
+    existing_file(name, "an image")
+    frames, shape, header = _open_planes(name, dataset, extension)
+    try:
+        if len(shape) < 2 or min(shape) < 1:
+            problem = "an empty image" if len(shape) >= 2 else "no image"
+            raise FormatError(path, f"holds {problem} (shape {shape}), wanted (n_y, n_x)")
+        return Image(name, frames, _plane_number(name, shape, plane), header)
+    except BaseException:
+        frames.close()
+        raise
+
+
+def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[Frames, tuple[int, ...], Any]:
+    """Return the planes of a file, its shape without axes of length 1, and its header."""
+    from footprint.io import npy
+
+    with reading(path):
+        if npy.is_npy(path):
+            shape, dtype, offset = npy.header(path)
+            if len(shape) < 2:
+                raise FormatError(path, f"holds an array of shape {shape}, wanted an image (n_y, n_x)")
+            return npy.RawFrames(path, offset, _planes(shape), dtype), _useful(shape), None
+        from footprint.io import fits
+
+        if fits.is_fits(path):
+            frames, shape, header = fits.open_planes(path, extension, _planes)
+            return frames, _useful(shape), header
+        from footprint.io import hdf5, tiff
+
+        if tiff.is_tiff(path):
+            pages = tiff.TiffFile(path)
+            return pages, _useful(pages.shape), None
+        if hdf5.is_hdf5(path):
+            found = hdf5.open_dataset(path, dataset or None)
+            stack = hdf5.Hdf5Frames(path, found, planes=True)
+            return stack, _useful(found.shape, last=found.shape[-2:]), None
+    raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image")
+
+
+def _useful(shape: tuple[int, ...], last: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """Drop axes of length 1, leading ones first, until two are left; ``last`` axes stay whatever their length."""
+    kept = list(shape)
+    while len(kept) > 2 and 1 in (kept[:-2] if last is not None else kept):
+        kept.remove(1)
+    return tuple(kept)
+
+
+def _planes(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    useful = _useful(shape)
+    if len(useful) < 2:
+        raise ShapeError("image", f"shape {shape}", "(n_y, n_x)")
+    n = 1
+    for length in useful[:-2]:
+        n *= length
+    return n, useful[-2], useful[-1]
+
+
+def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...] | None) -> int:
+    lead = shape[:-2]
+    if plane is None:
+        if lead:
+            wanted = ", ".join(f"0 to {n - 1}" for n in lead)
+            raise FormatError(path, f"holds a cube of shape {shape}, not one image", f"give plane={wanted} (--plane)")
+        return 0
+    chosen = plane if isinstance(plane, tuple) else (plane,)
+    if not lead and set(chosen) <= {0}:
+        return 0
+    if len(chosen) != len(lead) or any(not 0 <= p < n for p, n in zip(chosen, lead)):
+        wanted = ", ".join(f"0 to {n - 1}" for n in lead) or "0"
+        raise ArgumentError("plane", plane, f"{wanted} for the shape {shape}")
+    return int(np.ravel_multi_index(chosen, lead))

@@ -1,0 +1,141 @@
+"""Images written by rows: FITS, TIFF, HDF5 and NumPy files that get their name when they are finished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError, ShapeError
+from footprint.io.output import Output, check_output, writing
+from footprint.io.volume import HDF5_SUFFIXES, TIFF_SUFFIXES, VolumeWriter
+
+FITS_SUFFIXES = (".fits", ".fit", ".fts")
+NPY_SUFFIXES = (".npy",)
+
+
+class ImageWriter:
+    """An image being written; it gets its name when the ``with`` block ends without an error and every row is there.
+
+    Attributes
+    ----------
+    path, shape, dtype
+        The target, ``(n_y, n_x)``, and the dtype asked for.
+    """
+
+    def __init__(self, volume: VolumeWriter) -> None:
+        self._volume = volume
+        self.path, self.shape, self.dtype = volume.path, volume.shape[1:], volume.dtype
+
+    def write(self, rows: slice, array: np.ndarray) -> None:
+        """Write rows, in any order; ShapeError where ``array`` ``(n_rows, n_x)`` does not fit, FormatError where the disk fails."""
+        if array.ndim != 2:
+            self._volume.discard()
+            raise ShapeError("array", f"shape {array.shape}", f"rows (n_rows, {self.shape[1]})")
+        self._volume.write((slice(0, 1), rows), array[None])
+
+    def close(self) -> None:
+        """Finish: everything goes to the disk, then the image gets its name."""
+        self._volume.close()
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+        self._volume.discard()
+
+    def __enter__(self) -> ImageWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._volume.__exit__(kind, error, trace)
+
+
+def image_kind(path: str | os.PathLike[str]) -> str:
+    """Return ``fits``, ``tiff``, ``npy`` or ``hdf5``, by the suffix."""
+    suffix = Path(path).suffix.lower()
+    table = {"fits": FITS_SUFFIXES, "tiff": TIFF_SUFFIXES, "npy": NPY_SUFFIXES, "hdf5": HDF5_SUFFIXES}
+    for kind, suffixes in table.items():
+        if suffix in suffixes:
+            return kind
+    wanted = ", ".join(s for suffixes in table.values() for s in suffixes)
+    raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}")
+
+
+def check_image(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
+    """Raise FormatError or ArgumentError when `create_image` would; writes nothing."""
+    image_kind(path)
+    check_output(path, overwrite, nbytes)
+
+
+def create_image(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int],
+    dtype: Any = "float32",
+    overwrite: bool = False,
+    header: Any = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> ImageWriter:
+    """Create an image ``(n_y, n_x)`` to be written by rows.
+
+    Parameters
+    ----------
+    path
+        ``.fits .fit .fts``, ``.tif .tiff``, ``.npy``, or HDF5 (``.h5 .hdf5 .hdf .nx .nxs``: ``entry/image/results/data``).
+    shape
+        ``(n_y, n_x)``.
+    dtype
+        A real dtype or bool (stored as uint8); FITS stores float16 as float32 and unsigned integers by their BZERO.
+    overwrite
+        Replace an existing file.
+    header
+        astropy header whose cards a FITS output keeps, but for those that describe the old pixels.
+    attrs
+        How it was made; HDF5 keeps it as attributes of ``entry/image``, FITS as HISTORY.
+
+    Returns
+    -------
+    ImageWriter
+        A context manager with ``write(rows, array)``.
+
+    Raises
+    ------
+    FormatError
+        The output exists, its folder is missing or read-only, or the disk is full.
+    ArgumentError
+        Unknown suffix.
+    """
+    kind, stored = image_kind(path), np.dtype(dtype).newbyteorder("=")
+    stored = np.dtype(np.uint8) if stored.kind == "b" else stored
+    if len(shape) != 2 or min(shape) < 1:
+        raise ShapeError("shape", shape, "(n_y, n_x) of at least one pixel")
+    if stored.kind not in "iuf" or stored.itemsize > 8:
+        raise ShapeError("dtype", stored, "a real number type of at most 64 bits")
+    out = Output(path, overwrite, shape[0] * shape[1] * stored.itemsize)
+    try:
+        with writing(path):
+            sink = _create(kind, out.temporary, shape, stored, header, attrs or {})
+    except BaseException:
+        out.discard()
+        raise
+    return ImageWriter(VolumeWriter(Path(path), (1, *shape), stored, out, sink))
+
+
+def _create(kind: str, path: Path, shape: tuple[int, int], dtype: np.dtype, header: Any, attrs: Mapping[str, Any]) -> Any:
+    if kind == "fits":
+        from footprint.io import fits
+
+        return fits.create(path, shape, dtype, header, [f"footprint: {k} = {v}" for k, v in attrs.items() if v is not None])
+    if kind == "tiff":
+        from footprint.io import tiff
+
+        return tiff.create(path, shape, dtype)
+    if kind == "npy":
+        from footprint.io import npy
+
+        return npy.create(path, shape, dtype)
+    from footprint.io import hdf5
+
+    return hdf5.create_array(path, shape, dtype, attrs, "image")
