@@ -69,7 +69,9 @@ class BackendError(FootprintError, RuntimeError):
 
 def missing_extra(package: str, extra: str, purpose: str) -> BackendError:
     """The error for an optional dependency that is not installed."""
-    return BackendError(extra, f"{purpose} needs the package {package}, which is not installed", f'pip install "footprint[{extra}]"')
+    return BackendError(
+        extra, f"{purpose} needs the package {package}, which is not installed", f'pip install "footprint[{extra}]"'
+    )
 
 
 def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:

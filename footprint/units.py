@@ -51,7 +51,9 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
         if not 0 < share <= 1:
             raise _bad(name, text)
         if free is None:
-            raise ValueError(f"{name}: {text!r} is a share of free memory, which this device does not tell; give bytes such as '4GB'.")
+            raise ValueError(
+                f"{name}: {text!r} is a share of free memory, which this device does not tell; give bytes such as '4GB'."
+            )
         return int(share * free)
     if not 1 <= size < 2**63:
         raise _bad(name, text)
@@ -59,7 +61,9 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
 
 
 def _bad(name: str, text: object) -> ValueError:
-    return ValueError(f"{name}: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8.")
+    return ValueError(
+        f"{name}: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8."
+    )
 
 
 def format_bytes(n: int | float) -> str:
@@ -67,6 +71,6 @@ def format_bytes(n: int | float) -> str:
     n = float(n)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(n) < 1024 or unit == "TiB":
-            return f"{int(n)} B" if unit == "B" else f"{n:.4g} {unit}" if n >= 1000 else f"{n:.3g} {unit}"
+            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if abs(n) >= 1000 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError

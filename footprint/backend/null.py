@@ -53,9 +53,9 @@ class NullBackend(Backend):
         self.allocated -= block
 
     def host(self, nbytes: int) -> np.ndarray:
-        """Count the bytes; one page stands for them all."""
+        """Count the bytes; untouched, they cost nothing."""
         self.hosted += nbytes
-        return np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (nbytes,), (0,))
+        return np.empty(nbytes, np.uint8)
 
     def view(self, block: int, offset: int, spec: ArraySpec) -> ArraySpec:
         """Check that the view lies inside."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from footprint.backend.base import Backend
 from footprint.errors import ShapeError
-from footprint.plan.plan import Plan
 from footprint.plan.slots import Ref, Slot, Step
 from footprint.spec import ArraySpec
 
-Fill = Callable[[np.ndarray], None]
+if TYPE_CHECKING:
+    from footprint.plan.plan import Plan
 
 
 class BoundPlan:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from footprint.plan.bind import BoundPlan
 from footprint.plan.builder import Builder
 from footprint.plan.explain import explain
 from footprint.plan.lifetime import lifetimes
@@ -18,7 +19,6 @@ from footprint.spec import Limits, aligned
 
 if TYPE_CHECKING:
     from footprint.backend.base import Backend
-    from footprint.plan.bind import BoundPlan
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,6 @@ class Plan:
 
     def bind(self, backend: Backend) -> BoundPlan:
         """Allocate ``nbytes`` on the backend, and make every kernel ready."""
-        from footprint.plan.bind import BoundPlan
-
         return BoundPlan(self, backend)
 
 

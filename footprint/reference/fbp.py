@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .backproject import angle_weights, backproject
-from .ramp_filter import ramp_filter
+from footprint.reference.backproject import angle_weights, backproject
+from footprint.reference.ramp_filter import ramp_filter
 
 # Shepp and Logan's head with Toft's contrasts: value, half axes, centre, tilt in degrees, in units of the half width.
 SHEPP_LOGAN = (
