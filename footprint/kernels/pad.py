@@ -7,6 +7,7 @@ inside.
 
 The others work in place on ``out`` seen as (outer, n, inner), whose part ``[lo, hi)`` of the middle axis holds data::
 
+    launch("pad.constant", out, lo=, hi=, left=, right=)    a value a side
     launch("pad.ramp", out, lo=, hi=, left=, right=)        linear from the edge's neighbourhood to the end values
     launch("pad.odd", out, lo=, hi=, repeat=)               2 edge - reflection; repeat: the edge itself is repeated
     launch("pad.statistic", out, lo=, hi=, statistic=, left=, right=)    of the left/right outermost elements
@@ -17,8 +18,6 @@ from __future__ import annotations
 from footprint.spec import ArraySpec, Limits
 
 
-def statistic_work(
-    limits: Limits, out: ArraySpec, *, lo: int, hi: int, statistic: str, **_: object
-) -> tuple[ArraySpec, ...]:
+def statistic_work(limits: Limits, out: ArraySpec, *, lo: int, hi: int, statistic: str, **_: object) -> tuple[ArraySpec, ...]:
     """One line a thread, which the median is selected in; the other statistics keep a scalar."""
     return (ArraySpec((limits.threads, (hi - lo) if statistic == "median" else 1), out.dtype),)
