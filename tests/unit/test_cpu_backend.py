@@ -1,0 +1,119 @@
+"""The CPU backend: exact blocks, row FFTs into given memory, casting copies, no allocation while running."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from footprint.backend.cpu import CpuBackend
+from footprint.backend.fft.numpy import RowFFT, library
+from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
+from footprint.backend.registry import choose_device, device_limits, devices, open_backend
+from footprint.errors import ArgumentError, BackendError
+from footprint.plan.fit import build
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec, Limits
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "width", "padded"), [(1, 1, 2), (7, 5, 12), (64, 100, 240), (33, 33, 66), (5, 14, 14)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_row_fft_there_and_back(threads, rows, width, padded, dtype, rng):
+    x = rng.random((rows, width)).astype(dtype)
+    spectrum = np.full((rows, padded // 2 + 1), np.nan, np.result_type(dtype, "c8"))
+    back = np.full((rows, padded), np.nan, dtype)
+    fft = RowFFT(threads)
+    fft(x, spectrum, inverse=False)
+    np.testing.assert_allclose(spectrum, np.fft.rfft(x.astype("f8"), padded, axis=1), atol=1e-5 * padded)
+    fft(spectrum, back, inverse=True)
+    np.testing.assert_allclose(back[:, :width], x, atol=1e-5)
+    np.testing.assert_allclose(back[:, width:], 0, atol=1e-5)
+
+
+def test_row_fft_allocates_no_array(rng):
+    x = rng.random((512, 2048)).astype("f4")
+    spectrum, fft = np.empty((512, 2049), "c8"), RowFFT(2)
+    back = np.empty((512, 4096), "f4")
+    fft(x, spectrum, False)
+    fft(spectrum, back, True)
+    tracemalloc.start()
+    fft(x, spectrum, False)
+    fft(spectrum, back, True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 << 10
+
+
+def test_pocketfft_stays_under_its_bound(rng):
+    rows, n = 64, 1 << 20
+    x, spectrum = np.ones((rows, n // 2), "f4"), np.ones((rows, n // 2 + 1), "c8")
+    fft = RowFFT(2)
+    fft(x[:2], spectrum[:2, :5], False)
+    with PeakMeter() as meter:
+        fft(x, spectrum, False)
+    if not meter.known:
+        pytest.skip("this system does not tell the process's peak")
+    assert meter.growth <= library(Limits(threads=2), ArraySpec(x.shape), ArraySpec(spectrum.shape, "c8"), False)[0]
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<u2", "f8", "f2"])
+@pytest.mark.parametrize("strided", [False, True])
+def test_bring_converts_in_windows(dtype, strided, rng):
+    x = (100 * rng.random((11, 6))).astype(dtype)
+    x = x[::-1, ::2] if strided else x
+    out = np.empty(x.shape, "f4")
+
+    def record(b):
+        source = b.inp(ArraySpec(x.shape, x.dtype.str), "x", Given("host", not strided and x.dtype.isnative))
+        target = b.out(ArraySpec(x.shape), "y")
+        with b.repeat(3) as loop:
+            b.copy(b.bring(source.window(loop, 4), "float32"), target.window(loop, 4))
+
+    backend = CpuBackend()
+    with build(backend.limits, "job", record).bind(backend) as bound:
+        bound(x, out=[out])
+    np.testing.assert_array_equal(out, x.astype("f4"))
+
+
+def test_alloc_is_exact_aligned_and_refused_in_words():
+    backend = CpuBackend()
+    block = backend.alloc(1000)
+    assert block.nbytes == 1000 and block.ctypes.data % backend.limits.align == 0
+    with pytest.raises(BackendError, match="refused"):
+        backend.alloc(1 << 60)
+
+
+def test_adopted_read_only_arrays_are_aliases():
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    x.flags.writeable = False
+    view = CpuBackend().adopt(x, 16, ArraySpec((2, 4)))
+    assert view.flags.writeable and np.shares_memory(view, x) and view[0, 0] == 4
+
+
+def test_meter_sees_growth():
+    with PeakMeter() as meter:
+        x = np.ones(50 << 20, np.uint8)
+        del x
+    if not meter.known:
+        pytest.skip("this system does not tell the process's peak")
+    assert meter.growth >= 45 << 20
+    assert resident_bytes() > 0 and free_host_bytes() > 0
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3])
+def test_unknown_device_is_one_sentence(name):
+    with pytest.raises((ArgumentError, BackendError), match="device"):
+        device_limits(choose_device(name))
+
+
+def test_devices_lists_all_kinds():
+    names = {name.partition(":")[0] for name, _ in devices()}
+    assert names == {"cpu", "cuda", "opencl", "null"}
+    assert open_backend("cpu").limits.device == "cpu"
+
+
+def test_auto_obeys_the_environment(monkeypatch):
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "null")
+    assert choose_device("auto") == "null"
+    assert choose_device("auto", like="cuda:1") == "cuda:1"
+    assert choose_device("cpu") == "cpu"
