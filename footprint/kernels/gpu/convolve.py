@@ -37,9 +37,12 @@ def convolve_program(
     height, width = weights.shape
     line = height == 1
     small = (height <= UNROLLED and width <= UNROLLED) or (line and width <= UNROLLED_LINE)
-    tx, ty, rx, ry = _tile(limits, out, line, small)
-    common: Defines = (("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("BORDER_Y", CODES[border_y]),
-                       ("BORDER_X", CODES[border_x]), ("TX", tx), ("TY", ty), ("RX", rx), ("RY", ry))  # fmt: skip
+    tx, ty, rx, ry, resident = tile(limits, out, weights.shape, small)
+    common: Defines = (
+        *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", resident)),
+        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+        *(("TX", tx), ("TY", ty), ("RX", rx), ("RY", ry)),
+    )
     grid = (-(-out.shape[1] // (tx * rx)), min(-(-out.shape[0] // (ty * ry)), MAX_GROUPS_Y), 1)
     scalars = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))
     if small:
@@ -58,13 +61,13 @@ def convolve_program(
     return Program((launch,))
 
 
-def _tile(limits: Limits, out: ArraySpec, line: bool, small: bool) -> tuple[int, int, int, int]:
-    """Work-items across and down, outputs of each across and down."""
+def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> tuple[int, int, int, int, int]:
+    """Work-items across and down, outputs of each across and down, groups a core must be able to hold."""
     vec = 16 // out.itemsize
-    if line:
+    if mask[0] == 1:
         # an odd number of 16-byte vectors a work-item: neighbours then read from different banks
-        return 128, 1, 3 * vec, 1
+        return 128, 1, 3 * vec, 1, 1
     if small and out.size < max(limits.cores, 1) * 4096:
         # few outputs: more groups, each with less to do, fill the chip
-        return 8, 16, vec, 1
-    return 16, 16, vec, 8 if small else 4
+        return 8, 16, vec, 1, 1
+    return 16, 16, vec, 8 if small else 4, 1

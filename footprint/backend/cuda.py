@@ -1,0 +1,298 @@
+"""NVIDIA devices through CuPy: kernel texts by NVRTC with binaries kept on disk, plain allocations, the caller's stream."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import cupy
+import numpy as np
+from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
+
+from footprint import settings
+from footprint.backend import nvml
+from footprint.backend.base import Backend
+from footprint.errors import BackendError, ShapeError
+from footprint.kernels.launch import A, Launch, W
+from footprint.kernels.load import text
+from footprint.kernels.table import program
+from footprint.spec import ArraySpec, Limits
+from footprint.units import format_bytes
+
+# cudaMalloc's own alignment: slots then start where any vector load may.
+_ALIGN = 256
+# Of the on-chip memory a block may use the driver keeps this much.
+_RESERVED = 1024
+
+
+class View(NamedTuple):
+    """An array on the device: where it starts, and its spec."""
+
+    ptr: int
+    spec: ArraySpec
+
+
+class Block(NamedTuple):
+    """Device memory, one allocation; ``ptr`` 0 where nothing was asked for."""
+
+    ptr: int
+    nbytes: int
+
+
+class Ready(NamedTuple):
+    """A loaded launch: its function, arguments (an int is the place of an array), and (address, array) of its tables."""
+
+    entry: Any
+    args: tuple[int | np.generic, ...]
+    launch: Launch
+    tables: tuple[tuple[int, int], ...]
+
+
+def devices() -> list[str]:
+    """Every device the driver shows."""
+    try:
+        return [f"cuda:{i}" for i in range(runtime.getDeviceCount())]
+    except runtime.CUDARuntimeError as error:
+        raise BackendError("cuda", f"the driver answers: {error}", "check nvidia-smi") from None
+
+
+@functools.cache
+def _fixed(index: int) -> Limits:
+    """What does not change while the process runs; the context's size is what starting it added to the device's use."""
+    count = len(devices())
+    if not 0 <= index < count:
+        raise BackendError(f"cuda:{index}", f"there are {count} CUDA devices", "choose one of " + ", ".join(devices()))
+    bus = runtime.deviceGetPCIBusId(index)
+    before = nvml.used(bus)
+    with cupy.cuda.Device(index):
+        runtime.free(0)
+        context = max(nvml.used(bus) - before, 0)
+        told = runtime.getDeviceProperties(index)
+    return Limits(
+        device=f"cuda:{index}",
+        family="gpu",
+        host=False,
+        align=_ALIGN,
+        local_mem=int(told["sharedMemPerBlockOptin"]) or int(told["sharedMemPerBlock"]) - _RESERVED,
+        group=int(told["maxThreadsPerBlock"]),
+        cores=int(told["multiProcessorCount"]),
+        fft="cufft",
+        context=context,
+    )
+
+
+def limits(index: int = 0) -> Limits:
+    """Limits of one device, with what is free now."""
+    fixed = _fixed(index)
+    with cupy.cuda.Device(index):
+        return replace(fixed, free=int(runtime.memGetInfo()[0]))
+
+
+def receive(array: Any) -> tuple[cupy.ndarray, str]:
+    """Any library's device array as a CuPy array, no copy, ordered after the work that library has queued on it."""
+    if isinstance(array, cupy.ndarray):
+        data = array
+    elif hasattr(array, "__dlpack__"):
+        data = cupy.from_dlpack(array)
+    else:
+        data = cupy.asarray(array)
+    if not data.flags.c_contiguous:
+        raise ShapeError("array", f"strides {data.strides} of a device array", "a C-contiguous one", "copy it first")
+    return data, f"cuda:{data.device.id}"
+
+
+def empty(index: int, spec: ArraySpec) -> cupy.ndarray:
+    """A new array for a result the caller keeps, from the caller's own CuPy allocator."""
+    with cupy.cuda.Device(index):
+        try:
+            return cupy.empty(spec.shape, spec.dtype)
+        except cupy.cuda.memory.OutOfMemoryError:
+            raise BackendError(f"cuda:{index}", f"no {format_bytes(spec.nbytes)} left for the result") from None
+
+
+@final
+class CudaBackend(Backend):
+    """Runs plans on one NVIDIA device, on CuPy's current stream."""
+
+    def __init__(self, index: int = 0) -> None:
+        self.index = index
+        self.limits = limits(index)
+        self.bus = runtime.deviceGetPCIBusId(index)
+        self._arch = "sm_" + cupy.cuda.Device(index).compute_capability
+        self._shared: dict[tuple[Any, ...], Any] = {}
+        self._fft: Any = None
+        self._alive = 0
+
+    def alloc(self, nbytes: int) -> Block:
+        """One cudaMalloc; CuPy's pool gives back what it keeps unused before the device is called full."""
+        with cupy.cuda.Device(self.index):
+            for last in (False, True):
+                try:
+                    block = Block(runtime.malloc(nbytes) if nbytes else 0, nbytes)
+                    self._alive += 1
+                    return block
+                except runtime.CUDARuntimeError:
+                    if not last:
+                        cupy.get_default_memory_pool().free_all_blocks()
+            free = int(runtime.memGetInfo()[0])
+        problem = f"{format_bytes(nbytes)} were planned and {format_bytes(free)} are free now"
+        raise BackendError(f"cuda:{self.index}", problem, "give a smaller memory budget, or wait for the other program")
+
+    def free(self, block: Block) -> None:
+        """cudaFree; with the last block the FFT library's work area goes too."""
+        self._alive -= 1
+        with cupy.cuda.Device(self.index):
+            if block.ptr:
+                runtime.free(block.ptr)
+            if self._alive == 0 and self._fft is not None:
+                self._fft.release()
+
+    def host(self, nbytes: int) -> np.ndarray:
+        """Pinned memory: transfers run at the bus's rate instead of a quarter of it."""
+        try:
+            held = pinned_memory.PinnedMemoryPointer(pinned_memory.PinnedMemory(nbytes), 0)
+        except runtime.CUDARuntimeError:
+            raise BackendError("cuda", f"the system refused {format_bytes(nbytes)} of pinned host memory") from None
+        return np.frombuffer(held, np.uint8, nbytes)
+
+    def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
+        """An address."""
+        return View(block.ptr + offset, spec)
+
+    def adopt(self, array: cupy.ndarray, offset: int, spec: ArraySpec) -> View:
+        """The address of the caller's array."""
+        return View(array.data.ptr + offset, spec)
+
+    def write(self, dst: View, src: np.ndarray) -> None:
+        """Host to device; ``src`` may be changed again when it returns."""
+        src = np.ascontiguousarray(src, dst.spec.dtype)
+        with self._stream() as stream:
+            runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+            stream.synchronize()
+
+    def read(self, dst: np.ndarray, src: View) -> None:
+        """Device to host."""
+        whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
+        target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
+        with self._stream() as stream:
+            runtime.memcpyAsync(target.ctypes.data, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+            stream.synchronize()
+        if not whole:
+            np.copyto(dst, target, casting="unsafe")
+
+    def copy(self, dst: View, src: View) -> None:
+        """A copy, or one pass of the kernel ``cast``."""
+        if dst.spec.dtype == src.spec.dtype:
+            with self._stream() as stream:
+                runtime.memcpyAsync(dst.ptr, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
+            return
+        self.launch(self.compile("cast", (src.spec, dst.spec), {}), (src, dst))
+
+    def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> list[Ready]:
+        """Load the launches of one kernel; binaries are kept on disk, so a text is compiled once a machine."""
+        launches = program(self.limits, kernel, specs, numbers).launches
+        with cupy.cuda.Device(self.index):
+            return [self._load(launch, len(specs)) for launch in launches if 0 not in launch.grid]
+
+    def _load(self, launch: Launch, n_arrays: int) -> Ready:
+        key = (launch.source, launch.entry, launch.defines, launch.local)
+        found = self._shared.get(key)
+        # Kernels with tables are not shared: two plans' tables would overwrite each other in the module's constant memory.
+        if found is None or launch.tables:
+            module = function.Module()
+            module.load(binary(text(launch.source, launch.defines, "cuda"), self._arch))
+            found = (module, module.get_function(launch.entry))
+            if launch.local > 48 << 10:
+                attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                driver.funcSetAttribute(found[1].ptr, attribute, launch.local)
+            self._shared.setdefault(key, found)
+        module, entry = found
+
+        def place(a: Any) -> Any:
+            return a.index if isinstance(a, A) else n_arrays + a.index if isinstance(a, W) else a
+
+        tables = tuple((module.get_global_var(name), place(a)) for name, a in launch.tables)
+        return Ready(entry, tuple(map(place, launch.args)), launch, tables)
+
+    def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
+        """Queue the launches on the current stream."""
+        with self._stream() as stream:
+            for entry, args, launch, tables in kernel:
+                for address, index in tables:
+                    table = arrays[index]
+                    runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
+                values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
+                entry(launch.grid, launch.group, values, shared_mem=launch.local)
+
+    def fft(self, src: View, dst: View, inverse: bool) -> None:
+        """By cuFFT, in a work area of our own."""
+        if self._fft is None:
+            from footprint.backend.fft.cufft import RowFFT
+
+            self._fft = RowFFT(self)
+        with self._stream():
+            self._fft(src, dst, inverse)
+
+    def sync(self) -> None:
+        """Wait for the current stream."""
+        with self._stream() as stream:
+            stream.synchronize()
+
+    def used(self) -> int:
+        """What NVIDIA's own count says this process holds, or the whole device's use where it does not tell."""
+        mine = nvml.used_by_process(self.bus)
+        if mine is not None:
+            return mine
+        with cupy.cuda.Device(self.index):
+            free, total = runtime.memGetInfo()
+        return int(total - free)
+
+    @contextlib.contextmanager
+    def _stream(self) -> Iterator[Any]:
+        """Make this device current and yield the stream the caller has chosen on it."""
+        if runtime.getDevice() == self.index:
+            yield cupy.cuda.get_current_stream()
+        else:
+            with cupy.cuda.Device(self.index):
+                yield cupy.cuda.get_current_stream()
+
+
+def open_backend(index: int = 0) -> CudaBackend:
+    """The backend of one device."""
+    return CudaBackend(index)
+
+
+def binary(source: str, arch: str) -> bytes:
+    """Machine code of a text, from disk where it has been compiled before."""
+    options = (f"--gpu-architecture={arch}", "--std=c++17", "--fmad=true")
+    version = f"{nvrtc.getVersion()}{options}"
+    name = hashlib.sha256(f"{version}\n{source}".encode()).hexdigest()[:40] + ".cubin"
+    path = settings.cache_dir() / "cuda" / name
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    made = nvrtc.createProgram(source, "kernel.cu", (), ())
+    try:
+        nvrtc.compileProgram(made, options)
+        code = bytes(nvrtc.getCUBIN(made))
+    except nvrtc.NVRTCError:
+        log = nvrtc.getProgramLog(made)
+        raise BackendError("cuda", f"NVRTC does not compile a kernel text for {arch}:\n{log}", "please report this") from None
+    finally:
+        nvrtc.destroyProgram(made)
+    _keep(path, code)
+    return code
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write under another name first: another process may read the cache at this moment. A full disk only costs time."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_bytes(code)
+        part.replace(path)
