@@ -11,6 +11,7 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io.frames import PIECE, cast_into, existing_file, reading
+from footprint.io.raw import RawFrames
 
 # Filters below this number are HDF5's own; the others come with hdf5plugin.
 _FIRST_PLUGIN_FILTER = 256
@@ -224,49 +225,51 @@ def _listing(arrays: list[h5py.Dataset]) -> str:
     return f"it has {', '.join(names)}{' ...' if len(arrays) > 6 else ''}" if names else ""
 
 
-class Hdf5Array:
-    """A dataset being written slab by slab."""
-
-    def __init__(self, file: h5py.File, dataset: h5py.Dataset) -> None:
-        self._file, self._data = file, dataset
+class _Nothing:
+    """The rows of an array without elements."""
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
-        """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame."""
-        if array.size == 0:
-            return
-        if self._data.ndim == 2:
-            self._data[rows] = array[0]
-        else:
-            self._data[start : start + len(array), rows] = array
+        """Nothing to write."""
 
     def sync(self) -> None:
-        """Hand everything to the system."""
-        self._file.flush()
+        """Nothing to wait for."""
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Nothing is open."""
 
 
 def create_array(
     temporary: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, attrs: Mapping[str, Any], group: str
-) -> Hdf5Array:
-    """Create a NeXus file whose default plot is the array ``entry/<group>/results/data``; ``attrs`` go on ``entry/<group>``."""
-    file = h5py.File(temporary, "w")
-    file.attrs["default"] = "entry"
-    entry = file.create_group("entry")
-    entry.attrs.update(NX_class="NXentry", default=group)
-    process = entry.create_group(group)
-    process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
-    for key, value in attrs.items():
-        if value is not None:
-            plain = isinstance(value, (str, bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
-            process.attrs[key] = value if plain else str(value)
-    results = process.create_group("results")
-    results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    # Every value is written once; filling the file with zeros first would double the writes.
-    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    space = h5py.h5s.create_simple(shape)
-    h5py.h5d.create(results.id, b"data", h5py.h5t.py_create(dtype, logical=True), space, dcpl=plist)
-    return Hdf5Array(file, results["data"])
+) -> RawFrames | _Nothing:
+    """Create a NeXus file whose default plot is the array ``entry/<group>/results/data``; ``attrs`` go on ``entry/<group>``.
+
+    HDF5 only lays the file out, and is closed before the first pixel: it crashes at exit when a disk fills up under it.
+    The pixels go where it put them.
+    """
+    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    with open(temporary, "wb") as trial:
+        # A file that may not grow to its size fails here, as an error, and not inside HDF5.
+        trial.truncate(nbytes + (1 << 16))
+    with h5py.File(temporary, "w") as file:
+        file.attrs["default"] = "entry"
+        entry = file.create_group("entry")
+        entry.attrs.update(NX_class="NXentry", default=group)
+        process = entry.create_group(group)
+        process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
+        for key, value in attrs.items():
+            if value is not None:
+                plain = isinstance(value, (str, bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
+                process.attrs[key] = value if plain else str(value)
+        results = process.create_group("results")
+        results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple(shape)
+        offset = h5py.h5d.create(results.id, b"data", h5py.h5t.py_create(dtype, logical=True), space, dcpl=plist).get_offset()
+    if not nbytes:
+        return _Nothing()
+    if offset is None:
+        raise FormatError(temporary, "HDF5 did not lay its array out")
+    lead = int(np.prod(shape[:-2], dtype=np.int64))
+    return RawFrames(temporary, offset, (lead, shape[-2], shape[-1]), dtype, writable=True)

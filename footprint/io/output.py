@@ -156,9 +156,10 @@ def check_output(
         if not overwrite:
             raise FormatError(path, "exists already", "give overwrite (--overwrite) to replace it")
     if nbytes:
-        free = shutil.disk_usage(parent).free
-        if nbytes > free:
-            raise FormatError(path, f"needs {format_bytes(nbytes)}, the disk has {format_bytes(free)} free", "free some space")
+        disk = shutil.disk_usage(parent)
+        # File systems without a size of their own (quotas, /proc) say 0.
+        if disk.total and nbytes > disk.free:
+            raise FormatError(path, f"needs {format_bytes(nbytes)}, the disk has {format_bytes(disk.free)} free", "free some space")
 
 
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool]) -> None:

@@ -97,7 +97,10 @@ def test_plugin_filters(tmp_path: Path, plugin: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "unit", "metres"),
-    [(2.0, "um", 2e-6), (2.0, "µm", 2e-6), (0.5, "mm", 5e-4), (1e-6, "m", 1e-6), (3.0, "microns", 3e-6), (0.0, "m", None), (1.0, "parsec", None)],
+    [
+        (2.0, "um", 2e-6), (2.0, "µm", 2e-6), (0.5, "mm", 5e-4), (1e-6, "m", 1e-6), (3.0, "microns", 3e-6),
+        (0.0, "m", None), (1.0, "parsec", None),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:.*unknown unit")
 def test_pixel_size_units(tmp_path: Path, value: float, unit: str, metres: float | None) -> None:

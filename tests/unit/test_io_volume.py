@@ -1,0 +1,224 @@
+"""Volumes: what is written is read back, and nothing unfinished ever carries the name of a result."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+
+from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.raw import RawFrames
+from footprint.io.volume import check_volume, create_volume
+
+NAMES = ["v.h5", "v.tif", "folder"]
+
+
+def load(path: Path) -> np.ndarray:
+    if path.is_dir():
+        return np.stack([tifffile.imread(p) for p in sorted(path.iterdir())])
+    if path.suffix == ".h5":
+        with h5py.File(path) as file:
+            assert file[file.attrs["default"]].attrs["default"] == "reconstruction"
+            return file["entry/reconstruction/results/data"][()]
+    return tifffile.imread(path).reshape(-1, *tifffile.imread(path).shape[-2:])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint16", "int8"])
+@pytest.mark.parametrize("shape", [(5, 3, 4), (1, 1, 1), (7, 1, 13)])
+def test_round_trip_in_any_order(
+    tmp_path: Path, name: str, dtype: str, shape: tuple[int, int, int], rng: np.random.Generator
+) -> None:
+    values = (rng.random(shape) * 100).astype(dtype)
+    with create_volume(tmp_path / name, shape, dtype, attrs={"center": 3.5, "filter": "ramlak", "roi": None}) as volume:
+        volume.write(slice(1, None), values[1:])
+        for y in range(shape[1]):
+            volume.write((slice(0, 1), slice(y, y + 1)), np.asfortranarray(values[:1, y : y + 1]))
+        assert not (tmp_path / name).exists()
+    assert os.listdir(tmp_path) == [name]
+    np.testing.assert_array_equal(load(tmp_path / name), values)
+
+
+def test_attributes_and_empty_volume(tmp_path: Path) -> None:
+    with create_volume(tmp_path / "v.h5", (0, 3, 4), attrs={"center": 3.5, "filter": "ramlak", "roi": None}):
+        pass
+    with h5py.File(tmp_path / "v.h5") as file:
+        process = file["entry/reconstruction"]
+        assert process.attrs["center"] == 3.5 and process.attrs["filter"] == "ramlak" and "roi" not in process.attrs
+        assert process["results/data"].shape == (0, 3, 4)
+
+
+def test_bigtiff_by_size(tmp_path: Path) -> None:
+    from footprint.io import tiff
+
+    for shape, big in (((4, 10, 10), False), ((1 << 14, 512, 256), True)):
+        # Sparse: the file is laid out, and no pixel of it is written.
+        file = tiff.create(tmp_path / "a.tif", shape, np.dtype("float32"))
+        last = np.full((1, 1, shape[2]), 3, np.float32)
+        file.write(shape[0] - 1, slice(shape[1] - 1, shape[1]), last)
+        file.close()
+        with tifffile.TiffFile(tmp_path / "a.tif") as read:
+            assert read.is_bigtiff is big and len(read.pages) == shape[0]
+            assert (read.pages[shape[0] - 1].asarray()[-1] == 3).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_existing_output_is_kept(tmp_path: Path, name: str) -> None:
+    ones, twos = np.ones((2, 3, 4), np.float32), np.full((2, 3, 4), 2, np.float32)
+    with create_volume(tmp_path / name, (2, 3, 4)) as volume:
+        volume.write(slice(0, 2), ones)
+    with pytest.raises(FormatError, match=r"exists already.*--overwrite"):
+        create_volume(tmp_path / name, (2, 3, 4))
+    with pytest.raises(RuntimeError, match="stop"), create_volume(tmp_path / name, (2, 3, 4), overwrite=True) as volume:
+        volume.write(slice(0, 2), twos)
+        raise RuntimeError("stop")
+    assert os.listdir(tmp_path) == [name]
+    np.testing.assert_array_equal(load(tmp_path / name), ones)
+    with create_volume(tmp_path / name, (2, 3, 4), overwrite=True) as volume:
+        volume.write(slice(0, 2), twos)
+    np.testing.assert_array_equal(load(tmp_path / name), twos)
+
+
+def test_a_result_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="the result is kept as") as caught, create_volume(tmp_path / "v.h5", (1, 1, 1)) as volume:
+        volume.write(slice(0, 1), np.ones((1, 1, 1), np.float32))
+        (tmp_path / "v.h5").write_text("mine")
+    assert (tmp_path / "v.h5").read_text() == "mine"
+    kept = next(p for p in tmp_path.iterdir() if p.name != "v.h5")
+    assert str(kept) in str(caught.value) and load(kept) == 1
+
+
+def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with create_volume(tmp_path / "folder", (1, 1, 1)) as volume:
+        volume.write(slice(0, 1), np.ones((1, 1, 1), np.float32))
+    (tmp_path / "folder" / "thesis.txt").write_text("years")
+    with pytest.raises(FormatError, match=r"holds thesis\.txt, which no earlier run wrote"):
+        create_volume(tmp_path / "folder", (1, 1, 1), overwrite=True)
+    assert (tmp_path / "folder" / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path, name: str, error: type[BaseException]) -> None:
+    with pytest.raises(error), create_volume(tmp_path / name, (2, 3, 4)) as volume:
+        volume.write(slice(0, 1), np.ones((1, 3, 4), np.float32))
+        raise error
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_slices_are_no_result(tmp_path: Path, name: str) -> None:
+    volume = create_volume(tmp_path / name, (3, 1, 2))
+    volume.write(slice(0, 1), np.ones((1, 1, 2), np.float32))
+    volume.write(slice(2, 3), np.ones((1, 1, 2), np.float32))
+    with pytest.raises(FormatError, match="1 of 3 slices were never written, the first is 1"):
+        volume.close()
+    assert os.listdir(tmp_path) == []
+
+
+_CHILD = """
+import sys, time, numpy as np
+from footprint.io.raw import RawFrames
+from footprint.io.volume import create_volume
+with create_volume(sys.argv[1], (400, 64, 64)) as volume:
+    print("started", flush=True)
+    for i in range(400):
+        volume.write(slice(i, i + 1), np.ones((1, 64, 64), np.float32))
+        time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_remove_the_temporary(tmp_path: Path, name: str, number: signal.Signals) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", _CHILD, str(tmp_path / name), "0.05"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline().strip() == "started"
+    time.sleep(0.2)
+    assert [p for p in os.listdir(tmp_path) if p.endswith(".partial")]
+    child.send_signal(number)
+    child.communicate(timeout=20)
+    assert child.returncode != 0
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_full_disk(tmp_path: Path, name: str) -> None:
+    limit = "import resource as r, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10000, 10000))\n"
+    child = subprocess.run([sys.executable, "-c", limit + _CHILD, str(tmp_path / name), "0"], capture_output=True, text=True)
+    last = child.stderr.strip().splitlines()[-1]
+    assert child.returncode == 1 and "FormatError" in last and "could not be written (" in last, child.stderr
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_disk_that_fills_up_midway(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = RawFrames._put
+
+    def full(self: RawFrames, at: int, array: np.ndarray) -> None:
+        if array.max() == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self, at, array)
+
+    monkeypatch.setattr(RawFrames, "_put", full)
+    with pytest.raises(FormatError, match="the disk is full"), create_volume(tmp_path / name, (2, 3, 4)) as volume:
+        volume.write(slice(0, 1), np.ones((1, 3, 4), np.float32))
+        volume.write(slice(1, 2), np.full((1, 3, 4), 2, np.float32))
+    assert os.listdir(tmp_path) == []
+
+
+def test_no_room_is_said_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"the disk has .* free"):
+        create_volume(tmp_path / "v.h5", (1 << 20, 1 << 13, 1 << 13))
+    assert os.listdir(tmp_path) == []
+
+
+def test_bad_targets(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FormatError, match="does not exist; create the folder first"):
+        check_volume(tmp_path / "none" / "v.h5")
+    with pytest.raises(FormatError, match="is not a folder"):
+        check_volume(tmp_path / "file" / "v.h5")
+    with pytest.raises(ArgumentError, match="a name ending in one of"):
+        check_volume(tmp_path / "v.raw")
+    with pytest.raises(FormatError, match="is a file, a folder is wanted"):
+        check_volume(tmp_path / "file")
+    (tmp_path / "v.tif").mkdir()
+    with pytest.raises(FormatError, match="is a folder, a file name is wanted"):
+        check_volume(tmp_path / "v.tif")
+    with pytest.raises(ArgumentError, match="the name of a file"):
+        check_volume("/")
+    with pytest.raises(ShapeError):
+        create_volume(tmp_path / "a.h5", (2, 3), "float32")  # type: ignore[arg-type]
+    with pytest.raises(ShapeError):
+        create_volume(tmp_path / "a.h5", (2, 3, 4), "complex64")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_read_only_folder(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        folder = Path("/proc")
+    else:
+        folder = tmp_path / "fixed"
+        folder.mkdir(mode=0o500)
+    with pytest.raises(FormatError, match=r"cannot be written"):
+        create_volume(folder / "v.h5", (1, 1, 1))
+
+
+def test_wrong_pieces(tmp_path: Path) -> None:
+    with pytest.raises(ShapeError, match="wanted shape"), create_volume(tmp_path / "v.h5", (2, 3, 4)) as volume:
+        volume.write(slice(0, 1), np.ones((2, 3, 4), np.float32))
+    with pytest.raises(ShapeError, match="casts to"), create_volume(tmp_path / "v.h5", (2, 3, 4), "uint8") as volume:
+        volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
+    assert os.listdir(tmp_path) == []
