@@ -44,27 +44,30 @@ def _take(flat, offset, stride, kept, filled):
     return filled
 
 
+# Loops run over slices from 0: an index that might be negative would cost a test a pixel and all vector instructions.
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath=_SUMS)
 def _sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, largest, sums):
     """Per strip: pixels to keep, left and both bulks, sums and squares of the bulks about the center."""
+    nothing = flat.dtype.type(center)
+    one, zero = np.int32(1), np.int32(0)
     for s in prange(-(-flat.size // strip)):
-        keep, left, bulk, total, squares = 0, 0, 0, 0.0, 0.0
-        for start in range(s * strip, min(flat.size, (s + 1) * strip), 4096):
-            k, a, b = np.int32(0), np.int32(0), np.int32(0)
-            for i in range(start, min(flat.size, (s + 1) * strip, start + 4096)):
-                x = flat[i]
-                in_a = (x >= bulk_lo) & (x < window_lo)
-                in_bulk = in_a | ((x > window_hi) & (x <= bulk_hi))
-                a += in_a
-                b += in_bulk
-                k += (abs(x) <= largest) & (not in_bulk)
-                d = (np.float64(x) - center) if in_bulk else 0.0
+        finite, left, bulk, total, squares = 0, 0, 0, 0.0, 0.0
+        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
+        for start in range(0, row.size, 2048):
+            part = row[start : start + 2048]
+            n, a, b = zero, zero, zero
+            for i in range(part.size):
+                x = part[i]
+                in_left = (x >= bulk_lo) & (x < window_lo)
+                in_bulk = in_left | ((x > window_hi) & (x <= bulk_hi))
+                a += one if in_left else zero
+                b += one if in_bulk else zero
+                n += one if abs(x) <= largest else zero
+                d = np.float64(x if in_bulk else nothing) - center
                 total += d
                 squares += d * d
-            keep += k
-            left += a
-            bulk += b
-        sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = keep, left, bulk, total, squares
+            finite, left, bulk = finite + n, left + a, bulk + b
+        sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = finite - bulk, left, bulk, total, squares
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -72,12 +75,32 @@ def _keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, largest, s
     """Write each strip's pixels to keep from where ``sums[:, 5]`` says."""
     for s in prange(-(-flat.size // strip)):
         k = np.int64(sums[s, 5])
-        for i in range(s * strip, min(flat.size, (s + 1) * strip)):
-            x = flat[i]
-            if (x < window_lo) | (x > bulk_hi) | ((x >= window_lo) & (x <= window_hi)):
-                if not ((x >= bulk_lo) & (x < window_lo)) and abs(x) <= largest:
-                    kept[k] = x
-                    k += 1
+        safe = k + np.int64(sums[s, 0]) - 8
+        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
+        flags = np.zeros(1024, np.uint8)
+        eights = flags.view(np.uint64)
+        for start in range(0, row.size, 1024):
+            part = row[start : start + 1024]
+            if part.size < 1024:
+                flags[:] = 0
+            for i in range(part.size):
+                x = part[i]
+                in_bulk = ((x >= bulk_lo) & (x < window_lo)) | ((x > window_hi) & (x <= bulk_hi))
+                flags[i] = (abs(x) <= largest) & (not in_bulk)
+            for j in range(128):
+                if not eights[j]:
+                    continue
+                # Storing always and counting the flag avoids a branch nobody can foretell; near the end of the strip's share
+                # it would touch the neighbour's.
+                if k <= safe:
+                    for i in range(8 * j, min(8 * j + 8, part.size)):
+                        kept[k] = part[i]
+                        k += flags[i]
+                else:
+                    for i in range(8 * j, min(8 * j + 8, part.size)):
+                        if flags[i]:
+                            kept[k] = part[i]
+                            k += 1
 
 
 @njit(cache=True, nogil=True)
@@ -173,14 +196,15 @@ def _count_strips(flat, bits, half, strip, lowest, highest, center, base, shift,
     for t in prange(threads):
         for s in range(t * share, min(strips, (t + 1) * share)):
             n, below, total, squares, above = 0, 0, 0.0, 0.0, np.inf
-            for i in range(s * strip, min(flat.size, (s + 1) * strip)):
-                x = flat[i]
+            row, keys = flat[s * strip : (s + 1) * strip], bits[s * strip : (s + 1) * strip]
+            for i in range(row.size):
+                x = row[i]
                 if lowest <= x <= highest:
                     d = np.float64(x) - center
                     n += 1
                     total += d
                     squares += d * d
-                    key = _ordered(bits[i], half)
+                    key = _ordered(keys[i], half)
                     if key < base:
                         below += 1
                     else:
