@@ -12,20 +12,24 @@ import numpy as np
 
 from footprint.spec import Limits
 
-SPARE = 4096
-"""Bytes of on-chip memory left to the runtime."""
+SPARE = 1024
+"""Bytes of on-chip memory the runtime takes from each group."""
 REGISTERS = 65536
 """Of a core, of which a butterfly of 32 in flight takes some 128 a work-item."""
 
 
 @dataclass(frozen=True)
 class Fused:
-    """Shape of one line: ``half`` complex numbers in stages of ``radices``, by ``group`` work-items in ``local`` bytes."""
+    """Shape of one line: ``half`` complex numbers in stages of ``radices``, by ``group`` work-items in ``local`` bytes.
+
+    ``ahead`` is how many pairs of samples of the next row are fetched while this one is transformed, 0 where that does not fit.
+    """
 
     half: int
     radices: tuple[int, ...]
     group: int
     local: int
+    ahead: int
     groups_a_core: int
 
 
@@ -60,15 +64,18 @@ def fused(limits: Limits, n_x: int, padded: int) -> Fused | None:
     radices = factors(half)
     if radices is None:
         return None
-    last = half - 1
-    local = 8 * (last + last // 16 + last // (half // radices[0]) + 1)
     wide = max(radices)
     most = min(limits.group, 1024 if wide <= 8 else 512)
     group = min(most, max(32, -(-half // (2 * radices[-1]) // 32) * 32))
-    if local > limits.local_mem - (SPARE if half < 16384 else 0):
+    last = half - 1
+    size = last + last // 16 + last // (half // radices[0]) + 1
+    local = 8 * (size + size % 2)
+    if local > limits.local_mem:
         return None
-    registers = 128 if wide >= 16 else 64
-    return Fused(half, radices, group, local, max(1, min(limits.local_mem // (local + 1024), REGISTERS // registers // group)))
+    registers = REGISTERS // (128 if wide >= 16 else 64) // group
+    groups = max(1, min(limits.local_mem // (local + SPARE), registers))
+    ahead = n_x // 2 if n_x % 4 == 0 and local + 4 * n_x <= limits.local_mem // groups - SPARE else 0
+    return Fused(half, radices, group, local + 8 * ahead, ahead, groups)
 
 
 def tables(response: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +87,6 @@ def tables(response: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray]:
     h = np.asarray(response, np.complex128).copy()
     h[[0, -1]] = h[[0, -1]].real
     mirrored = np.conj(h[::-1])
-    pair = np.stack([h + mirrored, h - mirrored], axis=1)[:half] / (2 * half)
+    pair = np.stack([h + mirrored, h - mirrored], axis=1)[:half] / (4 * half)
     gains = pair.astype(np.complex64) if np.any(pair.imag) else pair.real.astype(np.float32)
     return np.exp(-1j * np.pi * np.arange(half) / half).astype(np.complex64), np.ascontiguousarray(gains)

@@ -9,6 +9,7 @@ import numpy as np
 from footprint.kernels.launch import A, Launch, Program
 from footprint.spec import ArraySpec, Limits
 
+LANES = 32
 WIDE = 16
 """Work-items across a tile and down it."""
 LOCAL = 48 * 1024
@@ -18,14 +19,14 @@ LOCAL = 48 * 1024
 def _segment(across: int, down: int) -> int:
     """Samples a tile can see at any angle: its diagonal, one before, one to interpolate to, one for rounding."""
     span = math.hypot(WIDE * across - 1, WIDE * down - 1)
-    return -(-(math.ceil(span) + 4) // 8) * 8
+    return -(-(math.ceil(span) + 4) // LANES) * LANES
 
 
 def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, *, accumulate: bool = False) -> Program:
     """One launch; no work memory. See `footprint.kernels.backproject` for the arguments."""
     n_z, n_a, n_x = rows.shape
     _, out_y, out_x = out.shape
-    slices = 4 if n_z >= 4 else 2 if n_z >= 2 else 1
+    slices = 2 if n_z >= 2 else 1
     across, down = 4, 4
     segment = _segment(across, down)
     room = min(LOCAL, limits.local_mem - 4096)
@@ -33,7 +34,7 @@ def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: 
     grid = (-(-out_x // (WIDE * across)), -(-out_y // (WIDE * down)), -(-n_z // slices))
     defines = (
         ("ACROSS", across), ("DOWN", down), ("SEGMENT", segment), ("ANGLES", angles), ("SLICES", slices),
-        ("ACCUMULATE", int(accumulate)), ("MIN_GROUPS", 2 if slices == 4 else 3),
+        ("ACCUMULATE", int(accumulate)), ("MIN_GROUPS", 2 if slices == 2 else 3),
     )  # fmt: skip
     args = (A(0), A(1), A(2), *(np.int32(n) for n in (n_z, n_a, n_x, out_y, out_x)))
     local = 8 * slices * segment * angles
