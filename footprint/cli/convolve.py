@@ -1,0 +1,108 @@
+"""``footprint convolve IMAGE MASK -o OUT``: an image file through a mask, by row blocks within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from footprint.cli.render import Reporter, common_options
+from footprint.errors import ShapeError
+
+
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that decide the plan; ``footprint plan convolve`` takes the same."""
+    for option in (
+        click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
+        click.option("--cval", type=float, default=0.0, show_default=True, help="Value outside for --boundary constant."),
+        click.option("--boundary", default="constant", show_default=True, help="constant, nearest, reflect, mirror or wrap."),
+        click.option("--mode", default="same", show_default=True, help="same, full or valid: the size of the result."),
+        click.argument("mask"),
+        click.argument("image"),
+    ):
+        command = option(command)
+    return command
+
+
+def plan_only(
+    image: str, mask: str, plane: int | None, mode: str, boundary: str, cval: float, memory: str | None, device: str
+) -> Any:
+    """The plan of the job; opens the files for their shapes, reads no pixels."""
+    from footprint.api.convolve import plan_convolve_rows
+    from footprint.io.image import open_image
+
+    with open_image(image, plane) as source, open_image(mask) as weights:
+        return plan_convolve_rows(
+            source.shape, source.dtype.str, weights.shape, mode=mode, boundary=boundary, memory=memory, device=device
+        )
+
+
+@click.command()
+@job_options
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help=".fits, .tif, .h5 or .npy.")
+@click.option("--correlate", is_flag=True, help="Do not flip the mask.")
+@common_options
+def command(
+    image: str,
+    mask: str,
+    plane: int | None,
+    mode: str,
+    boundary: str,
+    cval: float,
+    target: str,
+    correlate: bool,
+    memory: str | None,
+    device: str,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Convolve IMAGE with MASK and write the result to OUT.
+
+    Images are FITS, TIFF, .npy or HDF5 (FILE.h5:/dataset). The image is read, filtered and written in blocks of rows that fit
+    --memory; the result is the same to the last bit whatever the blocks.
+
+    \b
+      footprint convolve mosaic.fits beam.npy -o smooth.fits --memory 500MB --boundary reflect
+    """
+    import numpy as np
+
+    from footprint.api.convolve import convolve_rows
+    from footprint.io.image import check_image, create_image, open_image
+    from footprint.ops.convolve import Correlate, sum_dtype
+    from footprint.spec import ArraySpec
+
+    reporter = Reporter(quiet, as_json)
+    check_image(target, overwrite)
+    with open_image(mask) as file:
+        weights = file.array()
+    if not np.isfinite(weights).all():
+        raise ShapeError("mask", "values that are not finite", "finite weights")
+    with open_image(image, plane) as source:
+        spec = ArraySpec(source.shape, source.dtype.str)
+        result = Correlate(mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
+        if result.size == 0:
+            raise ShapeError("image", f"shape {source.shape}", "at least one pixel")
+        header = source.header if mode == "same" else None
+        with (
+            create_image(target, result.shape, result.dtype, overwrite=overwrite, header=header) as writer,
+            reporter.progress("convolving") as progress,
+            reporter.measured(),
+        ):
+            convolve_rows(
+                lambda start, stop, block: source.read(slice(start, stop), block),
+                source.shape,
+                spec.dtype,
+                weights,
+                lambda start, stop, block: writer.write(slice(start, stop), block),
+                mode=mode,
+                boundary=boundary,
+                cval=cval,
+                memory=memory,
+                device=device,
+                flip=not correlate,
+                on_plan=reporter.plan,
+                progress=progress,
+            )
+    reporter.report("convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})

@@ -1,0 +1,57 @@
+"""``footprint plan JOB ...``: the memory table of a job, without reading a pixel and without the device."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from footprint.cli.render import Reporter
+
+_JOBS = {
+    "reconstruct": "What reconstructing a scan would take.",
+    "sources": "What finding the sources of an image would take.",
+    "convolve": "What convolving an image with a mask would take.",
+}
+
+
+class _Jobs(click.Group):
+    """One subcommand a job, made from the options the job itself declares."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _JOBS:
+            return None
+        job = importlib.import_module(f"footprint.cli.{cmd_name}")
+
+        def show(as_json: bool, **options: Any) -> None:
+            reporter = Reporter(as_json=as_json)
+            plan = job.plan_only(**options)
+            reporter.plan(plan)
+            if as_json:
+                reporter.report("plan", {"nbytes": plan.nbytes, "largest": plan.footprint.largest, "notes": list(plan.notes)})
+
+        show.__doc__ = (
+            f"{_JOBS[cmd_name]}\n\nReads shapes and angles, no pixels; --device null:h100 plans for a GPU that is not here."
+        )
+        made: Any = job.job_options(show)
+        for option in (
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda:1, null, null:h100."),
+            click.option("--memory", default=None, metavar="SIZE", help="Budget: 2GB, 512MiB, 80% of what is free."),
+        ):
+            made = option(made)
+        return click.command(name=cmd_name)(made)
+
+
+@click.group(cls=_Jobs)
+def command() -> None:
+    """Show every byte a job would take, without reading a pixel and without the device.
+
+    \b
+      footprint plan reconstruct scan.nx --memory 2GB
+      footprint plan sources mosaic.fits --device null:h100
+    """
