@@ -132,7 +132,7 @@ def open_planes(
                 raise FormatError(path, f"holds an array of shape {shape}, wanted an image of two dimensions or more")
             if min(shape) < 1:
                 raise FormatError(path, f"holds an empty image (shape {shape})")
-            header = hdu.header.copy()
+            header = _readable(hdu.header)
             planes = planes_of(shape)
             if packed or isinstance(hdu, fits.CompImageHDU):
                 hdu._do_not_scale_image_data = False
@@ -145,6 +145,21 @@ def open_planes(
     if (scale, zero) == (1, 0) and blank is None:
         return raw, shape, header
     return ScaledFrames(raw, scale, zero, None if blank is None else int(blank)), shape, header
+
+
+def _readable(header: fits.Header) -> fits.Header:
+    """Copy a header without its damaged cards, which would raise whenever someone looks at them."""
+    kept = fits.Header()
+    for card in header.cards:
+        try:
+            card.verify("silentfix")
+            copy = fits.Card.fromstring(str(card))
+            _ = copy.keyword, copy.value, copy.comment
+        except Exception:
+            # astropy raises VerifyError, ValueError or UnicodeError here, by the damage.
+            continue
+        kept.append(copy, end=True)
+    return kept
 
 
 def _choose(path: str, hdus: fits.HDUList, extension: int | str | None) -> Any:

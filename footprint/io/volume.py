@@ -128,8 +128,9 @@ class _TiffFolder:
                 file.close()
 
     def sync(self) -> None:
-        if hasattr(os, "sync") and self._offset:
-            os.sync()
+        for i in self._offset:
+            with open(self._folder / f"slice_{i:05d}.tif", "rb+") as file:
+                os.fsync(file.fileno())
 
     def close(self) -> None:
         pass

@@ -155,7 +155,7 @@ def test_signals_remove_the_temporary(tmp_path: Path, name: str, number: signal.
 
 @pytest.mark.parametrize("name", NAMES)
 def test_full_disk(tmp_path: Path, name: str) -> None:
-    limit = "import resource as r, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10000, 10000))\n"
+    limit = "import resource as r, signal as s; s.signal(s.SIGXFSZ, s.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10000, 10000))\n"
     child = subprocess.run([sys.executable, "-c", limit + _CHILD, str(tmp_path / name), "0"], capture_output=True, text=True)
     last = child.stderr.strip().splitlines()[-1]
     assert child.returncode == 1 and "FormatError" in last and "could not be written (" in last, child.stderr

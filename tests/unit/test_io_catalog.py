@@ -1,0 +1,101 @@
+"""Catalogues of every format are read back with their units; shift files are checked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.table import Table
+
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.catalog import check_catalog, write_catalog
+from footprint.io.shifts import read_numbers, read_shifts
+
+
+def sources(n: int = 3) -> Table:
+    table = Table({"label": np.arange(1, n + 1), "x": np.arange(n) + 0.5, "y": np.arange(n) * 2.0})
+    table["ra"], table["dec"] = (266.4 + np.arange(n)) * u.deg, (-29.0 + np.arange(n)) * u.deg
+    table["flux"] = np.linspace(1, 2, n) * u.Jy
+    table["peak"] = np.linspace(1, 2, n) * u.Jy / u.beam
+    table["npix"] = np.full(n, 28)
+    return table
+
+
+@pytest.mark.filterwarnings("ignore::astropy.units.UnitsWarning")
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("name", ["c.ecsv", "c.fits", "c.vot", "c.xml"])
+def test_units_are_kept(tmp_path: Path, name: str, n: int) -> None:
+    write_catalog(sources(n), tmp_path / name)
+    back = Table.read(tmp_path / name)
+    assert len(back) == n and back["flux"].unit == u.Jy and back["ra"].unit == u.deg
+    np.testing.assert_array_equal(back["flux"], sources(n)["flux"])
+    with pytest.raises(FormatError, match="exists already"):
+        write_catalog(sources(n), tmp_path / name)
+    write_catalog(sources(1), tmp_path / name, overwrite=True)
+    assert len(Table.read(tmp_path / name)) == 1
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_csv_has_units_in_the_names(tmp_path: Path, n: int) -> None:
+    write_catalog(sources(n), tmp_path / "c.csv")
+    lines = (tmp_path / "c.csv").read_text().splitlines()
+    assert lines[0].replace('"', "").split(",")[:6] == ["label", "x", "y", "ra [deg]", "dec [deg]", "flux [Jy]"]
+    assert len(lines) == n + 1
+
+
+def test_regions(tmp_path: Path) -> None:
+    write_catalog(sources(), tmp_path / "c.reg")
+    lines = (tmp_path / "c.reg").read_text().splitlines()
+    assert lines[2] == "icrs" and lines[3] == "circle(266.40000000,-29.00000000,2.99i) # text={1}" and len(lines) == 6
+    table = sources()["label", "x", "y"]
+    write_catalog(table, tmp_path / "p.reg")
+    assert (tmp_path / "p.reg").read_text().splitlines()[2:4] == ["image", "circle(1.50000000,1.00000000,1.69) # text={1}"]
+    with pytest.raises(ArgumentError, match="columns ra and dec, or x and y"):
+        write_catalog(table["label",], tmp_path / "q.reg")
+    assert not (tmp_path / "q.reg").exists()
+
+
+def test_bad_targets(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"a name ending in one of \.ecsv"):
+        check_catalog(tmp_path / "c.txt")
+    with pytest.raises(FormatError, match="does not exist"):
+        check_catalog(tmp_path / "none" / "c.csv")
+
+
+def test_shifts(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("# pixels\n1.5\n-2\n\n3e0 # last\n")
+    np.testing.assert_array_equal(read_shifts(tmp_path / "s.txt", 3), [1.5, -2, 3])
+    np.save(tmp_path / "s.npy", np.array([[1], [2]], np.float16))
+    np.testing.assert_array_equal(read_shifts(tmp_path / "s.npy", 2), [1, 2])
+    (tmp_path / "row.txt").write_text("1, 2, 3")
+    np.testing.assert_array_equal(read_shifts(f"{tmp_path}/row.txt[1:]", 2), [2, 3])
+    np.testing.assert_array_equal(read_numbers(f"{tmp_path}/row.txt[:-1]", "angles"), [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("1\n2\n", "lists 2 shifts for 3 projections"), ("1\n2\n3\n4", r'select its lines as "'), ("1\nx\n3", "could not convert"),
+        ("1\nnan\n3", "1 of its shifts are NaN or infinite, the first is number 1"),
+        ("", "the file is empty"), ("# no\n", "holds no shifts"),
+        ("1 2\n3 4\n5 6", r"shape \(3, 2\)"), ("1 2\n3", "different counts"), ("\x00\x01", "cannot be read"),
+    ],
+)
+def test_bad_shifts(tmp_path: Path, text: str, match: str) -> None:
+    (tmp_path / "s.txt").write_text(text)
+    with pytest.raises(FormatError, match=match) as caught:
+        read_shifts(tmp_path / "s.txt", 3)
+    assert "\n" not in str(caught.value)
+
+
+def test_binary_shifts(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_bytes(bytes(range(256)))
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_shifts(tmp_path / "s.txt", 3)
+    np.save(tmp_path / "s.npy", np.array(["a"]))
+    with pytest.raises(FormatError, match="wanted numbers"):
+        read_shifts(tmp_path / "s.npy", 1)

@@ -1,0 +1,218 @@
+"""Images of every format: rows read and cast, planes chosen, headers kept, and one sentence for each thing that is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import warnings
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+from astropy.io import fits
+
+from footprint.errors import ArgumentError, FootprintError, FormatError, ShapeError
+from footprint.io.image import create_image, open_image
+
+
+def radio_header() -> fits.Header:
+    header = fits.Header()
+    for key, value in {
+        "CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 3.0, "CRPIX2": 4.0, "CRVAL1": 266.4, "CRVAL2": -29.0,
+        "CDELT1": -2 / 3600, "CDELT2": 2 / 3600, "BMAJ": 10 / 3600, "BMIN": 6 / 3600, "BPA": 30.0, "BUNIT": "JY/BEAM ",
+    }.items():
+        header[key] = value
+    return header
+
+
+def values(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return (np.arange(np.prod(shape)).reshape(shape) * 3 % 120).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("out", ["float32", "float64", "int32", ">f4"])
+def test_fits_of_every_type(tmp_path: Path, dtype: str, out: str) -> None:
+    image = values((7, 5), dtype)
+    if image.dtype.kind == "f":
+        image[2, 3] = np.nan
+    fits.writeto(tmp_path / "a.fits", image)
+    with open_image(tmp_path / "a.fits") as opened:
+        assert opened.shape == (7, 5) and opened.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(opened.array(), image)
+        if np.dtype(out).kind == "f":
+            rows = np.zeros((3, 10), out)[:, ::2]
+            opened.read(slice(2, 5), rows)
+            np.testing.assert_array_equal(rows, image[2:5].astype(out))
+
+
+def test_fits_scaled_with_blank(tmp_path: Path) -> None:
+    stored = np.arange(-10, 20, dtype=np.int16).reshape(5, 6)
+    hdu = fits.PrimaryHDU(stored)
+    hdu.header["BSCALE"], hdu.header["BZERO"], hdu.header["BLANK"] = 0.5, 100.0, -3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hdu.writeto(tmp_path / "a.fits")
+    raw = (tmp_path / "a.fits").read_bytes()
+    header = fits.Header.fromstring(raw[:2880].decode())
+    header["BSCALE"], header["BZERO"], header["BLANK"] = 0.5, 100.0, -3
+    (tmp_path / "a.fits").write_bytes(header.tostring(padding=True).encode() + stored.astype(">i2").tobytes().ljust(2880, b"\0"))
+    want = np.where(stored == -3, np.nan, 100 + 0.5 * stored)
+    np.testing.assert_array_equal(fits.getdata(tmp_path / "a.fits"), want)
+    with open_image(tmp_path / "a.fits") as image:
+        assert image.dtype == np.float32
+        np.testing.assert_array_equal(image.array(), want)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 7, 5), (1, 7, 5), (1, 1, 1, 7, 5), (7, 5, 1), (7, 1, 5), (7, 5)])
+def test_degenerate_axes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    fits.writeto(tmp_path / "a.fits", values(shape, "float32"))
+    np.save(tmp_path / "a.npy", values(shape, "float32"))
+    for name in ("a.fits", "a.npy"):
+        with open_image(tmp_path / name) as image:
+            np.testing.assert_array_equal(image.array(), values((7, 5), "float32"))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1)])
+def test_one_pixel_wide(tmp_path: Path, shape: tuple[int, int]) -> None:
+    for suffix in (".fits", ".npy", ".tif", ".h5"):
+        with create_image(tmp_path / f"a{suffix}", shape) as image:
+            image.write(slice(0, shape[0]), values(shape, "float32"))
+        with open_image(tmp_path / f"a{suffix}") as opened:
+            np.testing.assert_array_equal(opened.array(), values(shape, "float32"))
+
+
+def test_cubes_need_a_plane(tmp_path: Path) -> None:
+    cube = values((2, 1, 3, 7, 5), "float32")
+    fits.writeto(tmp_path / "a.fits", cube)
+    np.save(tmp_path / "a.npy", cube)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["g/cube"] = cube
+    tifffile.imwrite(tmp_path / "a.tif", cube[0, 0], photometric="minisblack")
+    for name in ("a.fits", "a.npy", "a.h5"):
+        with pytest.raises(FormatError, match=r"holds a cube of shape \(2, 3, 7, 5\).*give plane=0 to 1, 0 to 2"):
+            open_image(tmp_path / name)
+        with open_image(tmp_path / name, plane=(1, 2)) as image:
+            np.testing.assert_array_equal(image.array(), cube[1, 0, 2])
+        for bad in ((2, 0), 1, (0, -1), (0, 0, 0)):
+            with pytest.raises(ArgumentError, match="plane: got"):
+                open_image(tmp_path / name, plane=bad)
+    with open_image(tmp_path / "a.tif", plane=1) as image:
+        np.testing.assert_array_equal(image.array(), cube[0, 0, 1])
+    with open_image(f"{tmp_path}/a.h5:/g/cube", plane=(0, 1)) as image:
+        np.testing.assert_array_equal(image.array(), cube[0, 0, 1])
+
+
+def test_extensions_and_compressed(tmp_path: Path) -> None:
+    image = values((40, 50), "float32")
+    table = fits.BinTableHDU.from_columns([fits.Column("a", "E", array=np.ones(3))])
+    packed = fits.CompImageHDU(values((40, 50), "int16"), name="PACKED")
+    fits.HDUList([fits.PrimaryHDU(), table, fits.ImageHDU(image, name="SCI"), packed]).writeto(tmp_path / "a.fits")
+    with open_image(tmp_path / "a.fits") as opened:
+        np.testing.assert_array_equal(opened.array(), image)
+    with open_image(f"{tmp_path}/a.fits[PACKED]") as opened:
+        np.testing.assert_array_equal(opened.array(), values((40, 50), "int16"))
+    with open_image(f"{tmp_path}/a.fits[2]") as opened:
+        np.testing.assert_array_equal(opened.array(), image)
+    with pytest.raises(FormatError, match=r"has no extension NONE; it has 0 PRIMARY, 1, 2 SCI, 3 PACKED"):
+        open_image(tmp_path / "a.fits", extension="NONE")
+    with pytest.raises(FormatError, match="holds no image in extension 1"):
+        open_image(tmp_path / "a.fits", extension=1)
+    (tmp_path / "b.fits.gz").write_bytes(gzip.compress((tmp_path / "a.fits").read_bytes()))
+    with open_image(tmp_path / "b.fits.gz") as opened:
+        rows = np.zeros((3, 50))
+        opened.read(slice(4, 7), rows)
+        np.testing.assert_array_equal(rows, image[4:7])
+
+
+def test_header_beam_unit_and_wcs(tmp_path: Path) -> None:
+    fits.writeto(tmp_path / "a.fits", values((1, 7, 5), "float32"), radio_header())
+    with open_image(tmp_path / "a.fits") as image:
+        assert image.unit == "JY/BEAM"
+        assert image.beam is not None and image.beam.angle == 30 and image.beam.major == pytest.approx(10 / 3600)
+        assert image.beam.pixels == pytest.approx(np.pi * 5 * 3 / (4 * np.log(2)), rel=1e-9)
+        assert image.wcs.pixel_to_world_values(2, 3) == (pytest.approx(266.4), pytest.approx(-29.0))
+    fits.writeto(tmp_path / "b.fits", values((7, 5), "float32"))
+    with open_image(tmp_path / "b.fits") as image:
+        assert image.wcs is None and image.beam is None and image.unit == ""
+    header = radio_header()
+    for key in ("BMAJ", "BMIN", "BPA"):
+        del header[key]
+    header.add_history("AIPS   CLEAN BMAJ=  1.0000E-03 BMIN=  5.0000E-04 BPA=  12.50")
+    fits.writeto(tmp_path / "c.fits", values((7, 5), "float32"), header)
+    with open_image(tmp_path / "c.fits") as image:
+        assert image.beam is not None and (image.beam.major, image.beam.minor, image.beam.angle) == (1e-3, 5e-4, 12.5)
+
+
+@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i1", "i2", "u2", "i4", "u4", "i8", "bool"])
+def test_written_images_are_read_back(tmp_path: Path, suffix: str, dtype: str) -> None:
+    image, path = values((7, 5), dtype), tmp_path / f"a{suffix}"
+    with create_image(path, (7, 5), dtype, header=radio_header(), attrs={"mode": "same"}) as writer:
+        writer.write(slice(3, 7), image[3:])
+        writer.write(slice(0, 3), np.asfortranarray(image[:3]))
+        assert not path.exists()
+    assert os.listdir(tmp_path) == [path.name]
+    with open_image(path) as opened:
+        np.testing.assert_array_equal(opened.array(), image)
+    if suffix == ".fits":
+        np.testing.assert_array_equal(fits.getdata(path), image)
+        with fits.open(path) as hdus:
+            hdus.verify("exception")
+            assert hdus[0].header["CRVAL1"] == 266.4 and "mode = same" in str(hdus[0].header["HISTORY"])
+    if suffix == ".npy":
+        np.testing.assert_array_equal(np.load(path), image)
+    if suffix == ".tif":
+        np.testing.assert_array_equal(tifffile.imread(path), image)
+    with pytest.raises(FormatError, match="exists already"):
+        create_image(path, (7, 5), dtype)
+
+
+@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5"])
+def test_an_interrupted_image_leaves_nothing(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(KeyboardInterrupt), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
+        writer.write(slice(0, 3), values((3, 5), "float32"))
+        raise KeyboardInterrupt
+    with pytest.raises(FormatError, match="never written"), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
+        writer.write(slice(0, 6), values((6, 5), "float32"))
+    with pytest.raises(ShapeError), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
+        writer.write(slice(0, 6), np.zeros(5))
+    assert os.listdir(tmp_path) == []
+
+
+def test_bad_images(tmp_path: Path) -> None:
+    fits.writeto(tmp_path / "good.fits", values((30, 50), "float32"))
+    fits.PrimaryHDU().writeto(tmp_path / "header.fits")
+    fits.writeto(tmp_path / "line.fits", values((30,), "float32"))
+    fits.writeto(tmp_path / "thin.fits", values((30, 1, 1), "float32"))
+    (tmp_path / "cut.fits").write_bytes((tmp_path / "good.fits").read_bytes()[:5000])
+    (tmp_path / "head.fits").write_bytes((tmp_path / "good.fits").read_bytes()[:700])
+    (tmp_path / "text.fits").write_text("hello")
+    np.save(tmp_path / "line.npy", np.zeros(4))
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
+    np.save(tmp_path / "columns.npy", np.asfortranarray(np.zeros((4, 5))))
+    np.save(tmp_path / "empty.npy", np.zeros((0, 5)))
+    (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01")
+    tifffile.imwrite(tmp_path / "rgb.tif", np.zeros((4, 5, 3), np.uint8), photometric="rgb")
+    with h5py.File(tmp_path / "none.h5", "w") as file:
+        file["x"] = 1
+    cases = {
+        "missing.fits": "there is no such file", "header.fits": "holds no image, only headers", "line.fits": "wanted an image",
+        "cut.fits": "is truncated: its header announces 8880 bytes, it has 5000", "head.fits": "cannot be read",
+        "text.fits": "is not a FITS, TIFF, HDF5", "line.npy": "wanted an image", "objects.npy": "wanted real numbers",
+        "columns.npy": "Fortran order", "empty.npy": "an empty image",
+        "cut.npy": "its header cannot be read", "rgb.tif": "3 samples, wanted one grey value", "none.h5": "holds no array",
+    }
+    for name, match in cases.items():
+        with pytest.raises(FootprintError, match=match) as caught, open_image(tmp_path / name) as image:
+            image.array()
+        assert "\n" not in str(caught.value) and str(caught.value).startswith(str(tmp_path)), (name, caught.value)
+    with open_image(tmp_path / "thin.fits") as image:
+        assert image.shape == (30, 1)
+    with pytest.raises(FormatError, match="is a folder, an image is wanted"):
+        open_image(tmp_path)
+    with pytest.raises(ArgumentError, match="a name ending in one of"):
+        create_image(tmp_path / "a.png", (3, 4))
+    with open_image(tmp_path / "good.fits") as image, pytest.raises(ShapeError, match="out"):
+        image.read(slice(0, 2), np.zeros((3, 50)))
