@@ -20,16 +20,12 @@ REGISTERS = 65536
 
 @dataclass(frozen=True)
 class Fused:
-    """Shape of one line: ``half`` complex numbers in stages of ``radices``, by ``group`` work-items in ``local`` bytes.
-
-    ``ahead`` is how many pairs of samples of the next row are fetched while this one is transformed, 0 where that does not fit.
-    """
+    """Shape of one line: ``half`` complex numbers in stages of ``radices``, by ``group`` work-items in ``local`` bytes."""
 
     half: int
     radices: tuple[int, ...]
     group: int
     local: int
-    ahead: int
     groups_a_core: int
 
 
@@ -69,13 +65,12 @@ def fused(limits: Limits, n_x: int, padded: int) -> Fused | None:
     group = min(most, max(32, -(-half // (2 * radices[-1]) // 32) * 32))
     last = half - 1
     size = last + last // 16 + last // (half // radices[0]) + 1
-    local = 8 * (size + size % 2)
+    local = 8 * size
     if local > limits.local_mem:
         return None
     registers = REGISTERS // (128 if wide >= 16 else 64) // group
     groups = max(1, min(limits.local_mem // (local + SPARE), registers))
-    ahead = n_x // 2 if n_x % 4 == 0 and local + 4 * n_x <= limits.local_mem // groups - SPARE else 0
-    return Fused(half, radices, group, local + 8 * ahead, ahead, groups)
+    return Fused(half, radices, group, local, groups)
 
 
 def tables(response: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray]:

@@ -22,11 +22,10 @@ def fused_program(
     shape = fused(limits, n_x, padded)
     if shape is None:
         raise ValueError(f"a line of {padded} does not fit {limits.local_mem} bytes")
-    groups = min(n, max(1, limits.cores) * shape.groups_a_core) if shape.ahead else n
-    return Program((_launch(shape, groups, n, n_x, np.dtype(gains.dtype).kind == "c", mode),))
+    return Program((_launch(shape, n, n_x, np.dtype(gains.dtype).kind == "c", mode),))
 
 
-def _launch(shape: Fused, groups: int, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
+def _launch(shape: Fused, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
     radices = shape.radices
     ones = (1,) * (4 - len(radices[:-1]))
     names = zip(("R1", "R2", "R3", "R4"), (*radices[:-1], *ones), strict=True)
@@ -34,10 +33,10 @@ def _launch(shape: Fused, groups: int, n: int, n_x: int, is_complex: bool, mode:
         ("M", shape.half), ("STAGES", len(radices)), *names, ("RS", radices[-1]), ("NT", shape.group), ("MODE", MODES[mode]),
         ("HALF", int(mode == "constant" and n_x <= shape.half)), ("COMPLEX", int(is_complex)),
         ("GAIN", "f32x4" if is_complex else "f32x2"), ("MIN_GROUPS", shape.groups_a_core),
-        ("AHEAD", shape.ahead), ("EVEN", int(n_x % 2 == 0)),
+        ("EVEN", int(n_x % 2 == 0)),
     )  # fmt: skip
-    args = (A(0), A(1), A(2), np.int32(n), np.int32(n_x))
-    return Launch("ramp_filter.knl", "ramp_filter", (groups, 1, 1), (shape.group, 1, 1), args, defines, shape.local)
+    args = (A(0), A(1), A(2), np.int32(n_x))
+    return Launch("ramp_filter.knl", "ramp_filter", (n, 1, 1), (shape.group, 1, 1), args, defines, shape.local)
 
 
 def _rows(entry: str, n: int, columns: int, args: tuple[A | np.generic, ...]) -> Program:
