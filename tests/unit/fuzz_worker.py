@@ -34,7 +34,7 @@ def use_image(path: Path) -> None:
         if n_x < 1 << 16:
             image.read(slice(0, 1), np.empty((1, n_x)))
             image.read(slice(n_y - 1, n_y), np.empty((1, n_x), np.float32))
-        image.wcs, image.beam, image.unit, image.host_bytes(1)  # noqa: B018
+        image.wcs, image.beam, image.unit, image.host_bytes(1)
 
 
 def main(folder: Path, first: int) -> None:
