@@ -23,6 +23,12 @@ class W(NamedTuple):
 
 
 Argument = A | W | np.generic
+Defines = tuple[tuple[str, int | float | str], ...]
+
+MAX_GROUPS_Y = 65535
+"""Work-groups a grid may have down and deep (CUDA's limit; across it is 2^31 - 1)."""
+TABLE_BYTES = 48 << 10
+"""Bytes of tables a kernel may have: of the 64 KB of constant memory, what the kernel's own literals leave for certain."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Launch:
     grid: tuple[int, int, int]
     group: tuple[int, int, int]
     args: tuple[Argument, ...]
-    defines: tuple[tuple[str, int | float | str], ...] = ()
+    defines: Defines = ()
     local: int = 0
     tables: tuple[tuple[str, A | W], ...] = ()
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from footprint.kernels.borders import CODES
-from footprint.kernels.launch import A, Launch, Program
+from footprint.kernels.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.load import c_type
 from footprint.spec import ArraySpec, Limits
 
-UNROLLED = 31
-"""Largest mask, along either axis, whose taps are all written out."""
-UNROLLED_LINE = 128
-"""The same where the mask is a single row."""
-MAX_GROUPS_Y = 65535
+ONE_PASS = 16
+"""Widest mask that is summed in one pass over its rows."""
+COLUMNS = 12
+"""Most of its columns in one pass where it is wider."""
+UNROLLED = 63
+"""Largest mask, along either axis, that one tile serves; a mask of one row is only bound by constant memory."""
 
-Defines = tuple[tuple[str, int | float | str], ...]
+
+class Tile(NamedTuple):
+    """Work-items across and down, outputs of each, groups a core must hold, tiles a group walks over."""
+
+    tx: int
+    ty: int
+    rx: int
+    ry: int
+    resident: int
+    walk: int
 
 
 def convolve_program(
@@ -34,40 +46,55 @@ def convolve_program(
     if out.size == 0:
         return Program(())
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
-    height, width = weights.shape
-    line = height == 1
-    small = (height <= UNROLLED and width <= UNROLLED) or (line and width <= UNROLLED_LINE)
-    tx, ty, rx, ry, resident = tile(limits, out, weights.shape, small)
+    line = weights.shape[0] == 1
+    one_tile = (line or max(weights.shape) <= UNROLLED) and weights.nbytes <= TABLE_BYTES
+    t = tile(limits, out, weights.shape, one_tile)
     common: Defines = (
-        *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", resident)),
+        *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
-        *(("TX", tx), ("TY", ty), ("RX", rx), ("RY", ry)),
+        *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry)),
     )
-    grid = (-(-out.shape[1] // (tx * rx)), min(-(-out.shape[0] // (ty * ry)), MAX_GROUPS_Y), 1)
-    scalars = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))
-    if small:
-        shift = x0 % vec
-        pitch = tx * rx - rx + -(-(shift + rx + width - 1) // vec) * vec
-        defines = (*common, ("KH", height), ("KW", width), ("SHIFT", shift), ("STAGED", int(line)))
-        args = (A(0), A(2), *map(np.int64, image.shape), *scalars)
-        local = (ty * ry + height - 1) * pitch * out.itemsize
-        launch = Launch("convolve.knl", "convolve", grid, (tx, ty, 1), args, defines, local, (("weights", A(1)),))
-    else:
+    offsets = (np.int64(y0), np.int64(x0))
+    across, down = -(-out.shape[1] // (t.tx * t.rx)), -(-out.shape[0] // (t.ty * t.ry))
+    if not one_tile:
         bh, bw = (1, 256) if line else (16, 16)
-        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape)), *scalars)
-        local = ((ty * ry + bh - 1) * (tx * rx + bw + vec) + bh * bw) * out.itemsize
+        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape, *out.shape)), *offsets, kind.type(cval))
+        local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
+        grid = (across, min(down, MAX_GROUPS_Y), 1)
         defines = (*common, ("BH", bh), ("BW", bw))
-        launch = Launch("convolve_large.knl", "convolve_large", grid, (tx, ty, 1), args, defines, local)
+        return Program((Launch("convolve_large.knl", "convolve_large", grid, (t.tx, t.ty, 1), args, defines, local),))
+    walk = max(t.walk, -(-down // MAX_GROUPS_Y)) if not line else t.walk
+    grid = (across, -(-down // walk), 1)
+    if line:
+        rows = min(down, MAX_GROUPS_Y)
+        grid = (-(-across // walk), rows, -(-down // rows))
+    shift = x0 % vec
+    pitch = t.tx * t.rx - t.rx + -(-(shift + t.rx + weights.shape[1] - 1) // vec) * vec
+    buffers = min(walk, 2)
+    defines = (
+        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", columns(weights.shape[1], vec))),
+        *(("SHIFT", shift), ("STAGED", int(line)), ("BUFFERS", buffers)),
+    )
+    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape)), *offsets, np.int32(walk), kind.type(cval))
+    local = buffers * (t.ty * t.ry + weights.shape[0] - 1) * pitch * out.itemsize
+    launch = Launch("convolve.knl", "convolve", grid, (t.tx, t.ty, 1), args, defines, local, (("weights", A(1)),))
     return Program((launch,))
 
 
-def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> tuple[int, int, int, int, int]:
-    """Work-items across and down, outputs of each across and down, groups a core must be able to hold."""
+def columns(width: int, vec: int) -> int:
+    """Mask columns a pass: nearly equal passes, and so few that rows, sums and weights stay in registers."""
+    one, most = (ONE_PASS, COLUMNS) if vec == 4 else (8, 8)
+    pieces = 1 if width <= one else -(-width // most)
+    return -(-width // (pieces * vec)) * vec
+
+
+def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], one_tile: bool) -> Tile:
+    """The shape of a group's work."""
     vec = 16 // out.itemsize
     if mask[0] == 1:
         # an odd number of 16-byte vectors a work-item: neighbours then read from different banks
-        return 128, 1, 3 * vec, 1, 1
-    if small and out.size < max(limits.cores, 1) * 4096:
+        return Tile(128, 1, 5 * vec, 1, 1, 1)
+    if out.size < max(limits.cores, 1) * 4096:
         # few outputs: more groups, each with less to do, fill the chip
-        return 8, 16, vec, 1, 1
-    return 16, 16, vec, 8 if small else 4, 1
+        return Tile(16, 16, vec, 1, 1, 1)
+    return Tile(16, 16, vec, 4, 3, 1)

@@ -1,0 +1,27 @@
+/* One pass of convolve.knl over the rows of the mask for its columns k0 to k0 + COLS; included once a COLS. RY rows of
+   inputs slide through v, whose slots rotate as the inner loop is written out: nothing moves between registers, and the
+   code stays within the instruction cache however tall the mask (all taps written out: 31 x 31 is 240 KB of code). */
+#define SPAN ((SHIFT + RX + COLS - 1 + VEC - 1) / VEC)
+{
+  T v[RY][SPAN * VEC];
+  const LOCAL T *const from = mine + k0;
+  UNROLL for (int r = 0; r < RY - 1; r++) UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[r], q, from + r * SP);
+  NO_UNROLL for (int i0 = 0; i0 + RY <= KH; i0 += RY) UNROLL for (int u = 0; u < RY; u++) {
+    UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[(u + RY - 1) % RY], q, from + (i0 + u + RY - 1) * SP);
+    UNROLL for (int j = 0; j < COLS; j++) {
+      const T w = weights[(i0 + u) * KW + k0 + j];
+      UNROLL for (int rr = 0; rr < RY; rr++) UNROLL for (int c = 0; c < RX; c++) acc[rr][c] =
+          FMA(w, v[(u + rr) % RY][SHIFT + c + j], acc[rr][c]);
+    }
+  }
+  UNROLL for (int u = 0; u < KH % RY; u++) {
+    const int i = KH / RY * RY + u;
+    UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[(u + RY - 1) % RY], q, from + (i + RY - 1) * SP);
+    UNROLL for (int j = 0; j < COLS; j++) {
+      const T w = weights[i * KW + k0 + j];
+      UNROLL for (int rr = 0; rr < RY; rr++) UNROLL for (int c = 0; c < RX; c++) acc[rr][c] =
+          FMA(w, v[(u + rr) % RY][SHIFT + c + j], acc[rr][c]);
+    }
+  }
+}
+#undef SPAN
