@@ -60,6 +60,9 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool) -
     parts.energy = quantity(group, names, ENERGIES, "keV", notes)
     view = hdf5.scalar_text(near, "field_of_view")
     parts.field_of_view = view.capitalize() if view else None
+    for flag in ("x_flipped", "y_flipped"):
+        if hdf5.scalar_text(near, flag).lower() in ("true", "1"):
+            notes.append(f"{path} says {flag}: its frames are read as they are stored")
     parts.name = hdf5.scalar_text(group, "sample/name") or hdf5.scalar_text(group, "title") or where
     return parts
 
@@ -71,7 +74,7 @@ def _candidates(file: h5py.File, entry: str | None) -> list[str]:
     names = [hdf5.text(file.attrs["default"])] if "default" in file.attrs else []
     names += ["entry", "entry0000", *sorted(file)]
     names = [name for name in dict.fromkeys(names) if name and isinstance(file.get(name, getclass=True), type)]
-    return [inner for name in names for inner in (name, f"{name}/tomo_entry")]
+    return [inner for name in names for inner in (f"{name}/tomo_entry", name)]
 
 
 def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tuple[h5py.Group, _Layout, h5py.Dataset] | None:
@@ -85,7 +88,8 @@ def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tu
                 continue
             for layout in _LAYOUTS:
                 data = hdf5.first(group, layout.data)
-                if data is not None and (data.ndim == 3 or entry):
+                # Links show one stack under several names; that is still one scan.
+                if data is not None and (data.ndim == 3 or entry) and all(data != other for *_, other in found):
                     found.append((name, group, layout, data))
                     break
         except FormatError as error:

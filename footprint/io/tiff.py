@@ -11,7 +11,7 @@ import numpy as np
 import tifffile
 
 from footprint.errors import FormatError
-from footprint.io.frames import PIECE, cast_into, existing_file, reading
+from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
 SUFFIXES = (".tif", ".tiff")
@@ -50,7 +50,7 @@ class TiffFile:
         self.path = str(path)
         if not is_tiff(path):
             raise FormatError(path, "is not a TIFF file")
-        self._raw: RawFrames | None = None
+        self.raw: RawFrames | None = None
         with reading(path):
             self._tiff = tifffile.TiffFile(path)
             try:
@@ -73,27 +73,27 @@ class TiffFile:
         self.dtype = np.dtype(series.dtype).newbyteorder("=")
         if series.dataoffset is not None:
             stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)
-            self._raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
+            self.raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
         elif len(series.pages) != self.shape[0]:
             raise FormatError(self.path, f"has {len(series.pages)} pages for {self.shape[0]} frames")
 
     def host_bytes(self, n_rows: int) -> int:
         """Bytes that reading holds beside ``out``: a staged piece, or a decoded page and its compressed bytes."""
         page = self.shape[1] * self.shape[2] * self.dtype.itemsize
-        return PIECE if self._raw is not None else PIECE + 2 * page
+        return PIECE if self.raw is not None else PIECE + 2 * page
 
     def close(self) -> None:
         """Close the file."""
         self._tiff.close()
-        if self._raw is not None:
-            self._raw.close()
+        if self.raw is not None:
+            self.raw.close()
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of pages ``start`` to ``stop``, cast and byte-swapped."""
         if out.size == 0:
             return
-        if self._raw is not None:
-            self._raw.read(start, stop, rows, out)
+        if self.raw is not None:
+            self.raw.read(start, stop, rows, out)
             return
         for i in range(start, stop):
             # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
@@ -124,6 +124,8 @@ class TiffFolder:
             raise FormatError(self._files[0], f"has {first.shape[0]} pages, wanted one a file in a folder of several")
         self.dtype, self._first = first.dtype, first
         self.shape = (max(len(self._files), first.shape[0]), first.shape[1], first.shape[2])
+        # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
+        self._offsets: dict[int, tuple[int, np.dtype]] = {}
 
     def host_bytes(self, n_rows: int) -> int:
         """Bytes that reading holds beside ``out``."""
@@ -134,20 +136,28 @@ class TiffFolder:
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of files ``start`` to ``stop``, cast and byte-swapped."""
-        several = len(self._files) > 1
-        for i in range(start, stop) if several else range(1):
+        if len(self._files) == 1:
+            self._read_file(0, slice(start, stop), rows, out)
+            return
+        for i in range(start, stop):
+            self._read_file(i, slice(0, 1), rows, out[i - start : i - start + 1])
+
+    def _read_file(self, i: int, pages: slice, rows: slice, out: np.ndarray) -> None:
+        want = (1 if len(self._files) > 1 else self.shape[0], *self.shape[1:])
+        file: Frames
+        if i in self._offsets:
+            file = RawFrames(self._files[i], self._offsets[i][0], want, self._offsets[i][1])
+        else:
             file = TiffFile(self._files[i])
-            try:
-                want = (1 if several else self.shape[0], *self.shape[1:])
-                if file.shape != want or file.dtype != self.dtype:
-                    found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
-                    raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}")
-                if several:
-                    file.read(0, 1, rows, out[i - start : i - start + 1])
-                else:
-                    file.read(start, stop, rows, out)
-            finally:
-                file.close()
+        try:
+            if file.shape != want or file.dtype != self.dtype:
+                found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
+                raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}")
+            file.read(pages.start, pages.stop, rows, out)
+            if isinstance(file, TiffFile) and file.raw is not None:
+                self._offsets[i] = (file.raw.offset, file.raw.stored)
+        finally:
+            file.close()
 
 
 def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:

@@ -143,6 +143,32 @@ def test_diamond_external_links_and_virtual_datasets(tmp_path: Path) -> None:
         open_scan(tmp_path / "scan.nxs")
 
 
+def test_one_stack_under_two_names_is_one_scan(tmp_path: Path) -> None:
+    data = nxtomo(tmp_path / "a.nx", [1, 2, 0], entry="entry1/tomo_entry")
+    with h5py.File(tmp_path / "a.nx", "a") as file:
+        file["entry1/instrument/detector/data"] = file["entry1/tomo_entry/instrument/detector/data"]
+        file["entry1/tomo_entry/instrument/detector/x_flipped"] = True
+    with pytest.warns(UserWarning, match="x_flipped: its frames are read as they are stored"), open_scan(tmp_path / "a.nx") as scan:
+        np.testing.assert_array_equal(whole(scan), data[2:])
+        assert len(scan.notes) == 1
+
+
+@pytest.mark.parametrize("storage", [{}, {"chunks": (1, 64, 300)}, {"chunks": (1, 64, 300), "compression": "gzip"}])
+def test_reading_stages_no_more_than_it_says(tmp_path: Path, storage: dict) -> None:
+    import tracemalloc
+
+    nxtomo(tmp_path / "a.nx", [1, 2] + [0] * 600, n_z=64, n_x=300, **storage)
+    with open_scan(tmp_path / "a.nx") as scan:
+        out = np.empty((600, 32, 300), np.float32)
+        scan.read(slice(0, 32), out)
+        tracemalloc.start()
+        scan.read(slice(16, 48), out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= scan.host_bytes(32) + 65536 < out.nbytes
+        assert peak > 1 << 20
+
+
 def test_entries(tmp_path: Path) -> None:
     first = nxtomo(tmp_path / "a.nx", [1, 2, 0, 0], entry="entry0000")
     with h5py.File(tmp_path / "a.nx", "a") as file:
@@ -193,8 +219,10 @@ def test_tiff(tmp_path: Path, many: bool, compression: str | None, byteorder: st
         np.testing.assert_array_equal(whole(scan), data)
         np.testing.assert_allclose(scan.angles, np.deg2rad(5 * np.arange(1, 12)))
         part = np.zeros((4, 2, 5), np.float32)
-        scan.read(slice(1, 3), part, slice(3, 7))
-        np.testing.assert_array_equal(part, data[3:7, 1:3])
+        for _ in range(2):
+            scan.read(slice(1, 3), part, slice(3, 7))
+            np.testing.assert_array_equal(part, data[3:7, 1:3])
+            part[:] = 0
         assert scan.flat_means().max() == 9 and scan.dark_mean().max() == 1
     with pytest.raises(FormatError, match=r"lists 13 angles for 11 projections; select its lines as"):
         open_scan(name, **(given | {"angles": tmp_path / "angles.txt"}))
