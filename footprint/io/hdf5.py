@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -102,18 +103,48 @@ def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
 def use_plugins(dataset: h5py.Dataset) -> None:
     """Register hdf5plugin's filters where a dataset needs them, and refuse virtual datasets whose sources are missing."""
     if dataset.is_virtual:
-        # HDF5 reads fill values, silently, where a source file is missing.
-        folder = os.path.dirname(os.path.abspath(dataset.file.filename))
-        for source in dataset.virtual_sources():
-            name = source.file_name
-            if name != "." and "%" not in name and not os.path.exists(os.path.join(folder, name)):
-                raise FormatError(dataset.file.filename, f"{dataset.name} is assembled from {name}, which is missing")
+        _check_sources(dataset, set())
         needs = True
     else:
         plist = dataset.id.get_create_plist()
         needs = any(plist.get_filter(i)[0] >= _FIRST_PLUGIN_FILTER for i in range(plist.get_nfilters()))
     if needs:
         import hdf5plugin  # noqa: F401  # importing it registers the filters
+
+
+def _short(source: Any, found: h5py.Dataset) -> bool:
+    """Whether a source has less than a virtual dataset takes from it, as after an aborted scan."""
+    try:
+        if source.src_space.get_select_type() == h5py.h5s.SEL_ALL:
+            return bool(source.vspace.get_select_npoints() > found.size)
+        last = source.src_space.get_select_bounds()[1]
+    except (RuntimeError, ValueError, TypeError):
+        # A selection without end takes what there is.
+        return False
+    return len(last) == found.ndim and any(end >= have for end, have in zip(last, found.shape))
+
+
+def _check_sources(dataset: h5py.Dataset, seen: set[tuple[str, str]]) -> None:
+    """Look for every source of a virtual dataset, and theirs: HDF5 reads fill values, silently, where one is missing."""
+    main = dataset.file.filename
+    folder = os.path.dirname(os.path.abspath(main))
+    for source in dataset.virtual_sources():
+        name, inner = source.file_name, source.dset_name
+        key = (os.path.normpath(os.path.join(folder, name)) if name != "." else os.path.abspath(main), inner)
+        if key in seen or "%" in name:
+            continue
+        seen.add(key)
+        if not os.path.exists(key[0]):
+            raise FormatError(main, f"{dataset.name} is assembled from {name}, which is missing")
+        with contextlib.ExitStack() as stack:
+            file = dataset.file if name == "." else stack.enter_context(open_file(key[0]))
+            found = get(file, inner)
+            if not isinstance(found, h5py.Dataset):
+                raise FormatError(main, f"{dataset.name} is assembled from {inner} in {name}, which is missing")
+            if _short(source, found):
+                raise FormatError(main, f"{dataset.name} is assembled from {name}, which holds only {found.shape} of it")
+            if found.is_virtual:
+                _check_sources(found, seen)
 
 
 class Hdf5Frames:

@@ -116,7 +116,8 @@ def test_angle_units(tmp_path: Path, unit: str | None, factor: float) -> None:
         np.testing.assert_allclose(scan.angles, np.array([1, 2]) * factor, rtol=1e-15)
 
 
-def test_diamond_external_links_and_virtual_datasets(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [False, True])
+def test_diamond_external_links_and_virtual_datasets(tmp_path: Path, part: bool) -> None:
     data = frames(6)
     (tmp_path / "raw").mkdir()
     for i in range(2):
@@ -124,7 +125,8 @@ def test_diamond_external_links_and_virtual_datasets(tmp_path: Path) -> None:
             file["d"] = data[3 * i : 3 * i + 3]
     layout = h5py.VirtualLayout((6, 3, 5), "uint16")
     for i in range(2):
-        layout[3 * i : 3 * i + 3] = h5py.VirtualSource(f"raw/part{i}.h5", "d", (3, 3, 5))
+        source = h5py.VirtualSource(f"raw/part{i}.h5", "d", (3, 3, 5))
+        layout[3 * i : 3 * i + 3] = source[0:3] if part else source
     with h5py.File(tmp_path / "virtual.h5", "w") as file:
         file.create_virtual_dataset("all", layout)
     with h5py.File(tmp_path / "scan.nxs", "w") as file:
@@ -135,6 +137,14 @@ def test_diamond_external_links_and_virtual_datasets(tmp_path: Path) -> None:
     with open_scan(tmp_path / "scan.nxs") as scan:
         assert scan.layout == "Diamond"
         np.testing.assert_array_equal(whole(scan), data[2:])
+    with h5py.File(tmp_path / "raw" / "part1.h5", "w") as file:
+        file["d"] = data[:2]
+    with pytest.raises(FormatError, match=r"part1\.h5, which holds only \(2, 3, 5\) of it"):
+        open_scan(tmp_path / "scan.nxs")
+    with h5py.File(tmp_path / "raw" / "part1.h5", "w") as file:
+        file["other"] = data[:2]
+    with pytest.raises(FormatError, match=r"assembled from d in raw/part1\.h5, which is missing"):
+        open_scan(tmp_path / "scan.nxs")
     (tmp_path / "raw" / "part1.h5").unlink()
     with pytest.raises(FormatError, match=r"part1\.h5, which is missing"):
         open_scan(tmp_path / "scan.nxs")
