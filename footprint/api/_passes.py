@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from footprint.kernels.sigma_clip import DONE
 from footprint.ops.sigma_clip import as_rows
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec, Limits
+
+Take = Callable[[Callable[[str], np.ndarray], slice, np.ndarray], None]
 
 # Elements of a strided array that are copied at once where it cannot be seen as rows.
 _PIECE = 1 << 16
@@ -88,8 +90,10 @@ def device_of(image: Rows, device: str, memory: Memory) -> tuple[Limits, int | N
 def run_passes(
     plan: Plan,
     image: Rows,
-    outs: Sequence[Callable[[int, int], Any]],
     passes: int,
+    *,
+    labels: Any = None,
+    take: Take | None = None,
     progress: Progress | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hand in all rows until the job is done; return its statistics and counts.
@@ -97,30 +101,34 @@ def run_passes(
     Parameters
     ----------
     plan
-        Its inputs are a block and where it is; its outputs the statistics, the counts, and ``outs``.
-    outs
-        For each further output a function of the block's first and last row, exclusive, that returns what the plan is called with.
+        Its inputs are a block and where it is; its outputs the statistics, the counts, and what it owns.
     passes
         How many are usual, for ``progress``.
+    labels
+        The caller's array for an output ``labels`` that the plan does not own.
+    take
+        ``take(owned, rows, counts)`` after each block: ``owned(name)`` is one of the plan's own outputs.
     """
     height = image.spec.shape[0]
     rows = plan.inputs[0].spec.shape[0]
-    owned = plan.inputs[0].given.owner == "plan"
+    fills = plan.inputs[0].given.owner == "plan"
     stats, counts, place = np.zeros(8), np.zeros(8, np.int64), np.zeros(3, np.int64)
+    rest = [labels if slot.given.owner == "caller" else None for slot in plan.outputs[2:]]
     turn = 0
     with plan.bind(open_backend(plan.limits.device)) as bound:
         while turn == 0 or not counts[DONE]:
             for start in range(0, height, rows):
-                stop = min(start + rows, height)
-                place[:] = turn, start, stop - start
+                part = slice(start, min(start + rows, height))
+                place[:] = turn, start, part.stop - start
 
-                def fill(block: np.ndarray, start: int = start, stop: int = stop) -> None:
-                    image.fill(start, stop, block[: stop - start])
+                def fill(block: np.ndarray, part: slice = part) -> None:
+                    image.fill(part.start, part.stop, block[: part.stop - part.start])
 
-                given = fill if owned else image.array.data  # type: ignore[union-attr]
-                bound(given, place, out=[stats, counts, *(out(start, stop) for out in outs)])
+                bound(fill if fills else image.array.data, place, out=[stats, counts, *rest])  # type: ignore[union-attr]
+                if take is not None:
+                    take(bound.host, part, counts)
                 if progress is not None:
-                    progress(turn * height + stop, max(passes, turn + 1) * height)
+                    progress(turn * height + part.stop, max(passes, turn + 1) * height)
             turn += 1
     if progress is not None:
         progress(turn * height, turn * height)

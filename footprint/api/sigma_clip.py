@@ -96,7 +96,7 @@ def sigma_clip(
     op = _op(rows.spec, sigma, maxiters, strict)
     limits, budget = device_of(rows, device, memory)
     plan = _plan(limits, budget, op, rows.spec, rows.array.given if rows.array else None)
-    stats, counts = run_passes(plan, rows, (), 2)
+    stats, counts = run_passes(plan, rows, 2)
     return clip_of(stats, counts, rows)
 
 
@@ -104,9 +104,8 @@ def clip_of(stats: np.ndarray, counts: np.ndarray, rows: Rows) -> Clip:
     """The clip's result, or an error where no pixel is finite."""
     if counts[COUNT] == 0:
         raise ShapeError("image", f"{rows.spec} without a finite pixel", "at least one finite pixel")
-    return Clip(
-        *(float(stats[i]) for i in (MEAN, MEDIAN, STD, LOW, HIGH)), count=int(counts[COUNT]), iterations=int(counts[ITERATIONS])
-    )
+    mean, median, std, low, high = (float(stats[i]) for i in (MEAN, MEDIAN, STD, LOW, HIGH))
+    return Clip(mean, median, std, low, high, int(counts[COUNT]), int(counts[ITERATIONS]))
 
 
 def plan_sigma_clip(

@@ -7,7 +7,8 @@ connectivity=, min_area=, lesson=)``, and ``find_sources.labelled`` with ``label
   was made of, ``counts[NEEDED]`` the components met (a component is a piece of an island until pieces are seen to join).
 * ``moments`` float64 (capacity, 4): sum, sum x, sum y, peak.  ``boxes`` int64 (capacity, 8): label, pixels, x and y of the first
   and last column and row (inclusive), x and y of the peak.  A row counts where pixels > 0 and label > 0; labels ascend.
-* ``labels`` int32, of the block's shape: filled when ``counts[PAINTED]`` rows pass over it, in the pass after the islands are known.
+* ``labels`` int32, of the block's shape: filled by the launch that sets ``counts[PAINTED]``, in the pass after the
+  islands are known.
 
 Where ``counts[NEEDED]`` is over the capacity, the table means nothing and the caller plans again with that number.
 """

@@ -3,7 +3,8 @@
 ``launch("sigma_clip", block, where, stats, counts, size=, width=, sigma=, maxiters=, strict=)``
 
 * ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or (CPU only) one of several blocks.
-* ``where``  int64 (3,): the number of the pass over the image, the first row of the block in it, and how many of the block's rows count.
+* ``where``  int64 (3,): the number of the pass over the image, the first row of the block in it, and how many
+  of the block's rows count.
 * ``stats``  float64 (8,): what `MEAN` to `HIGH` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
 * ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes.
 
@@ -56,5 +57,5 @@ def sigma_clip_work(
         ArraySpec((limits.threads, BINS), "int64"),
         ArraySpec((-(-block.size // strip), 6), "float64"),
         ArraySpec((16,), "float64"),
-        ArraySpec((16,), "int64"),
+        ArraySpec((24,), "int64"),
     )

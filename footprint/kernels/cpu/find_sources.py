@@ -35,7 +35,7 @@ from footprint.kernels.sigma_clip import COUNT, DONE, MEDIAN, STD
 
 # Phases after the clip's, where it keeps its own; and what the walk carries from row to row.
 DETECTING, PAINTING, FINISHED = 4, 5, 6
-ABOVE, PARITY = 14, 15
+ABOVE, PARITY, MET = 16, 17, 18
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -82,7 +82,7 @@ def _next_run(row, flags, x, least, largest):
 
 @njit(cache=True, nogil=True)
 def _join(above, n_above, at, first, last, reach, boxes):
-    """Unite the components above that a run touches; return where to look for the next run, whether it touches, and its component."""
+    """Unite the components above that a run touches; return where the next run looks, whether this touches, its component."""
     while at < n_above and above[at, 1] < first - reach:
         at += 1
     touches, k = False, -1
@@ -244,7 +244,8 @@ def _advance(block, y, stats, counts, moments, boxes, labels, flags, runs, marks
             block, flags, runs, marks, y, least, largest, stats[BACKGROUND], reach, counts[NEEDED], moments, boxes
         )
     else:
-        counts[PAINTED] = _paint(block, flags, runs, marks, least, largest, reach, counts[PAINTED], boxes, labels[: block.shape[0]])
+        marks[MET] = _paint(block, flags, runs, marks, least, largest, reach, marks[MET], boxes, labels[: block.shape[0]])
+        counts[PAINTED] = 1
     if marks[SEEN] < size:
         return
     marks[SEEN] = marks[ABOVE] = 0

@@ -1,7 +1,8 @@
 """Connected components with the union-find forest in the label image itself, so no memory grows with the number of runs.
 
-A pixel holds 1 + the raster index of a pixel before it in its component, or of itself at a root. Bands of rows are joined side by
-side in parallel, then across their edges; roots are numbered in raster order, which is SciPy's, and every pixel reads its root's number.
+A pixel holds 1 + the raster index of a pixel before it in its component, or of itself at a root. Bands of rows are joined side
+by side in parallel, then across their edges; roots are numbered in raster order, which is SciPy's, and every pixel reads its
+root's number.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A sample foretells where the last bounds and the medians will be. One pass then sums the pixels well inside the bounds and keeps
 those beyond them or in a window round the median; every clip is made exactly on what was kept. A forecast that fails is noticed
 (a bound or the median falls among the pixels that were only counted), widened once, and then given up for passes that find
-each median by histograms of the ordered bits. Sums are added strip by strip in raster order: neither threads nor blocks change them.
+each median by histograms of the ordered bits. Sums are added strip by strip in raster order: neither threads nor blocks change
+them.
 """
 
 from __future__ import annotations

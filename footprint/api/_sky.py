@@ -1,0 +1,106 @@
+"""Positions and units of a catalogue, from an image's header."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Sky:
+    """What an image's header says of its pixels.
+
+    Attributes
+    ----------
+    wcs
+        Celestial astropy WCS, None where there is none.
+    unit
+        ``BUNIT`` as written.
+    beam_area
+        Area of the restoring beam in pixels, None where it is not known.
+    """
+
+    wcs: Any = None
+    unit: str = ""
+    beam_area: float | None = None
+
+    def describe(self, table: Any) -> None:
+        """Add ra and dec, units, and fluxes in Jy to a catalogue."""
+        for name in ("x", "y", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak"):
+            table[name].unit = "pix"
+        if self.unit:
+            brightness, flux = _units(self.unit)
+            table["peak"].unit = table["flux"].unit = brightness
+            if flux is not None and self.beam_area:
+                # A sum of Jy/beam counts every pixel as a whole beam.
+                table["flux"] /= self.beam_area
+                table["flux"].unit = flux
+        if self.beam_area:
+            table.meta["beam_area"] = self.beam_area
+        if self.wcs is not None:
+            self._place(table)
+
+    def _place(self, table: Any) -> None:
+        from astropy.table import Column
+
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            sky = self.wcs.pixel_to_world(np.asarray(table["x"]), np.asarray(table["y"])).icrs
+        after = table.colnames.index("y") + 1
+        table.add_columns(
+            [Column(np.atleast_1d(sky.ra.deg), "ra", unit="deg"), Column(np.atleast_1d(sky.dec.deg), "dec", unit="deg")],
+            indexes=[after, after],
+        )
+        table.meta["frame"] = "icrs"
+
+
+NO_SKY = Sky()
+
+
+def sky_of(image: Any, header: Mapping[str, Any] | None) -> Sky:
+    """From the header given, else from what an opened image says of itself."""
+    if header is None:
+        beam = getattr(image, "beam", None)
+        return Sky(getattr(image, "wcs", None), getattr(image, "unit", "") or "", getattr(beam, "pixels", None))
+    from astropy.io.fits import Header
+    from astropy.wcs import WCS
+    from astropy.wcs.utils import proj_plane_pixel_area
+
+    area = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            cards = header if isinstance(header, Header) else Header(dict(header))
+            wcs = WCS(cards).celestial
+        except Exception as error:
+            raise ArgumentError("header", f"{type(header).__name__} that astropy refuses ({error})", "a FITS header") from error
+    if wcs.naxis != 2 or not wcs.has_celestial:
+        wcs = None
+    major, minor = (_number(cards.get(key)) for key in ("BMAJ", "BMIN"))
+    if wcs is not None and major > 0 and minor > 0:
+        area = np.pi * major * minor / (4 * np.log(2)) / float(proj_plane_pixel_area(wcs))
+    return Sky(wcs, str(cards.get("BUNIT", "")).strip(), area)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _units(text: str) -> tuple[Any, Any]:
+    """The unit of a pixel, and of a flux where it is a brightness per beam."""
+    from astropy import units as u
+
+    words = text.replace(" ", "").lower()
+    for name, unit in (("jy", u.Jy), ("mjy", u.mJy), ("ujy", u.uJy)):
+        if words in (f"{name}/beam", f"{name}beam-1", f"{name}beam^-1", f"{name}.beam-1"):
+            return unit / u.beam, unit
+    return u.Unit(text, parse_strict="silent"), None
