@@ -52,6 +52,16 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         The file exists, or cannot be written.
     ArgumentError
         Unknown suffix, or no positions for regions.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from astropy.table import Table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_catalog(Table({"x": [1.5], "y": [2.0]}), os.path.join(folder, "c.csv"))
+    ...     print(open(os.path.join(folder, "c.csv")).read().strip())
+    x,y
+    1.5,2.0
     """
     kind = catalog_kind(path)
     with output(path, overwrite) as temporary, warnings.catch_warnings():

@@ -194,6 +194,17 @@ def open_image(
         Missing, damaged or unknown file, no image in it, or a cube and no ``plane``.
     ArgumentError
         ``plane`` outside the cube.
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(os.path.join(folder, "a.npy"), np.arange(12.0).reshape(3, 4))
+    ...     with open_image(os.path.join(folder, "a.npy")) as image:
+    ...         row = np.empty((1, 4), np.float32)
+    ...         image.read(slice(2, 3), row)
+    >>> row
+    array([[ 8.,  9., 10., 11.]], dtype=float32)
     """
     name, dataset = os.fspath(path), ""
     if not Path(name).exists():

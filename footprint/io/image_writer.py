@@ -106,6 +106,15 @@ def create_image(
         The output exists, its folder is missing or read-only, or the disk is full.
     ArgumentError
         Unknown suffix.
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with create_image(os.path.join(folder, "a.fits"), (3, 4)) as image:
+    ...         image.write(slice(0, 3), np.ones((3, 4), np.float32))
+    ...     os.listdir(folder)
+    ['a.fits']
     """
     kind, stored = image_kind(path), np.dtype(dtype).newbyteorder("=")
     stored = np.dtype(np.uint8) if stored.kind == "b" else stored

@@ -209,6 +209,19 @@ def open_scan(
     -----
     UserWarning
         No flats, no darks, or angles assumed.
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np, tifffile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, n in (("scan.tif", 4), ("flats.tif", 2), ("darks.tif", 2)):
+    ...         tifffile.imwrite(os.path.join(folder, name), np.ones((n, 3, 5), np.uint16), photometric="minisblack")
+    ...     here = lambda name: os.path.join(folder, name)
+    ...     with open_scan(here("scan.tif"), here("flats.tif"), here("darks.tif"), angles=np.arange(4) * np.pi / 4) as scan:
+    ...         rows = np.empty((scan.n_angles, 2, scan.n_x), np.float32)
+    ...         scan.read(slice(1, 3), rows)
+    ...         scan
+    <Scan scan: 4 projections of 3 x 5 uint16, 2 flats, 2 darks, TIFF>
     """
     own = angles is not None
     parts = _open_parts(os.fspath(path), entry, own)

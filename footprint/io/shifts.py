@@ -86,6 +86,15 @@ def read_shifts(path: str | os.PathLike[str], n_angles: int) -> np.ndarray:
     ------
     FormatError
         As `read_numbers`, and when the count differs.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "shifts.txt")
+    ...     _ = open(name, "w").write("0.5 -1 2")
+    ...     read_shifts(name, 3)
+    array([ 0.5, -1. ,  2. ])
     """
     values = read_numbers(path, "shifts")
     check_count(path, values, n_angles, "shifts")
