@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+import warnings
 from typing import Any, NoReturn
 
 import click
@@ -74,9 +75,16 @@ def _fail(sentence: str, code: int = 2) -> NoReturn:
     sys.exit(code)
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
+    if category is UserWarning:
+        click.echo(f"footprint: warning: {message}", err=True)
+
+
 def entry() -> None:
     """What the shell calls."""
     signal.signal(signal.SIGTERM, _terminate)
+    warnings.showwarning = _show_warning
     try:
         code = main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
