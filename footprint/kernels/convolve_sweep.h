@@ -4,10 +4,9 @@
 #define SPAN ((SHIFT + RX + COLS - 1 + VEC - 1) / VEC)
 {
   T v[RY][SPAN * VEC];
-  const LOCAL T *const from = mine + k0;
-  UNROLL for (int r = 0; r < RY - 1; r++) UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[r], q, from + r * SP);
+  UNROLL for (int r = 0; r < RY - 1; r++) UNROLL for (int q = 0; q < SPAN; q++) FETCH(v[r], q, r);
   NO_UNROLL for (int i0 = 0; i0 + RY <= KH; i0 += RY) UNROLL for (int u = 0; u < RY; u++) {
-    UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[(u + RY - 1) % RY], q, from + (i0 + u + RY - 1) * SP);
+    UNROLL for (int q = 0; q < SPAN; q++) FETCH(v[(u + RY - 1) % RY], q, i0 + u + RY - 1);
     UNROLL for (int j = 0; j < COLS; j++) {
       const T w = weights[(i0 + u) * KW + k0 + j];
       UNROLL for (int rr = 0; rr < RY; rr++) UNROLL for (int c = 0; c < RX; c++) acc[rr][c] =
@@ -16,7 +15,7 @@
   }
   UNROLL for (int u = 0; u < KH % RY; u++) {
     const int i = KH / RY * RY + u;
-    UNROLL for (int q = 0; q < SPAN; q++) LOAD(v[(u + RY - 1) % RY], q, from + (i + RY - 1) * SP);
+    UNROLL for (int q = 0; q < SPAN; q++) FETCH(v[(u + RY - 1) % RY], q, i + RY - 1);
     UNROLL for (int j = 0; j < COLS; j++) {
       const T w = weights[i * KW + k0 + j];
       UNROLL for (int rr = 0; rr < RY; rr++) UNROLL for (int c = 0; c < RX; c++) acc[rr][c] =

@@ -15,19 +15,21 @@ ONE_PASS = 16
 """Widest mask that is summed in one pass over its rows."""
 COLUMNS = 12
 """Most of its columns in one pass where it is wider."""
+LINE_COLUMNS = 24
+"""The same for a mask of one row."""
 UNROLLED = 63
 """Largest mask, along either axis, that one tile serves; a mask of one row is only bound by constant memory."""
 
 
 class Tile(NamedTuple):
-    """Work-items across and down, outputs of each, groups a core must hold, tiles a group walks over."""
+    """Work-items across and down, outputs of each, groups a core must hold, and whether inputs are read where they lie."""
 
     tx: int
     ty: int
     rx: int
     ry: int
     resident: int
-    walk: int
+    direct: bool = False
 
 
 def convolve_program(
@@ -63,29 +65,27 @@ def convolve_program(
         grid = (across, min(down, MAX_GROUPS_Y), 1)
         defines = (*common, ("BH", bh), ("BW", bw))
         return Program((Launch("convolve_large.knl", "convolve_large", grid, (t.tx, t.ty, 1), args, defines, local),))
-    walk = max(t.walk, -(-down // MAX_GROUPS_Y)) if not line else t.walk
-    grid = (across, -(-down // walk), 1)
-    if line:
-        rows = min(down, MAX_GROUPS_Y)
-        grid = (-(-across // walk), rows, -(-down // rows))
+    rows = min(down, MAX_GROUPS_Y)
+    grid = (across, rows, -(-down // rows))
     shift = x0 % vec
     pitch = t.tx * t.rx - t.rx + -(-(shift + t.rx + weights.shape[1] - 1) // vec) * vec
-    buffers = min(walk, 2)
     defines = (
-        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", columns(weights.shape[1], vec))),
-        *(("SHIFT", shift), ("STAGED", int(line)), ("BUFFERS", buffers)),
+        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", columns(weights.shape, vec))),
+        *(("SHIFT", shift), ("LINE", int(line)), ("DIRECT", int(t.direct and image.shape[1] % vec == 0))),
     )
-    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape)), *offsets, np.int32(walk), kind.type(cval))
-    local = buffers * (t.ty * t.ry + weights.shape[0] - 1) * pitch * out.itemsize
+    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape)), *offsets, kind.type(cval))
+    local = 0 if dict(defines)["DIRECT"] else (t.ty * t.ry + weights.shape[0] - 1) * pitch * out.itemsize
     launch = Launch("convolve.knl", "convolve", grid, (t.tx, t.ty, 1), args, defines, local, (("weights", A(1)),))
     return Program((launch,))
 
 
-def columns(width: int, vec: int) -> int:
+def columns(mask: tuple[int, ...], vec: int) -> int:
     """Mask columns a pass: nearly equal passes, and so few that rows, sums and weights stay in registers."""
     one, most = (ONE_PASS, COLUMNS) if vec == 4 else (8, 8)
-    pieces = 1 if width <= one else -(-width // most)
-    return -(-width // (pieces * vec)) * vec
+    if mask[0] == 1:
+        one = most = LINE_COLUMNS
+    pieces = 1 if mask[1] <= one else -(-mask[1] // most)
+    return -(-mask[1] // (pieces * vec)) * vec
 
 
 def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], one_tile: bool) -> Tile:
@@ -93,8 +93,8 @@ def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], one_tile: bool) 
     vec = 16 // out.itemsize
     if mask[0] == 1:
         # an odd number of 16-byte vectors a work-item: neighbours then read from different banks
-        return Tile(128, 1, 5 * vec, 1, 1, 1)
+        return Tile(128, 1, 5 * vec, 1, 1)
     if out.size < max(limits.cores, 1) * 4096:
         # few outputs: more groups, each with less to do, fill the chip
-        return Tile(16, 16, vec, 1, 1, 1)
-    return Tile(16, 16, vec, 4, 3, 1)
+        return Tile(16, 16, vec, 1, 1)
+    return Tile(16, 16, vec, 4, 3)
