@@ -43,6 +43,11 @@ class Rows:
     fill: Callable[[int, int, np.ndarray], None]
     file: Any = None
 
+    @property
+    def reading(self) -> Callable[[int], int] | None:
+        """What reading rows takes beside them, where a file tells."""
+        return getattr(self.file, "host_bytes", None)
+
 
 def see(image: Any, name: str = "image", flat: bool = False) -> Rows:
     """An array, or an open image with ``shape``, ``dtype`` and ``read(rows, out)``; ``flat`` lets it have any number of axes."""

@@ -111,14 +111,14 @@ def find_sources(
     target, put = _labels(labels, rows)
     spec, given = rows.spec, rows.array.given if rows.array else None
     while True:
-        plan = _plan(limits, budget, op, spec, given, target.given if target else None)
+        plan = _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
         if on_plan is not None:
             on_plan(plan)
         stats, counts, columns = _attempt(plan, rows, target, put, progress)
         needed, room = int(counts[NEEDED]), plan.outputs[2].spec.shape[0]
         if needed <= room:
             break
-        op = _roomier(op, needed, room, capacity, lambda bigger: _plan(limits, budget, bigger, spec, given, None))
+        op = _roomier(op, needed, room, capacity, lambda bigger: _plan(limits, budget, bigger, spec, given, None, rows.reading))
     clip = clip_of(stats, counts, rows)
     return _table(columns, clip, float(stats[BACKGROUND]), float(stats[NOISE]), op, sky)
 
@@ -136,10 +136,12 @@ def plan_find_sources(
     labels: bool = False,
     capacity: int | None = None,
     streamed: bool = False,
+    reading: Callable[[int], int] | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
-    """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file.
+    """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file, whose
+    reader takes ``reading(rows)`` bytes beside the rows.
 
     Examples
     --------
@@ -153,7 +155,7 @@ def plan_find_sources(
     limits, budget = limits_and_budget(where(device), memory)
     op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
     given = None if streamed else Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, op, spec, given, Given() if labels and not streamed else None)
+    return _plan(limits, budget, op, spec, given, Given() if labels and not streamed else None, reading)
 
 
 def _op(
@@ -186,9 +188,15 @@ def _op(
 
 
 def _plan(
-    limits: Limits, budget: int | None, op: FindSources, spec: ArraySpec, given: Given | None, labels: Given | None
+    limits: Limits,
+    budget: int | None,
+    op: FindSources,
+    spec: ArraySpec,
+    given: Given | None,
+    labels: Given | None,
+    reading: Callable[[int], int] | None = None,
 ) -> Plan:
-    return fit(limits, budget, "find_sources", [pass_variant(limits, op, spec, given, labels)])
+    return fit(limits, budget, "find_sources", [pass_variant(limits, op, spec, given, labels, reading)])
 
 
 def _attempt(

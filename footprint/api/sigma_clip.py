@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from footprint.plan.fit import fit
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
+
+Reading = Callable[[int], int] | None
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def sigma_clip(
     rows = see(image, flat=True)
     op = _op(rows.spec, sigma, maxiters, strict)
     limits, budget = device_of(rows, device, memory)
-    plan = _plan(limits, budget, op, rows.spec, rows.array.given if rows.array else None)
+    plan = _plan(limits, budget, op, rows.spec, rows.array.given if rows.array else None, rows.reading)
     stats, counts = run_passes(plan, rows, 2)
     return clip_of(stats, counts, rows)
 
@@ -138,5 +141,5 @@ def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> Si
     return SigmaClip(height, width, check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))
 
 
-def _plan(limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None) -> Plan:
-    return fit(limits, budget, "sigma_clip", [pass_variant(limits, op, spec, given)])
+def _plan(limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading = None) -> Plan:
+    return fit(limits, budget, "sigma_clip", [pass_variant(limits, op, spec, given, None, reading)])

@@ -16,6 +16,7 @@ import numpy as np
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
+from footprint.io.raw import RawFrames
 
 __all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image"]
 
@@ -92,7 +93,11 @@ class Image:
 
     def host_bytes(self, n_rows: int) -> int:
         """Bytes that `read` of ``n_rows`` rows holds beside ``out``: an upper bound."""
-        return self._frames.host_bytes(n_rows)
+        held = self._frames.host_bytes(n_rows)
+        if isinstance(self._frames, RawFrames):
+            # One frame is read at a time, so a few rows never fill the piece that many frames would.
+            return min(held, n_rows * self._frames.row_bytes)
+        return held
 
     @property
     def unit(self) -> str:

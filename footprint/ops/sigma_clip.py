@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -89,8 +90,18 @@ class SigmaClip:
         )
 
 
-def pass_variant(limits: Limits, op: SigmaClip, image: ArraySpec, given: Given | None, labels: Given | None = None) -> Variant:
-    """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns."""
+def pass_variant(
+    limits: Limits,
+    op: SigmaClip,
+    image: ArraySpec,
+    given: Given | None,
+    labels: Given | None = None,
+    reading: Callable[[int], int] | None = None,
+) -> Variant:
+    """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
+
+    ``given`` is None for a file; ``reading(rows)`` says what reading them takes beside the block.
+    """
     height, width = op.height, op.width
     group = rows_per_strip(width)
     direct = given is not None and given.direct and np.dtype(image.dtype) == np.dtype(kernel_dtype(image.dtype))
@@ -107,6 +118,8 @@ def pass_variant(limits: Limits, op: SigmaClip, image: ArraySpec, given: Given |
             refs.append(b.out(spec, name, labels if name == "labels" and labels is not None and whole else owner))
         op.record(b, *refs)
         if not whole:
+            if reading is not None:
+                b.library("file reader", reading(rows))
             b.note(f"{-(-height // rows)} blocks of {rows} rows a pass, every block read once a pass")
 
     groups = 1 if whole else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))

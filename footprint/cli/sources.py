@@ -1,0 +1,104 @@
+"""``footprint sources IMAGE -o CATALOG``: a catalogue of an image's sources, the image read by rows within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from footprint.cli.render import Reporter, common_options
+
+
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that decide the plan; ``footprint plan sources`` takes the same."""
+    for option in (
+        click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
+        click.option("--capacity", type=int, default=None, help="Components to make room for; planned anew if too few, unless given."),
+        click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
+        click.option("--min-area", type=int, default=1, show_default=True, help="Pixels an island has at least."),
+        click.option("--connectivity", type=int, default=4, show_default=True, help="4, or 8 where corners touch too."),
+        click.option("--kappa", type=float, default=3.0, show_default=True, help="Half width of the clip, in std."),
+        click.option("--sigma", type=float, default=5.0, show_default=True, help="Threshold over the background, in noise."),
+        click.option("--segmentation", default=None, metavar="FILE", help="Write the label image too: .fits, .tif, .h5, .npy."),
+        click.argument("image"),
+    ):
+        command = option(command)
+    return command
+
+
+def plan_only(image: str, plane: int | None, segmentation: str | None, **options: Any) -> Any:
+    """The plan of the job; opens the file for its shape, reads no pixels."""
+    from footprint.api.find_sources import plan_find_sources
+    from footprint.io.image import open_image
+
+    with open_image(image, plane) as source:
+        return plan_find_sources(
+            source.shape,
+            source.dtype.str,
+            labels=segmentation is not None,
+            streamed=True,
+            reading=source.host_bytes,
+            **options,
+        )
+
+
+@click.command()
+@job_options
+@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Catalogue: .ecsv, .fits, .vot, .csv, .reg (DS9).")
+@click.option("--png", default=None, metavar="FILE", help="A picture of the image with the islands ringed.")
+@common_options
+def command(
+    image: str,
+    segmentation: str | None,
+    plane: int | None,
+    target: str | None,
+    png: str | None,
+    memory: str | None,
+    device: str,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find the sources of IMAGE: islands over --sigma times the noise, and write a catalogue of them.
+
+    IMAGE is FITS (any degenerate axes, NaN, either byte order), TIFF, .npy or HDF5. Background and noise are the median and the
+    standard deviation left after clipping at --kappa. Positions come from the header's WCS, fluxes in Jy from Jy/beam and the beam.
+    The image is read by blocks of rows that fit --memory; the catalogue is the same to the last bit whatever the blocks.
+
+    \b
+      footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
+    """
+    from footprint.api.find_sources import find_sources
+    from footprint.io.catalog import check_catalog, write_catalog
+    from footprint.io.image import check_image, create_image, open_image
+    from footprint.io.output import check_output
+    from footprint.io.sky_png import write_sky_png
+
+    reporter = Reporter(quiet, as_json)
+    if target is not None:
+        check_catalog(target, overwrite)
+    if png is not None:
+        check_output(png, overwrite)
+    with open_image(image, plane) as source, ExitStack() as stack:
+        labels = None
+        if segmentation is not None:
+            check_image(segmentation, overwrite)
+            labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
+        with reporter.progress("finding") as progress, reporter.measured():
+            table = find_sources(
+                source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
+            )
+        if target is not None:
+            write_catalog(table, target, overwrite)
+        if png is not None:
+            write_sky_png(source, table, png, overwrite)
+    figures = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
+    written = {"catalogue": target, "segmentation": segmentation, "png": png}
+    reporter.report(
+        f"{len(table)} sources",
+        {"image": image, "shape": list(source.shape), "sources": len(table), **figures}
+        | {name: path for name, path in written.items() if path is not None},
+    )
