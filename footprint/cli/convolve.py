@@ -34,7 +34,14 @@ def plan_only(
 
     with open_image(image, plane) as source, open_image(mask) as weights:
         return plan_convolve_rows(
-            source.shape, source.dtype.str, weights.shape, mode=mode, boundary=boundary, memory=memory, device=device
+            source.shape,
+            source.dtype.str,
+            weights.shape,
+            mode=mode,
+            boundary=boundary,
+            memory=memory,
+            device=device,
+            reading=source.host_bytes,
         )
 
 
@@ -68,7 +75,7 @@ def command(
     """
     import numpy as np
 
-    from footprint.api.convolve import convolve_rows
+    from footprint.api.convolve import convolve, convolve_rows
     from footprint.io.image import check_image, create_image, open_image
     from footprint.ops.convolve import Correlate, sum_dtype
     from footprint.spec import ArraySpec
@@ -84,9 +91,11 @@ def command(
         result = Correlate(mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
         if result.size == 0:
             raise ShapeError("image", f"shape {source.shape}", "at least one pixel")
+        pixels = np.zeros((2, 2), spec.dtype)
+        reporter.warm(lambda: convolve(pixels, weights, boundary=boundary, device=device))
         header = source.header if mode == "same" else None
         with (
-            create_image(target, result.shape, result.dtype, overwrite=overwrite, header=header) as writer,
+            create_image(target, (result.shape[0], result.shape[1]), result.dtype, overwrite=overwrite, header=header) as writer,
             reporter.progress("convolving") as progress,
             reporter.measured(),
         ):
@@ -102,6 +111,7 @@ def command(
                 memory=memory,
                 device=device,
                 flip=not correlate,
+                reading=source.host_bytes,
                 on_plan=reporter.plan,
                 progress=progress,
             )

@@ -86,6 +86,12 @@ class Reporter:
 
             yield update
 
+    def warm(self, tiny_job: Callable[[], object]) -> None:
+        """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
+        before = resident_bytes()
+        tiny_job()
+        self.figures["context"] = max(resident_bytes() - before, 0)
+
     @contextmanager
     def measured(self) -> Iterator[None]:
         """Time the block and measure the growth of the process's memory at its highest; both join the report."""
@@ -151,7 +157,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     for name, value in figures.items():
         if name.startswith("plan_") and name != "plan_total":
             continue
-        is_bytes = name in ("plan_total", "measured_peak", "written_bytes")
+        is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _words(value)
         console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {text}", highlight=False)
 

@@ -15,7 +15,9 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan sources`` takes the same."""
     for option in (
         click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
-        click.option("--capacity", type=int, default=None, help="Components to make room for; planned anew if too few, unless given."),
+        click.option(
+            "--capacity", type=int, default=None, help="Components to make room for; planned anew if too few, unless given."
+        ),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
         click.option("--min-area", type=int, default=1, show_default=True, help="Pixels an island has at least."),
         click.option("--connectivity", type=int, default=4, show_default=True, help="4, or 8 where corners touch too."),
