@@ -21,6 +21,7 @@ _HOME = {
     "plan_correlate": "api.convolve",
     "plan_convolve": "api.convolve",
     "convolve_rows": "api.convolve",
+    "plan_convolve_rows": "api.convolve",
     "correlate": "api.convolve",
     "convolve": "api.convolve",
     "create_image": "io.image",

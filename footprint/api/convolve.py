@@ -125,6 +125,7 @@ def plan_convolve(
     dtype: str = "float32",
     mode: str = "same",
     boundary: str = "constant",
+    cval: float = 0.0,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -137,7 +138,7 @@ def plan_convolve(
         Of the image and the mask.
     dtype : str
         Of the image.
-    mode, boundary, memory, device
+    mode, boundary, cval, memory, device
         As in `convolve`.
 
     Returns
@@ -151,7 +152,7 @@ def plan_convolve(
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
     """
-    job = Correlate(mode, border(boundary))
+    job = Correlate(mode, border(boundary), _number(cval))
     spec = ArraySpec(tuple(shape), dtype)
     weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
     limits, budget = limits_and_budget(where(device), memory)
@@ -171,6 +172,7 @@ def plan_convolve_rows(
     *,
     mode: str = "same",
     boundary: str = "constant",
+    cval: float = 0.0,
     memory: Memory = None,
     device: str = "auto",
     reading: Callable[[int], int] | None = None,
@@ -179,8 +181,9 @@ def plan_convolve_rows(
 
     Parameters
     ----------
-    shape, dtype, mask_shape : of the image and the mask
-    mode, boundary, memory, device
+    shape, dtype, mask_shape
+        Of the image and the mask.
+    mode, boundary, cval, memory, device
         As in `convolve`.
     reading : callable, optional
         ``reading(n_rows)``: bytes the file's library takes beside the block while it reads so many rows, a bound.
@@ -189,8 +192,14 @@ def plan_convolve_rows(
     -------
     Plan
         Its chunks are rows of the result.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_convolve_rows((100_000, 8192), "uint16", (13, 13), memory="50MB", device="cpu").footprint.total <
+    50_000_000 True
     """
-    job = Correlate(mode, border(boundary))
+    job = Correlate(mode, border(boundary), _number(cval))
     spec = ArraySpec(shape, dtype)
     weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
     result = job.out_specs(spec, weights)[0]
@@ -243,7 +252,9 @@ def convolve_rows(
     """
     job = Correlate(mode, border(boundary), _number(cval))
     weights = _weights(mask, flip, dtype)
-    plan = plan_convolve_rows(shape, dtype, weights.spec.shape, mode=mode, boundary=boundary, memory=memory, device=device)
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
+    plan = plan_convolve_rows(shape, dtype, weights.spec.shape, reading=reading, **options)
     if on_plan is not None:
         on_plan(plan)
     if plan.outputs[0].spec.size:
@@ -321,14 +332,16 @@ def _blocks(
     def record(b: Builder, size: int) -> None:
         # In the sums' dtype: it is what the kernel reads, and holds a cval that an integer image could not.
         block = b.inp(ArraySpec((size + halo, *image.shape[1:]), sum_dtype(image.dtype)), "image rows", _BLOCK)
+        if reading is not None:
+            b.library("file reading", reading(size + halo))
         job.record(b, block, b.inp(weights, "mask"), b.out(ArraySpec((size, *out.shape[1:]), out.dtype), "out", given), block=True)
 
     return Variant("rows" if len(image.shape) == 2 else "samples", out.shape[0], record, note="blocks carry the mask's halo")
 
 
 def _halo(job: Correlate, read: Read, n: int, taps: int) -> Callable[[int, int], Callable[[np.ndarray], None]]:
-    """Fill a block with the rows its outputs need, the border's rows where they lie outside; each stretch is read
-    once.
+    """Fill a block with the rows its outputs need, the border's rows where they lie outside; no stretch is read
+    twice.
     """
     code, first = CODES[job.boundary], job.offset(taps)
 
