@@ -39,6 +39,7 @@ def plan_only(
             weights.shape,
             mode=mode,
             boundary=boundary,
+            cval=cval,
             memory=memory,
             device=device,
             reading=source.host_bytes,
