@@ -253,7 +253,6 @@ def convolve_rows(
     job = Correlate(mode, border(boundary), _number(cval))
     weights = _weights(mask, flip, dtype)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     plan = plan_convolve_rows(shape, dtype, weights.spec.shape, reading=reading, **options)
     if on_plan is not None:
         on_plan(plan)
