@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,18 @@ class BoundPlan:
             self._active = plan.key
         program.run(inputs, tuple(out))
 
+    def profile(self, *inputs: Any, out: Sequence[Any] = (), size: int | None = None) -> dict[str, float]:
+        """Run once with the device waited for around every step; seconds by kernel, ``fft`` and ``copy`` (transfers)."""
+        clock: dict[str, float] = {}
+        for program in self._programs.values():
+            program.clock = clock
+        try:
+            self(*inputs, out=out, size=size)
+        finally:
+            for program in self._programs.values():
+                program.clock = None
+        return clock
+
     def host(self, name: str) -> np.ndarray:
         """The host buffer of an input or output slot the plan owns."""
         return self._programs[self.plan.key].owned(name)
@@ -92,6 +105,7 @@ class _Program:
         self.plan, self.backend, self.blocks, self.host = plan, backend, blocks, host
         self.kernels: dict[tuple[int, tuple[ArraySpec, ...]], Any] = {}
         self.callers: dict[int, Any] = {}
+        self.clock: dict[str, float] | None = None
         self.tree = _nest(plan, 0, len(plan.steps), set())
         # Compile what runs in the first turn now; a shorter last window may add a variant later, and only code.
         for index, step in enumerate(plan.steps):
@@ -143,7 +157,7 @@ class _Program:
     def _run(self, nodes: list[Any], turns: dict[int, int]) -> None:
         for node in nodes:
             if isinstance(node, int):
-                self._step(node, turns)
+                self._step(node, turns) if self.clock is None else self._timed_step(node, turns, self.clock)
             else:
                 loop, body = node
                 for turn in range(loop.count):
@@ -164,6 +178,15 @@ class _Program:
             backend.launch(self._kernel(index, step, tuple(spec for _, _, spec in at)), arrays)
         else:
             backend.fft(arrays[0], arrays[1], step.action == "ifft")
+
+    def _timed_step(self, index: int, turns: dict[int, int], clock: dict[str, float]) -> None:
+        step = self.plan.steps[index]
+        self.backend.sync()
+        start = time.perf_counter()
+        self._step(index, turns)
+        self.backend.sync()
+        name = step.kernel or step.action
+        clock[name] = clock.get(name, 0.0) + time.perf_counter() - start
 
     def _kernel(self, index: int, step: Step, specs: tuple[ArraySpec, ...]) -> Any:
         key = (index, specs)
