@@ -8,4 +8,4 @@ def label(mask, connectivity=4):
     """Return the int32 label image and the number of components."""
     structure = np.ones((3, 3)) if connectivity == 8 else None
     labels = np.zeros(np.shape(mask), np.int32)
-    return labels, ndimage.label(mask, structure, output=labels)
+    return labels, ndimage.label(np.not_equal(mask, 0), structure, output=labels)

@@ -1,0 +1,71 @@
+"""Labels against SciPy's, number by number."""
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.reference.label import label as reference
+
+
+def check(mask, connectivity, device, **options):
+    labels, count = fp.label(mask, connectivity, device=device, **options)
+    wanted, number = reference(mask, connectivity)
+    assert count == number and labels.dtype == np.int32 and np.array_equal(labels, wanted)
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 2), (13, 11), (97, 131), (300, 64)])
+def test_shapes_and_densities(device, rng, shape, connectivity):
+    for share in (0, 0.1, 0.4, 0.6, 0.9, 1):
+        check(rng.random(shape) < share, connectivity, device)
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_shapes_that_join_late(device, connectivity):
+    spiral = np.zeros((41, 41), bool)
+    for i in range(0, 20, 2):
+        spiral[i, i : 41 - i] = spiral[i : 41 - i, 40 - i] = spiral[40 - i, i : 41 - i] = spiral[i + 2 : 41 - i, i] = True
+        spiral[i + 2, i : i + 2] = True
+    comb = np.zeros((30, 61), bool)
+    comb[:, ::2] = comb[-1] = True
+    board = np.indices((50, 50)).sum(0) % 2 == 0
+    for mask in (spiral, comb, comb[::-1], board, np.eye(33, dtype=bool), np.eye(33, dtype=bool)[::-1]):
+        check(mask, connectivity, device)
+
+
+def test_more_rows_than_bands(device, rng):
+    check(rng.random((1031, 37)) < 0.55, 4, device)
+    check(rng.random((1031, 37)) < 0.4, 8, device)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", ">i4"])
+def test_any_dtype_is_a_mask(device, rng, dtype):
+    mask = (rng.integers(-1, 2, (40, 51)) * 256).astype(dtype)
+    check(mask, 4, device)
+    assert fp.label(np.array([[0.5, np.nan, 0.0]]), device=device)[0].tolist() == [[1, 1, 0]]
+
+
+def test_lines_views_and_out(rng):
+    mask = rng.random((60, 90)) < 0.5
+    mask.flags.writeable = False
+    check(mask[::2, ::-3], 8, "cpu")
+    check(mask.T, 4, "cpu")
+    labels, count = fp.label(mask[0], device="cpu")
+    assert labels.shape == (90,) and count == reference(mask[:1])[1]
+    out = np.empty(mask.shape, np.int64)
+    labels, _ = fp.label(mask, out=out, device="cpu")
+    assert labels is out and np.array_equal(out, reference(mask)[0])
+
+
+def test_empty():
+    labels, count = fp.label(np.zeros((0, 5), bool), device="cpu")
+    assert labels.shape == (0, 5) and count == 0
+
+
+def test_bad_arguments():
+    with pytest.raises(fp.ArgumentError, match="connectivity"):
+        fp.label(np.ones((3, 3)), 6, device="cpu")
+    with pytest.raises(fp.ShapeError, match="mask"):
+        fp.label(np.ones((3, 3, 3)), device="cpu")
+    with pytest.raises(fp.ShapeError, match="out"):
+        fp.label(np.ones((3, 3)), out=np.zeros((3, 3)), device="cpu")

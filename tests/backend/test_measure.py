@@ -1,0 +1,52 @@
+"""Moments against SciPy's."""
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import footprint as fp
+from footprint.reference.measure import measure as reference
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (13, 11), (97, 131)])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", ">f4"])
+def test_equals_the_reference(device, rng, shape, dtype):
+    labels, count = ndimage.label(rng.random(shape) < 0.4)
+    image = (rng.standard_normal(shape) * 10 + 3).astype(dtype)
+    table, wanted = fp.measure(image, labels, device=device), reference(image, labels, count)
+    assert len(table) == count
+    for name in ("label", "npix", "peak", "x_peak", "y_peak"):
+        assert np.array_equal(table[name], wanted[name]), name
+    box = np.stack([table[n] for n in ("x_min", "x_max", "y_min", "y_max")], 1).reshape(-1, 4)
+    assert np.array_equal(box, wanted["box"])
+    assert np.allclose(table["flux"], wanted["flux"], rtol=1e-12, atol=1e-9)
+    weigh = np.abs(wanted["flux"]) > 1e-3
+    for name in ("x", "y"):
+        assert np.allclose(table[name][weigh], wanted[name][weigh], rtol=1e-9, atol=1e-6)
+
+
+def test_centres_are_scipys(rng):
+    labels, count = ndimage.label(rng.random((60, 70)) < 0.4)
+    image = rng.random((60, 70))
+    table = fp.measure(image, labels, device="cpu")
+    centres = np.array(ndimage.center_of_mass(image, labels, range(1, count + 1)))
+    assert np.allclose(np.stack([table["y"], table["x"]], 1), centres, rtol=1e-12)
+
+
+def test_a_label_in_pieces_a_missing_one_and_a_sum_of_zero(device):
+    image = np.array([[1.0, 2.0, -2.0, 4.0]], np.float32)
+    table = fp.measure(image, np.array([[1, 4, 4, 1]]), 5, device=device)
+    assert table["npix"].tolist() == [2, 0, 0, 2, 0]
+    assert table["flux"].tolist() == [5, 0, 0, 0, 0] and table["x"][0] == 12 / 5
+    assert not np.isfinite(table["x"][3])
+
+
+def test_empty_and_bad_arguments():
+    assert len(fp.measure(np.ones((3, 3)), np.zeros((3, 3), int), device="cpu")) == 0
+    assert len(fp.measure(np.ones((0, 3)), np.zeros((0, 3), int), device="cpu")) == 0
+    with pytest.raises(fp.ShapeError, match="labels"):
+        fp.measure(np.ones((3, 3)), np.zeros((3, 4), int), device="cpu")
+    with pytest.raises(fp.ShapeError, match="labels"):
+        fp.measure(np.ones((3, 3)), np.zeros((3, 3)), device="cpu")
+    with pytest.raises(fp.ArgumentError, match="count"):
+        fp.measure(np.ones((3, 3)), np.zeros((3, 3), int), -1, device="cpu")

@@ -1,0 +1,120 @@
+"""Clips against a float64 sort: counts, iterations and medians are equal, sums agree to rounding."""
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.reference.sigma_clip import sigma_clip as reference
+
+
+def check(image, device, *, exact=True, **options):
+    got = fp.sigma_clip(image, device=device, **options)
+    wanted = reference(np.asarray(image), **options)
+    assert got.count == wanted["count"] and got.iterations == wanted["iterations"]
+    assert got.median == wanted["median"]
+    for name in ("mean", "std", "low", "high"):
+        assert np.isclose(getattr(got, name), wanted[name], rtol=1e-9, atol=1e-9 * wanted["std"]), name
+    return got
+
+
+def field(rng, shape=(256, 301)):
+    """Noise, a few bright sources, an emission gradient."""
+    image = rng.standard_normal(shape, np.float32)
+    image[rng.random(shape) < 0.01] += 100
+    return image + np.linspace(0, 0.3, shape[-1], dtype=np.float32)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (13, 11), (64, 64), (97, 131), (1, 30011), (30011, 1)])
+def test_shapes(device, rng, shape):
+    check(rng.standard_normal(shape, np.float32), device)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u2", "i4", "i8", ">f4", ">f8", ">i2"])
+def test_dtypes(device, rng, dtype):
+    check((10 * field(rng, (120, 131))).astype(dtype), device)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sigma": 2.0}, {"sigma": 1.5, "strict": False}, {"maxiters": 0}, {"maxiters": 1}, {"maxiters": 5}], ids=str
+)
+def test_options(device, rng, options):
+    check(field(rng), device, **options)
+
+
+def test_what_is_not_finite_is_ignored(device, rng):
+    image = field(rng)
+    image[::3, 5] = np.nan
+    image[7, 7], image[8, 8] = np.inf, -np.inf
+    got = check(image, device)
+    assert got.count < np.isfinite(image).sum()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r, n: np.full(n, 3.25),
+        lambda r, n: r.integers(0, 4, n) ** 3,
+        lambda r, n: np.where(r.random(n) < 0.5, 0.0, r.standard_normal(n)),
+        lambda r, n: r.standard_exponential(n) ** 4,
+        lambda r, n: np.where(r.random(n) < 0.4, 1e6, 0.0) + r.standard_normal(n),
+        lambda r, n: r.standard_normal(n) + 1e6,
+        lambda r, n: r.standard_normal(n) * 1e-30,
+        lambda r, n: -np.abs(r.standard_cauchy(n)),
+    ],
+    ids=["constant", "few values", "half zero", "exponential", "two levels", "offset", "tiny", "heavy tail"],
+)
+def test_images_that_defeat_a_forecast(device, rng, make, dtype):
+    check(make(rng, (250, 307)).astype(dtype), device)
+
+
+def test_one_pixel_beyond_reason_costs_no_digits(device, rng):
+    image = field(rng)
+    image[5, 5] = 1e30
+    check(image, device)
+
+
+def test_a_sample_that_lies(device, rng):
+    """Pixels of the sample's stride are drawn from another distribution than the rest."""
+    from footprint.kernels.sigma_clip import sample_stride
+
+    image = rng.standard_normal((300, 307), np.float32)
+    image.ravel()[:: sample_stride(image.size, 307)] = 50 + rng.random(len(image.ravel()[:: sample_stride(image.size, 307)]))
+    check(image, device)
+
+
+def test_strides_and_read_only_and_axes(device, rng):
+    image = field(rng, (4, 60, 131))
+    image.flags.writeable = False
+    for view in (image, image[:, ::2], image[..., ::-3], image.transpose(2, 0, 1), image.ravel(), image[0]):
+        check(view, device)
+
+
+def test_blocks_change_no_bit(rng):
+    image = field(rng, (700, 257))
+    whole = fp.sigma_clip(image, device="cpu")
+    plan = fp.plan_sigma_clip(image.shape, ">f4", device="cpu")
+    smaller = fp.plan_sigma_clip(image.shape, ">f4", memory=plan.footprint.total // 2, device="cpu")
+    assert smaller.inputs[0].spec.shape[0] < plan.inputs[0].spec.shape[0]
+    assert fp.sigma_clip(image.astype(">f4"), memory=plan.footprint.total // 2, device="cpu") == whole
+
+
+@pytest.mark.parametrize("bad", [np.zeros((0, 4)), np.full((3, 3), np.nan), np.full((300, 300), np.inf)])
+def test_nothing_to_clip(bad):
+    with pytest.raises(fp.ShapeError, match="image"):
+        fp.sigma_clip(bad, device="cpu")
+
+
+@pytest.mark.parametrize("options", [{"sigma": 0}, {"sigma": np.nan}, {"sigma": "x"}, {"maxiters": -1}, {"maxiters": 1.5}])
+def test_bad_arguments(options):
+    with pytest.raises(fp.ArgumentError, match=next(iter(options))):
+        fp.sigma_clip(np.ones((3, 3)), device="cpu", **options)
+
+
+def test_budget_too_small_names_the_smallest_that_works():
+    image = np.random.default_rng(0).standard_normal((512, 512)).astype(">f4")
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.sigma_clip(image, memory=1000, device="cpu")
+    fp.sigma_clip(image, memory=caught.value.smallest, device="cpu")
+    with pytest.raises(fp.BudgetError):
+        fp.plan_sigma_clip(image.shape, ">f4", memory=caught.value.smallest - 1, device="cpu")

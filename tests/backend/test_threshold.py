@@ -1,0 +1,42 @@
+"""Thresholds against NumPy."""
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.reference.threshold import threshold as reference
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 0), (13, 11), (2, 3, 5)])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "u1", ">f4", ">i8"])
+def test_equals_the_reference(device, rng, shape, dtype):
+    image = np.asarray(rng.normal(size=shape) * 5 + 6).astype(dtype)
+    got = fp.threshold(image, 4.5, background=1.0, device=device)
+    assert got.dtype == bool and np.array_equal(got, reference(image, 4.5, 1.0))
+
+
+def test_what_is_not_finite_is_not_marked_and_equal_is_not_over(device):
+    image = np.array([[np.nan, np.inf, -np.inf, 2.0, np.nextafter(np.float32(2), np.float32(3))]], np.float32)
+    assert fp.threshold(image, 2.0, device=device).tolist() == [[False, False, False, False, True]]
+
+
+def test_out_and_strides(rng):
+    image = rng.standard_normal((40, 60))[::2, ::-3]
+    out = np.ones(image.shape, bool)
+    assert fp.threshold(image, 0.1, out=out, device="cpu") is out
+    assert np.array_equal(out, image > 0.1)
+
+
+@pytest.mark.parametrize("memory", [2000, 100_000])
+def test_rows_within_a_budget(rng, memory):
+    image = rng.standard_normal((333, 101)).astype(">f4")
+    assert np.array_equal(fp.threshold(image, 0.5, memory=memory, device="cpu"), image > 0.5)
+
+
+def test_bad_arguments():
+    with pytest.raises(fp.ArgumentError, match="level"):
+        fp.threshold(np.ones(3), "high", device="cpu")
+    with pytest.raises(fp.ArgumentError, match="level"):
+        fp.threshold(np.ones(3), float("nan"), device="cpu")
+    with pytest.raises(fp.ShapeError, match="out"):
+        fp.threshold(np.ones(3), 1, out=np.ones(3), device="cpu")
