@@ -196,8 +196,9 @@ def plan_convolve_rows(
     Examples
     --------
     >>> import footprint as fp
-    >>> fp.plan_convolve_rows((100_000, 8192), "uint16", (13, 13), memory="50MB", device="cpu").footprint.total <
-    50_000_000 True
+    >>> plan = fp.plan_convolve_rows((100_000, 8192), "uint16", (13, 13), memory="50MB", device="cpu")
+    >>> plan.footprint.total < 50_000_000
+    True
     """
     job = Correlate(mode, border(boundary), _number(cval))
     spec = ArraySpec(shape, dtype)

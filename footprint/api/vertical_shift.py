@@ -1,0 +1,137 @@
+"""Shift the projections of a scan vertically."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.errors import ArgumentError, ShapeError
+from footprint.ops.vertical_shift import VerticalShift, split_shifts
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Variant, fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec, Limits
+
+
+def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory = None, device: str = "auto") -> Any:
+    """Shift each projection along z, out[a, z] = (1 - f) radios[a, z + s] + f radios[a, z + s + 1], s + f =
+    shifts[a], s whole.
+
+    Rows from outside the projection are 0; a positive shift reads from larger z. A whole shift copies rows exactly
+    and reads no second one, so that a NaN there stays where it is.
+
+    Parameters
+    ----------
+    radios : array (n_angles, n_z, n_x)
+        Real numbers of any dtype, byte order and strides.
+    shifts : array (n_angles,)
+        Pixels, finite; one an angle, whatever chunks the stack is worked on in.
+    out : array, optional
+        Where the result goes: a floating array like ``radios``, or ``radios`` itself, which is then shifted in place.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+
+    Returns
+    -------
+    array (n_angles, n_z, n_x)
+        ``out``, or a new float32 array (float64 for float64 and integers of 32 and 64 bits).
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where the number of shifts is not the number of angles, a shift is not finite, or not one angle fits ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.vertical_shift(np.array([[[1.0], [2.0], [4.0]]]), [0.5])[0, :, 0]
+    array([1.5, 3. , 2. ])
+    """
+    source = receive(radios, "radios")
+    values = _shifts(shifts)
+    result = VerticalShift().out_specs(source.spec, len(values))[0]
+    target, given_back = output(out, result, source)
+    if out is not None and shared(source, target) and not _same(source.data, target.data):
+        raise ArgumentError("out", "memory that overlaps radios", "an array of its own, or radios itself")
+    kind = _kind(target.spec.dtype)
+    plan = _plan(
+        *limits_and_budget(where(device, source, target), memory),
+        (source.spec, source.given),
+        (target.spec, target.given),
+    )
+    if result.size:
+        whole, rest = (receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind))
+        run(plan, None, [rows(source), rows(whole), rows(rest)], [rows(target)])
+    return given_back
+
+
+def plan_vertical_shift(
+    shape: tuple[int, int, int], *, dtype: str = "float32", memory: Memory = None, device: str = "auto"
+) -> Plan:
+    """Plan `vertical_shift` of a C-contiguous stack of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : (n_angles, n_z, n_x)
+        Of the stack.
+    dtype : str
+        Of the stack.
+    memory, device
+        As in `vertical_shift`.
+
+    Returns
+    -------
+    Plan
+        Its inputs are the stack, the whole rows of the shifts (int64) and the rest; chunks are angles.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_vertical_shift((100, 64, 64), dtype="uint16", memory="1MB", device="cpu").chunks[0]
+    (0, 50)
+    """
+    spec = ArraySpec(tuple(shape), dtype)
+    result = VerticalShift().out_specs(spec, spec.shape[0] if spec.shape else 0)[0]
+    given = Given("host", np.dtype(dtype).isnative)
+    return _plan(*limits_and_budget(where(device), memory), (spec, given), (result, Given()))
+
+
+def _kind(dtype: str) -> str:
+    return "float64" if np.dtype(dtype).itemsize == 8 else "float32"
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.__array_interface__["data"] == b.__array_interface__["data"] and a.strides == b.strides and a.dtype == b.dtype
+
+
+def _shifts(shifts: Any) -> np.ndarray:
+    data = receive(shifts, "shifts").data
+    values = np.asarray(data.get() if hasattr(data, "get") else data, np.float64)
+    if values.ndim != 1:
+        raise ShapeError("shifts", f"shape {values.shape}", "(n_angles,)")
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ArgumentError("shifts", f"{values[at]} at angle {at}", "finite numbers")
+    return values
+
+
+def _plan(limits: Limits, budget: int | None, radios: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
+    kind = _kind(out[0].dtype)
+
+    def record(b: Builder, size: int) -> None:
+        part = lambda spec: ArraySpec((min(size, spec.shape[0]), *spec.shape[1:]), spec.dtype)
+        count = min(size, out[0].shape[0])
+        VerticalShift().record(
+            b,
+            b.inp(part(radios[0]), "radios", radios[1]),
+            b.inp(ArraySpec((count,), "int64"), "whole shifts"),
+            b.inp(ArraySpec((count,), kind), "rest of shifts"),
+            b.out(part(out[0]), "out", out[1]),
+        )
+
+    return fit(limits, budget, "vertical_shift", [Variant("angles", out[0].shape[0], record)])

@@ -1,0 +1,85 @@
+"""``dst[R] = a dst[R] + b other[S]``, in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.errors import ArgumentError, ShapeError
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
+
+Region = tuple[tuple[int, int, int], ...]
+"""Start, step and count an axis."""
+
+
+def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
+    """Read slices (None, a slice, or one an axis; missing axes are whole) as start, step and count an axis.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        Where something is no slice, there are too many, or the region is empty.
+    """
+    given = () if slices is None else slices if isinstance(slices, tuple | list) else (slices,)
+    if len(given) > len(shape):
+        raise ShapeError(name, f"{len(given)} slices", f"at most {len(shape)}, one an axis")
+    found = []
+    for axis, n in enumerate(shape):
+        one = given[axis] if axis < len(given) else None
+        if isinstance(one, int | np.integer) and not isinstance(one, bool):
+            if not -n <= one < n:
+                raise ShapeError(name, f"index {one} of axis {axis}", f"{-n} to {n - 1}")
+            one = slice(int(one) % n, int(one) % n + 1)
+        if one is not None and not isinstance(one, slice):
+            raise ArgumentError(name, repr(one), "slices, one an axis, or None for all", "for example (slice(10, 20), slice(None))")
+        try:
+            steps = range(*(one or slice(None)).indices(n))
+        except (TypeError, ValueError):
+            raise ArgumentError(name, repr(one), "a slice of integers with a step that is not 0") from None
+        if len(steps) == 0:
+            raise ShapeError(name, f"{one} of axis {axis}, which has {n} elements", "a region that is not empty")
+        found.append((steps.start, steps.step, len(steps)))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class MulAdd:
+    """Combine the region ``target`` of one array with the region ``source`` of another."""
+
+    a: float
+    b: float
+    target: Region
+    source: Region
+
+    def out_specs(self, dst: ArraySpec, other: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The destination, once the regions are seen to be equal in size."""
+        if not 1 <= len(dst.shape) <= 3 or len(other.shape) != len(dst.shape):
+            raise ShapeError("other", f"{len(other.shape)} dimensions, dst has {len(dst.shape)}", "1 to 3, as many for both")
+        sizes = [tuple(count for *_, count in region) for region in (self.target, self.source)]
+        if sizes[0] != sizes[1]:
+            raise ShapeError("other_region", f"size {sizes[1]}", f"{sizes[0]}, the size of dst's region")
+        return (dst,)
+
+    def record(self, b: Builder, dst: Ref, other: Ref, out: Ref) -> None:
+        """Record one launch; ``dst`` and ``out`` are one array of the caller's, read and written."""
+        kind = "float64" if np.dtype(dst.spec.dtype).itemsize == 8 else "float32"
+        x = self._three(b.bring(other, dtype=kind))
+        lead = ((0, 1, 1),) * (3 - len(self.target))
+        dst_start, dst_step, count = zip(*lead, *self.target)
+        other_start, other_step, _ = zip(*lead, *self.source)
+        in_place = b.readable(out, kind)
+        y = out if in_place else b.bring(dst, dtype=kind)
+        b.launch(
+            "muladd", self._three(y), x, a=self.a, b=self.b, count=count,
+            dst_start=dst_start, dst_step=dst_step, other_start=other_start, other_step=other_step,
+        )  # fmt: skip
+        if not in_place:
+            with b.deliver(out, dtype=kind) as z:
+                b.copy(y, z)
+
+    @staticmethod
+    def _three(ref: Ref) -> Ref:
+        return ref.reshape(*(1,) * (3 - len(ref.spec.shape)), *ref.spec.shape)
