@@ -68,6 +68,8 @@ class Limits:
         Which FFT library serves it: a name of ``backend.fft``.
     context
         Bytes the runtime itself holds, measured at start; reported, never ours.
+    together
+        Work-groups of the largest size that surely run side by side, so that they may wait for each other; 0 where not known (GPU).
     """
 
     device: str = "null"
@@ -82,6 +84,7 @@ class Limits:
     cores: int = 0
     fft: str = "numpy"
     context: int = field(default=0, compare=False)
+    together: int = 0
 
 
 def aligned(nbytes: int, align: int) -> int:

@@ -52,6 +52,8 @@ class Launch:
         Constants written in front of the text.
     local
         Bytes of the kernel's ``SHARED_BIG`` array, 0 where it has none.
+    together
+        Whether its groups wait for each other, so that all must run side by side; at most ``Limits.together`` of them.
     """
 
     source: str
@@ -62,6 +64,7 @@ class Launch:
     defines: Defines = ()
     local: int = 0
     tables: tuple[tuple[str, A | W], ...] = ()
+    together: bool = False
 
 
 @dataclass(frozen=True)

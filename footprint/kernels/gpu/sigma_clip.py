@@ -1,0 +1,67 @@
+"""Launch shapes of sigma clipping: how many groups read the image, and how many passes one launch makes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.errors import ShapeError
+from footprint.kernels.launch import A, Argument, Launch, Program, W
+from footprint.spec import ArraySpec, Limits
+
+BINS, LEVELS = 8192, 6
+PASSES = 40
+"""Passes made before the host is asked whether it is done, where groups may not wait for each other."""
+
+Defines = tuple[tuple[str, int | float | str], ...]
+
+
+def state_specs(groups: int) -> tuple[ArraySpec, ...]:
+    """Numbers, marks, sums of each group, histograms, ticket."""
+    return (
+        ArraySpec((8,), "float64"), ArraySpec((40,), "int64"), ArraySpec((groups, 4), "float64"), ArraySpec((LEVELS, BINS), "uint32"),
+        ArraySpec((2,), "uint32"),
+    )  # fmt: skip
+
+
+def shape(limits: Limits) -> tuple[int, int]:
+    """Groups and work-items of each: one large group a core, so that all groups run side by side."""
+    return max(1, limits.cores), min(1024, 1 << (max(limits.group, 32).bit_length() - 1), 1024 if limits.cores > 16 else 64)
+
+
+def launches(
+    limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool, first_work: int = 0
+) -> tuple[Launch, ...]:
+    """Clip array 0 with ``where`` as array 1, the state in the work arrays from ``first_work`` on."""
+    if block.size < size:
+        raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
+    groups, items = shape(limits)
+    kind = np.dtype(block.dtype)
+    wide = kind.itemsize == 8
+    defines: Defines = (
+        ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
+        ("NT", items), ("STRICT", int(strict)),
+    )  # fmt: skip
+    state = tuple(W(first_work + i) for i in range(5))
+    args: tuple[Argument, ...] = (A(0), *state, np.int64(size), np.float64(sigma), np.int32(maxiters))
+    start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, A(1)), defines)
+    if limits.together >= groups:
+        whole = Launch("sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, (*defines, ("TOGETHER", 1)), together=True)
+        return start, whole
+    sweep = Launch("sigma_clip.knl", "clip_sweep", (groups, 1, 1), (items, 1, 1), args, defines)
+    conclude = Launch("sigma_clip.knl", "clip_conclude", (1, 1, 1), (items, 1, 1), (*args, np.int32(groups)), defines)
+    return (start, *[sweep, conclude] * PASSES)
+
+
+def end(stats: int, counts: int, defines: Defines, first_work: int = 0) -> Launch:
+    """Write the results."""
+    args = (W(first_work), W(first_work + 1), A(stats), A(counts))
+    return Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), args, defines)
+
+
+def sigma_clip_program(
+    limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, sigma: float,
+    maxiters: int, strict: bool,
+) -> Program:  # fmt: skip
+    """The whole clip, or PASSES passes of it; see `footprint.kernels.sigma_clip` for the arguments."""
+    made = launches(limits, block, size, sigma, maxiters, strict)
+    return Program((*made, end(2, 3, made[0].defines)), state_specs(shape(limits)[0]))
