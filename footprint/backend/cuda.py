@@ -83,6 +83,7 @@ def _fixed(index: int) -> Limits:
         group=int(told["maxThreadsPerBlock"]),
         cores=int(told["multiProcessorCount"]),
         fft="cufft",
+        together=int(told["multiProcessorCount"]) if told["cooperativeLaunch"] else 0,
         context=context,
     )
 
@@ -228,7 +229,7 @@ class CudaBackend(Backend):
                     table = arrays[index]
                     runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
                 values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
-                entry(launch.grid, launch.group, values, shared_mem=launch.local)
+                entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
 
     def fft(self, src: View, dst: View, inverse: bool) -> None:
         """By cuFFT, in a work area of our own."""
