@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,11 @@ COLUMNS = 12
 LINE_COLUMNS = 24
 """The same for a mask of one row."""
 UNROLLED = 63
-"""Largest mask, along either axis, that one tile serves; a mask of one row is only bound by constant memory."""
+"""Largest mask, along either axis, that one tile serves; a mask of one row is bound by memory only."""
+
+
+LOCAL_BYTES = 72 << 10
+"""Most bytes of a tile: three groups then fit on a core of the chips this is tuned for."""
 
 
 class Tile(NamedTuple):
@@ -48,35 +53,49 @@ def convolve_program(
     if out.size == 0:
         return Program(())
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
-    line = weights.shape[0] == 1
-    one_tile = (line or max(weights.shape) <= UNROLLED) and weights.nbytes <= TABLE_BYTES
-    t = tile(limits, out, weights.shape, one_tile)
+    small = small_mask(limits, out, weights.shape, x0)
+    t = tile(limits, out, weights.shape, small)
     common: Defines = (
         *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
         *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry)),
     )
-    offsets = (np.int64(y0), np.int64(x0))
     across, down = -(-out.shape[1] // (t.tx * t.rx)), -(-out.shape[0] // (t.ty * t.ry))
-    if not one_tile:
+    sums = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))
+    group, line = (t.tx, t.ty, 1), weights.shape[0] == 1
+    if not small:
         bh, bw = (1, 256) if line else (16, 16)
-        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape, *out.shape)), *offsets, kind.type(cval))
+        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape)), *sums)
         local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
-        grid = (across, min(down, MAX_GROUPS_Y), 1)
         defines = (*common, ("BH", bh), ("BW", bw))
-        return Program((Launch("convolve_large.knl", "convolve_large", grid, (t.tx, t.ty, 1), args, defines, local),))
+        grid = (across, min(down, MAX_GROUPS_Y), 1)
+        return Program((Launch("convolve_large.knl", "convolve_large", grid, group, args, defines, local),))
     rows = min(down, MAX_GROUPS_Y)
-    grid = (across, rows, -(-down // rows))
-    shift = x0 % vec
-    pitch = t.tx * t.rx - t.rx + -(-(shift + t.rx + weights.shape[1] - 1) // vec) * vec
+    passes = columns(weights.shape, vec)
+    direct = t.direct and image.shape[1] % vec == 0 and passes >= weights.shape[1]
     defines = (
-        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", columns(weights.shape, vec))),
-        *(("SHIFT", shift), ("LINE", int(line)), ("DIRECT", int(t.direct and image.shape[1] % vec == 0))),
+        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", passes)),
+        *(("SHIFT", x0 % vec), ("LINE", int(line)), ("DIRECT", int(direct))),
     )
-    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape)), *offsets, kind.type(cval))
-    local = 0 if dict(defines)["DIRECT"] else (t.ty * t.ry + weights.shape[0] - 1) * pitch * out.itemsize
-    launch = Launch("convolve.knl", "convolve", grid, (t.tx, t.ty, 1), args, defines, local, (("weights", A(1)),))
-    return Program((launch,))
+    local = 0 if direct else tile_bytes(t, weights.shape, x0, out.itemsize)
+    args = (A(0), A(2), *map(np.int64, image.shape), *sums)
+    grid = (across, rows, -(-down // rows))
+    return Program((Launch("convolve.knl", "convolve", grid, group, args, defines, local, (("weights", A(1)),)),))
+
+
+def small_mask(limits: Limits, out: ArraySpec, mask: tuple[int, ...], x0: int) -> bool:
+    """Whether one tile with the whole mask's halo fits on chip, and the weights in constant memory."""
+    if math.prod(mask) * out.itemsize > TABLE_BYTES or (mask[0] > 1 and max(mask) > UNROLLED):
+        return False
+    largest = tile(limits, ArraySpec((1 << 20, 1 << 20), out.dtype), mask, True)
+    return tile_bytes(largest, mask, x0, out.itemsize) <= min(limits.local_mem, LOCAL_BYTES)
+
+
+def tile_bytes(t: Tile, mask: tuple[int, ...], x0: int, itemsize: int) -> int:
+    """Bytes on chip of one staged tile."""
+    vec = 16 // itemsize
+    pitch = t.tx * t.rx - t.rx + -(-(x0 % vec + t.rx + mask[1] - 1) // vec) * vec
+    return (t.ty * t.ry + mask[0] - 1) * pitch * itemsize
 
 
 def columns(mask: tuple[int, ...], vec: int) -> int:
@@ -88,7 +107,7 @@ def columns(mask: tuple[int, ...], vec: int) -> int:
     return -(-mask[1] // (pieces * vec)) * vec
 
 
-def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], one_tile: bool) -> Tile:
+def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> Tile:
     """The shape of a group's work."""
     vec = 16 // out.itemsize
     if mask[0] == 1:

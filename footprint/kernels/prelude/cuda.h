@@ -24,7 +24,7 @@ struct f16 { u16 bits; };
 typedef float2 f32x2;
 typedef float4 f32x4;
 typedef double2 f64x2;
-typedef double4 f64x4;
+typedef ulonglong2 u64x2;
 
 #ifndef MIN_GROUPS
 #define MIN_GROUPS 1
@@ -60,6 +60,7 @@ typedef double4 f64x4;
 #define MAKE_NAMED(T, ...) make_##T(__VA_ARGS__)
 static __device__ __forceinline__ float2 make_f32x2(float a, float b) { return make_float2(a, b); }
 static __device__ __forceinline__ double2 make_f64x2(double a, double b) { return make_double2(a, b); }
+static __device__ __forceinline__ ulonglong2 make_u64x2(u64 a, u64 b) { return make_ulonglong2(a, b); }
 static __device__ __forceinline__ float4 make_f32x4(float a, float b, float c, float d) { return make_float4(a, b, c, d); }
 static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }

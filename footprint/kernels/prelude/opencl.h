@@ -3,7 +3,6 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;
 typedef double2 f64x2;
-typedef double4 f64x4;
 #endif
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
@@ -16,6 +15,7 @@ typedef int i32;
 typedef uint u32;
 typedef long i64;
 typedef ulong u64;
+typedef ulong2 u64x2;
 typedef float f32;
 typedef half f16;
 typedef float2 f32x2;

@@ -1,0 +1,229 @@
+"""OpenCL devices through PyOpenCL: the same kernel texts on any vendor's GPU, and on a CPU through PoCL.
+
+Memory is shared virtual memory (OpenCL 2.0, coarse-grained): a view may then start at any element, where sub-buffers would
+have to start at the device's alignment (512 bytes on NVIDIA), which rows of an image do not keep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import pyopencl as cl
+
+from footprint import settings
+from footprint.backend.base import Backend
+from footprint.backend.memory import free_host_bytes
+from footprint.errors import BackendError, ShapeError
+from footprint.kernels.launch import A, Launch, W
+from footprint.kernels.load import text
+from footprint.kernels.table import program
+from footprint.spec import ArraySpec, Limits
+from footprint.units import format_bytes
+
+# The largest vector of the language, long16: more is refused by PoCL, and no kernel text needs it.
+_ALIGN = 128
+_SHARED_MEMORY = cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
+
+
+class View(NamedTuple):
+    """An array on the device: its bytes as PyOpenCL takes them (None where there are none), and its spec."""
+
+    memory: Any
+    spec: ArraySpec
+
+
+class Block(NamedTuple):
+    """One allocation: the memory, and its host-side address range, which is only ever sliced and never read here."""
+
+    memory: Any
+    bytes: np.ndarray
+
+
+class Ready(NamedTuple):
+    """A compiled launch: its kernel and arguments, an int being the place of an array."""
+
+    kernel: Any
+    args: tuple[int | np.generic, ...]
+    launch: Launch
+
+
+@functools.cache
+def _found() -> list[Any]:
+    try:
+        return [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    except cl.Error as error:
+        raise BackendError("opencl", f"no platform answers ({error})", "install a driver, or pocl-opencl-icd for the CPU") from None
+
+
+def _device(index: int) -> Any:
+    found = _found()
+    if not 0 <= index < len(found):
+        raise BackendError(f"opencl:{index}", f"there are {len(found)} OpenCL devices", "choose one of " + ", ".join(devices()))
+    return found[index]
+
+
+def devices() -> list[str]:
+    """Every device of every platform, in the platforms' order."""
+    found = [f"opencl:{i}" for i in range(len(_found()))]
+    if not found:
+        raise BackendError("opencl", "no OpenCL device is installed", "install a driver, or pocl-opencl-icd for the CPU")
+    return found
+
+
+def limits(index: int = 0) -> Limits:
+    """Limits of one device. OpenCL does not tell how much memory is free, but a CPU's is the system's."""
+    device = _device(index)
+    return Limits(
+        device=f"opencl:{index}",
+        family="gpu",
+        host=False,
+        align=_ALIGN,
+        max_block=int(device.max_mem_alloc_size),
+        free=free_host_bytes() if device.type & cl.device_type.CPU else None,
+        local_mem=int(device.local_mem_size),
+        group=int(device.max_work_group_size),
+        cores=int(device.max_compute_units),
+        fft="vkfft",
+    )
+
+
+def empty(index: int, spec: ArraySpec) -> np.ndarray:
+    """Results of an OpenCL run go to host memory: callers have no device arrays of this kind."""
+    return np.empty(spec.shape, spec.dtype)
+
+
+@final
+class OpenClBackend(Backend):
+    """Runs plans on one OpenCL device, on an in-order queue of its own."""
+
+    def __init__(self, index: int = 0) -> None:
+        device = _device(index)
+        if not device.get_info(cl.device_info.SVM_CAPABILITIES) & _SHARED_MEMORY:
+            raise BackendError(f"opencl:{index}", f"{device.name} has no shared virtual memory", "use another device")
+        self.limits = limits(index)
+        self.context = cl.Context([device])
+        self.queue = cl.CommandQueue(self.context)
+        self._programs: dict[tuple[Any, ...], Any] = {}
+        self._fft: Any = None
+        self._used = 0
+
+    def alloc(self, nbytes: int) -> Block:
+        """One allocation, touched so that a full device says so now and not in the middle of a run."""
+        if nbytes == 0:
+            return Block(None, np.empty(0, np.uint8))
+        try:
+            flags = cl.svm_mem_flags.READ_WRITE
+            memory = cl.SVMAllocation(self.context, nbytes, self.limits.align, flags, queue=self.queue)
+            cl.enqueue_svm_memfill(self.queue, memory, np.zeros(1, np.uint8)).wait()
+        except (cl.Error, MemoryError) as error:
+            problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
+            raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
+        self._used += nbytes
+        whole = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
+        return Block(memory, np.frombuffer(whole, np.uint8))
+
+    def free(self, block: Block) -> None:
+        """Release it once the queue is done with it."""
+        if block.memory is not None:
+            self.queue.finish()
+            block.memory.release()
+            self._used -= block.bytes.nbytes
+
+    def host(self, nbytes: int) -> np.ndarray:
+        """Ordinary memory: OpenCL has no pinned memory that arrays can be made of without mapping."""
+        return np.empty(nbytes, np.uint8)
+
+    def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
+        """A slice of the block's addresses."""
+        if spec.nbytes == 0 or block.memory is None:
+            return View(None, spec)
+        return View(cl.SVM(block.bytes[offset : offset + spec.nbytes]), spec)
+
+    def adopt(self, array: Any, offset: int, spec: ArraySpec) -> View:
+        """Nobody's arrays lie on an OpenCL device."""
+        raise ShapeError("array", f"a {type(array).__name__} on a device", "an array in host memory")
+
+    def write(self, dst: View, src: np.ndarray) -> None:
+        """Host to device; ``src`` may be changed again when it returns."""
+        if dst.memory is not None:
+            cl.enqueue_copy(self.queue, dst.memory, cl.SVM(np.ascontiguousarray(src, dst.spec.dtype))).wait()
+
+    def read(self, dst: np.ndarray, src: View) -> None:
+        """Device to host."""
+        if src.memory is None:
+            return
+        whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
+        target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
+        cl.enqueue_copy(self.queue, cl.SVM(target), src.memory).wait()
+        if not whole:
+            np.copyto(dst, target, casting="unsafe")
+
+    def copy(self, dst: View, src: View) -> None:
+        """A copy, or one pass of the kernel ``cast``."""
+        if dst.memory is None:
+            return
+        if dst.spec.dtype == src.spec.dtype:
+            cl.enqueue_copy(self.queue, dst.memory, src.memory)
+        else:
+            self.launch(self.compile("cast", (src.spec, dst.spec), {}), (src, dst))
+
+    def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> list[Ready]:
+        """Build the launches of one kernel; PyOpenCL keeps binaries in our cache folder."""
+        launches = program(self.limits, kernel, specs, numbers).launches
+        return [self._build(launch, len(specs)) for launch in launches if 0 not in launch.grid]
+
+    def _build(self, launch: Launch, n_arrays: int) -> Ready:
+        key = (launch.source, launch.defines)
+        if key not in self._programs:
+            folder = settings.cache_dir() / "opencl"
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+            source = cl.Program(self.context, text(launch.source, launch.defines, "opencl"))
+            try:
+                self._programs[key] = source.build(["-cl-std=CL1.2", "-w"], cache_dir=str(folder) if folder.is_dir() else False)
+            except cl.RuntimeError as error:
+                problem = f"a kernel text does not compile:\n{error}"
+                raise BackendError(self.limits.device, problem, "please report this") from None
+
+        def place(a: Any) -> Any:
+            return a.index if isinstance(a, A) else n_arrays + a.index if isinstance(a, W) else a
+
+        tables = (place(array) for _, array in launch.tables)
+        return Ready(cl.Kernel(self._programs[key], launch.entry), (*tables, *map(place, launch.args)), launch)
+
+    def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
+        """Queue the launches."""
+        for (
+            entry,
+            args,
+            launch,
+        ) in kernel:
+            values = (arrays[a].memory if isinstance(a, int) else a for a in args)
+            size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
+            entry(self.queue, size, launch.group, *values)
+
+    def fft(self, src: View, dst: View, inverse: bool) -> None:
+        """By VkFFT, where pyvkfft is installed."""
+        if self._fft is None:
+            from footprint.backend.fft.vkfft import RowFFT
+
+            self._fft = RowFFT(self)
+        self._fft(src, dst, inverse)
+
+    def sync(self) -> None:
+        """Wait for the queue."""
+        self.queue.finish()
+
+    def used(self) -> int:
+        """What this backend has allocated: OpenCL has no count of the device's."""
+        return self._used
+
+
+def open_backend(index: int = 0) -> OpenClBackend:
+    """The backend of one device."""
+    return OpenClBackend(index)
