@@ -24,6 +24,8 @@ _HOME = {
     "plan_convolve_rows": "api.convolve",
     "correlate": "api.convolve",
     "convolve": "api.convolve",
+    "pad": "api.pad",
+    "plan_pad": "api.pad",
     "muladd": "api.muladd",
     "plan_muladd": "api.muladd",
     "vertical_shift": "api.vertical_shift",

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._run import Array, Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.borders import CODES, border, source_index
+from footprint.kernels.borders import CODES, border, source_index, stretches
 from footprint.ops.convolve import Correlate, sum_dtype
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant, fit
@@ -347,16 +347,11 @@ def _halo(job: Correlate, read: Read, n: int, taps: int) -> Callable[[int, int],
 
     def fill(start: int, stop: int, block: np.ndarray) -> None:
         index = [source_index(row, n, code) for row in range(start + first, stop + first + taps - 1)]
-        at = 0
-        while at < len(index):
-            end, step = at + 1, 0 if index[at] < 0 else 1
-            while end < len(index) and index[end] == index[end - 1] + step:
-                end += 1
-            if index[at] < 0:
+        for at, end, row in stretches(index):
+            if row < 0:
                 block[at:end] = job.cval
             else:
-                read(index[at], index[end - 1] + 1, block[at:end])
-            at = end
+                read(row, row + end - at, block[at:end])
 
     if n == 0:
         raise ShapeError("image", "no rows", "at least one")

@@ -12,6 +12,8 @@ For a row ``a b c d``::
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from footprint.errors import ArgumentError
 
 BORDERS = ("constant", "nearest", "reflect", "mirror", "wrap")
@@ -65,3 +67,14 @@ def source_index(i: int, n: int, code: int) -> int:
     if code == 4:
         return i % n
     return -1
+
+
+def stretches(index: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Cut source indices into stretches ``(at, end, first)`` that count up by one from ``first``, or are all -1."""
+    at = 0
+    while at < len(index):
+        end, step = at + 1, 0 if index[at] < 0 else 1
+        while end < len(index) and index[end] == index[end - 1] + step:
+            end += 1
+        yield at, end, int(index[at])
+        at = end

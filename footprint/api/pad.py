@@ -1,0 +1,250 @@
+"""Pad signals, images and stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Array, Memory, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.kernels.borders import stretches
+from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Variant, fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec, Limits
+
+
+def pad(
+    array: Any,
+    pad_width: Any = None,
+    mode: str = "constant",
+    *,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    stat_length: Any = None,
+    reflect_type: str = "even",
+    rows_index: Any = None,
+    cols_index: Any = None,
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Pad an array as ``numpy.pad`` does, or gather rows and columns, out[y, x] = array[rows_index[y], cols_index[x]].
+
+    One pass, no index image: at most one index vector an axis.
+
+    Parameters
+    ----------
+    array : array of 1 to 3 dimensions
+        Real numbers of any dtype, byte order and strides.
+    pad_width : int, (before, after), ((before, after), ...) or dict of axis to them
+        Elements to add, as in ``numpy.pad``.
+    mode : str
+        With the meanings of ``numpy.pad``: "constant", "edge", "reflect" (dcb|abcd|cba, scipy.ndimage's "mirror"),
+        "symmetric" (cba|abcd|dcb, scipy.ndimage's "reflect"), "wrap", "linear_ramp", "maximum", "mean", "median",
+        "minimum", "empty" (zeros here).
+    constant_values, end_values, stat_length, reflect_type
+        As in ``numpy.pad``.
+    rows_index, cols_index : array of int, optional
+        Instead of a width and a mode: the source row of each output row and the source column of each output column,
+        of the last two axes; None keeps the axis.
+    out : array, optional
+        Where the result goes, apart from ``array``.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+
+    Returns
+    -------
+    array
+        Of the array's dtype in native byte order. Means and medians are summed in float64; those of integers are
+        rounded to the nearest, ramps of integers down, as in NumPy.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where a width or index does not fit the array, a word is unknown, or the plan does not fit ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.pad(np.array([1, 2, 4]), 2, mode="reflect")
+    array([4, 2, 1, 2, 4, 2, 1])
+    >>> fp.pad(np.array([[1, 2], [3, 4]]), rows_index=[1, 1, 0], cols_index=[0, 1, 0])
+    array([[3, 4, 3],
+           [3, 4, 3],
+           [1, 2, 1]])
+    """
+    source = receive(array, "array")
+    custom = rows_index is not None or cols_index is not None
+    if custom and pad_width is not None:
+        raise ArgumentError("pad_width", repr(pad_width), "nothing, when rows_index or cols_index is given")
+    shape = source.spec.shape
+    job = (
+        _custom(shape, rows_index, cols_index)
+        if custom
+        else _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type)
+    )
+    result = job.out_specs(source.spec)[0]
+    target, given_back = _target(out, result, source)
+    limits, budget = limits_and_budget(where(device, source, target), memory)
+    plan = _plan(limits, budget, job, (source.spec, source.given), (target.spec, target.given))
+    if result.size:
+        if plan.inputs[0].given.owner == "plan":
+            run(plan, None, [_gathered(job, source)], [rows(target)])
+        else:
+            run(plan, None, [whole(source)], [whole(target)])
+    return given_back
+
+
+def plan_pad(
+    shape: tuple[int, ...],
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    dtype: str = "float32",
+    memory: Memory = None,
+    device: str = "auto",
+    **options: Any,
+) -> Plan:
+    """Plan `pad` of a C-contiguous array of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array.
+    pad_width, mode, memory, device
+        As in `pad`.
+    dtype : str
+        Of the array.
+    **options
+        ``constant_values``, ``end_values``, ``stat_length``, ``reflect_type`` as in `pad`.
+
+    Returns
+    -------
+    Plan
+        On the CPU its memory is one index vector an axis.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_pad((4096, 4096), 16, "edge", device="cpu").nbytes < 100_000
+    True
+    """
+    spec = ArraySpec(tuple(shape), dtype)
+    known = {"constant_values": 0, "end_values": 0, "stat_length": None, "reflect_type": "even"}
+    for name in options:
+        choose("option", name, tuple(known))
+    job = _job(spec.shape, pad_width, mode, *(known | options).values())
+    given = Given("host", np.dtype(dtype).isnative)
+    return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (job.out_specs(spec)[0], Given()))
+
+
+def _pairs(name: str, value: Any, ndim: int, wanted: str) -> list[list[Any]]:
+    """NumPy's ways to give a number a side: one for all, (before, after) for all axes, or a pair an axis."""
+    try:
+        return np.broadcast_to(np.asarray(value), (ndim, 2)).tolist()
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            name, repr(value), f"{wanted}, a pair (before, after), or such a pair for each of {ndim} axes"
+        ) from None
+
+
+def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    if isinstance(pad_width, dict):
+        if not all(isinstance(axis, int) and -ndim <= axis < ndim for axis in pad_width):
+            raise ArgumentError("pad_width", pad_width, f"axes from {-ndim} to {ndim - 1}")
+        by_axis = {axis % ndim: _widths(width, 1)[0] for axis, width in pad_width.items()}
+        return tuple(by_axis.get(axis, (0, 0)) for axis in range(ndim))
+    pairs = _pairs("pad_width", pad_width, ndim, "a number of elements")
+    if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for pair in pairs for n in pair):
+        raise ArgumentError("pad_width", repr(pad_width), "whole numbers, 0 or more")
+    return tuple((before, after) for before, after in pairs)
+
+
+def _job(
+    shape: tuple[int, ...],
+    pad_width: Any,
+    mode: str,
+    constant_values: Any,
+    end_values: Any,
+    stat_length: Any,
+    reflect_type: str,
+) -> Pad:
+    ndim = len(shape)
+    choose("mode", mode, MODES)
+    choose("reflect_type", reflect_type, ("even", "odd"))
+    lengths: tuple[tuple[int | None, int | None], ...] = ()
+    if mode in STATISTICS and stat_length is not None:
+        pairs = _pairs("stat_length", stat_length, ndim, "a number of elements")
+        if not all(n is None or (isinstance(n, int) and n > 0) for pair in pairs for n in pair):
+            raise ArgumentError("stat_length", repr(stat_length), "whole numbers, 1 or more, or None")
+        lengths = tuple((first, last) for first, last in pairs)
+    values: tuple[tuple[float, float], ...] = ()
+    if mode in ("constant", "linear_ramp"):
+        name, given = ("constant_values", constant_values) if mode == "constant" else ("end_values", end_values)
+        found = _pairs(name, given, ndim, "a number")
+        if not all(isinstance(n, int | float) for pair in found for n in pair):
+            raise ArgumentError(name, repr(given), "real numbers")
+        values = tuple((first, last) for first, last in found)
+    odd = reflect_type == "odd" and GATHERED.get(mode) in ("reflect", "mirror")
+    return Pad(_widths(pad_width, ndim), mode, odd, values, lengths)
+
+
+def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
+    if len(shape) < 2 and rows_index is not None:
+        raise ShapeError("rows_index", f"an array of {len(shape)} dimension", "an array with rows, of 2 or 3 dimensions")
+    index: list[tuple[int, ...] | None] = [None] * len(shape)
+    for name, axis, given in (("rows_index", -2, rows_index), ("cols_index", -1, cols_index)):
+        if given is None:
+            continue
+        values = np.asarray(given)
+        if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
+            raise ShapeError(name, f"{values.dtype} {values.shape}", "a vector of whole numbers")
+        if values.size and (values.min() < 0 or values.max() >= shape[axis]):
+            raise ArgumentError(name, f"{values.min()} to {values.max()}", f"0 to {shape[axis] - 1}, positions in the array")
+        index[axis] = tuple(values.tolist())
+    return Pad(((0, 0),) * len(shape), index=tuple(index))
+
+
+def _target(out: Any, result: ArraySpec, source: Array) -> tuple[Array, Any]:
+    target, given_back = output(out, result, source)
+    if out is not None:
+        if not np.can_cast(result.dtype, target.spec.dtype, "same_kind"):
+            raise ShapeError("out", f"dtype {target.data.dtype}", f"one that takes {np.dtype(result.dtype).name}")
+        if shared(source, target):
+            raise ArgumentError("out", "memory that array uses, too", "an array of its own")
+    return target, given_back
+
+
+def _plan(limits: Limits, budget: int | None, job: Pad, image: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
+    """All at once where that fits; else, where borders are copies, in blocks of the first axis."""
+
+    def record(b: Builder, size: int) -> None:
+        job.record(b, b.inp(image[0], "array", image[1]), b.out(out[0], "out", out[1]))
+
+    def record_block(b: Builder, size: int) -> None:
+        block = ArraySpec((size, *image[0].shape[1:]), np.dtype(image[0].dtype).newbyteorder("=").str)
+        part = ArraySpec((size, *out[0].shape[1:]), out[0].dtype)
+        job.record(b, b.inp(block, "array rows", Given(owner="plan")), b.out(part, "out", out[1]), block=True)
+
+    variants = [Variant("arrays", 1, record)]
+    if not job.computed and image[1].space == out[1].space == "host":
+        variants.append(Variant("rows", out[0].shape[0], record_block))
+    return fit(limits, budget, "pad", variants)
+
+
+def _gathered(job: Pad, source: Array) -> Callable[[int, int], Callable[[np.ndarray], None]]:
+    """Fill a block with the rows its outputs come from."""
+    table = job.table(source.spec.shape[0], 0)
+
+    def fill(start: int, stop: int, block: np.ndarray) -> None:
+        for at, end, row in stretches(table[start:stop].tolist()):
+            block[at:end] = source.data[row : row + end - at] if row >= 0 else job.fill
+
+    return lambda start, stop: lambda block: fill(start, stop, block)

@@ -1,0 +1,131 @@
+"""pad against numpy.pad, on every device found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.ops.pad import MODES
+from footprint.reference.pad import gather
+from footprint.reference.pad import pad as reference
+
+CASES = [((7,), 3), ((7,), (0, 5)), ((1,), 2), ((4, 5), ((1, 2), (3, 0))), ((5, 3), (2, 1)), ((2, 3, 4), 2),
+         ((1, 5, 2), ((0, 0), (7, 12), (9, 1))), ((3, 1), 4), ((40, 300), 17)]  # fmt: skip
+
+
+def check(array, width, mode, device, **options):
+    got = fp.pad(array, width, mode, device=device, **options)
+    want = reference(array, width, mode, **options)
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype
+    if mode == "empty":
+        inside = tuple(slice(b, b + n) for (b, _), n in zip(np.broadcast_to(width, (array.ndim, 2)), array.shape))
+        got, want = got[inside], want[inside]
+    tolerance = {"e": 3e-3, "f": 2e-6, "d": 1e-13}.get(got.dtype.char, 0)
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * 100)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("shape", "width"), CASES)
+def test_modes(shape, width, mode, device, rng):
+    check(rng.standard_normal(shape, "f4"), width, mode, device)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+@pytest.mark.parametrize(("shape", "width"), CASES)
+def test_odd_reflections(shape, width, mode, device, rng):
+    check(rng.standard_normal(shape), width, mode, device, reflect_type="odd")
+    check(rng.integers(0, 50, shape), width, mode, device, reflect_type="odd")
+
+
+@pytest.mark.parametrize("mode", ["constant", "linear_ramp", "mean", "median", "maximum", "reflect"])
+@pytest.mark.parametrize("dtype", ["f2", "f8", ">f4", "u1", "i2", ">i4", "i8"])
+def test_dtypes(dtype, mode, device, rng):
+    check((rng.random((6, 7)) * 90).astype(dtype), ((3, 4), (2, 5)), mode, device)
+
+
+def test_bools(device):
+    check(np.eye(3, dtype=bool), 2, "edge", device)
+    check(np.eye(3, dtype=bool), 2, "constant", device, constant_values=True)
+
+
+def test_values_and_lengths_a_side(device, rng):
+    array = rng.standard_normal((5, 6), "f4")
+    check(array, 3, "constant", device, constant_values=((1, 2), (3, 4)))
+    check(array, 3, "constant", device, constant_values=np.nan)
+    check(array, 3, "linear_ramp", device, end_values=((1, 2), (3, 4)))
+    for mode in ("maximum", "mean", "median", "minimum"):
+        check(array, ((3, 0), (2, 4)), mode, device, stat_length=((2, 3), (1, 99)))
+
+
+@pytest.mark.parametrize("mode", ["maximum", "mean", "median", "minimum", "edge", "linear_ramp"])
+def test_nan_spreads_as_in_numpy(mode, device):
+    array = np.array([[1, np.nan, 3], [4, 5, 6]], "f4")
+    check(array, 2, mode, device)
+
+
+def test_strides_and_read_only_arrays(device, rng):
+    array = rng.standard_normal((9, 10, 11), "f4").transpose(2, 0, 1)[::2, :, ::-1]
+    array.setflags(write=False)
+    check(array, 2, "symmetric", device)
+    np.testing.assert_array_equal(
+        fp.pad(array, {-1: (1, 3)}, "edge", device=device), np.pad(array, ((0, 0), (0, 0), (1, 3)), "edge")
+    )
+
+
+def test_custom_gather(device, rng):
+    array = rng.integers(0, 255, (3, 5, 7)).astype("u1")
+    rows, columns = rng.integers(0, 5, 11), rng.integers(0, 7, 4)
+    np.testing.assert_array_equal(fp.pad(array, rows_index=rows, cols_index=columns, device=device), gather(array, rows, columns))
+    np.testing.assert_array_equal(fp.pad(array[0], rows_index=rows, device=device), array[0][rows])
+
+
+def test_empty_arrays(device):
+    assert fp.pad(np.zeros((0, 3), "f4"), 0, device=device).shape == (0, 3)
+    np.testing.assert_array_equal(fp.pad(np.zeros((0, 2)), 1, constant_values=5, device=device), np.full((2, 4), 5))
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("shape", [(40, 50), (12, 20, 9), (5000,)])
+def test_blocks_equal_the_whole(shape, mode, device, rng):
+    array = rng.standard_normal(shape).astype(">f4")
+    want = fp.pad(array, 7, mode, device=device)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.pad(array, 7, mode, memory=1, device=device)
+    np.testing.assert_array_equal(fp.pad(array, 7, mode, memory=caught.value.smallest, device=device), want)
+
+
+def test_out(device, rng):
+    array = rng.standard_normal((4, 5), "f4")
+    out = np.zeros((6, 14), "f8")[:, ::2]
+    assert fp.pad(array, 1, "edge", out=out, device=device) is out
+    np.testing.assert_array_equal(out, np.pad(array, 1, "edge"))
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"mode": "mirror"}, "reflect"),
+        ({"reflect_type": "even-ish"}, "odd"),
+        ({"pad_width": -1}, "0 or more"),
+        ({"pad_width": 1.5}, "whole numbers"),
+        ({"pad_width": (1, 2, 3)}, "pair"),
+        ({"pad_width": {5: 1}}, "axes"),
+        ({"pad_width": None}, "pad_width"),
+        ({"array": np.zeros((2, 2, 2, 2))}, "1 to 3"),
+        ({"array": np.zeros((0, 2)), "mode": "edge"}, "length 0"),
+        ({"mode": "mean", "stat_length": 0}, "1 or more"),
+        ({"mode": "mean", "array": np.zeros((2, 2), bool)}, "bool"),
+        ({"array": np.zeros((2, 2), "u1"), "constant_values": 300}, "uint8"),
+        ({"constant_values": "x"}, "real numbers"),
+        ({"rows_index": [0]}, "pad_width"),
+        ({"pad_width": None, "rows_index": [0, 9]}, "0 to 3"),
+        ({"pad_width": None, "cols_index": [0.5]}, "whole numbers"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(change, word):
+    call = {"array": np.ones((4, 5)), "pad_width": 1, "device": "cpu"} | change
+    with pytest.raises(fp.FootprintError) as caught:
+        fp.pad(**call)
+    assert word in str(caught.value)
