@@ -46,6 +46,19 @@ def plan_only(image: str, plane: int | None, segmentation: str | None, **options
         )
 
 
+def _load(source: Any, labels: bool, device: str) -> None:
+    """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
+    import numpy as np
+
+    from footprint.api.find_sources import find_sources
+
+    few = np.random.default_rng(0).standard_normal((128, 128))
+    few[::2] = 0
+    few[8:10, 8:10] = 100
+    pixels = np.ascontiguousarray(few, source.dtype)
+    find_sources(pixels, labels=np.empty(few.shape, np.int32) if labels else None, header=source.header, device=device)
+
+
 @click.command()
 @job_options
 @click.option("-o", "--out", "target", default=None, metavar="FILE", help="Catalogue: .ecsv, .fits, .vot, .csv, .reg (DS9).")
@@ -89,6 +102,7 @@ def command(
         if segmentation is not None:
             check_image(segmentation, overwrite)
             labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
+        _load(source, labels is not None, device)
         with reporter.progress("finding") as progress, reporter.measured():
             table = find_sources(
                 source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options

@@ -9,7 +9,11 @@ from footprint.kernels.sigma_clip import BINS, COUNT, HIGH, ITERATIONS, LOW, MEA
 
 # What `numbers` and `marks` hold from pass to pass.
 CENTER, BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI, SUM, SQUARES, BOUND_LO, BOUND_HI, NEXT_ABOVE = range(10)
-PHASE, SEEN, KEPT, LEFT, BULK, WIDE, TURNS, BASE, SHIFT, FRESH, INSIDE, BELOW, LOST, RECENTRED = range(14)
+SHARE, END_LO, END_HI, END_MEDIAN, ERROR, FINITE = range(10, 16)
+PHASE, SEEN, KEPT, LEFT, BULK, WIDE, TURNS, BASE, SHIFT, FRESH, INSIDE, BELOW, LOST, RECENTRED, TRIES = range(15)
+
+# Standard deviations between a sum's center and the mean from which digits are lost that someone could miss.
+FAR = 300.0
 
 _SUMS = {"reassoc", "nsz", "contract"}
 
@@ -26,7 +30,7 @@ def take(flat, offset, stride, kept, filled):
 
 # Loops run over slices from 0: an index that might be negative would cost a test a pixel and all vector instructions.
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath=_SUMS)
-def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, largest, sums):
+def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums):
     """Per strip: pixels to keep, left and both bulks, sums and squares of the bulks about the center."""
     nothing = flat.dtype.type(center)
     one, zero = np.int32(1), np.int32(0)
@@ -42,7 +46,7 @@ def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, larg
                 in_bulk = in_left | ((x > window_hi) & (x <= bulk_hi))
                 a += one if in_left else zero
                 b += one if in_bulk else zero
-                n += one if abs(x) <= largest else zero
+                n += one if (x >= lowest) & (x <= highest) else zero
                 d = np.float64(x if in_bulk else nothing) - center
                 total += d
                 squares += d * d
@@ -51,7 +55,7 @@ def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, larg
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, largest, sums, kept):
+def keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums, kept):
     """Write each strip's pixels to keep from where ``sums[:, 5]`` says."""
     for s in prange(-(-flat.size // strip)):
         k = np.int64(sums[s, 5])
@@ -66,7 +70,7 @@ def keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, largest, su
             for i in range(part.size):
                 x = part[i]
                 in_bulk = ((x >= bulk_lo) & (x < window_lo)) | ((x > window_hi) & (x <= bulk_hi))
-                flags[i] = (abs(x) <= largest) & (not in_bulk)
+                flags[i] = (x >= lowest) & (x <= highest) & (not in_bulk)
             for j in range(128):
                 if not eights[j]:
                     continue
@@ -110,18 +114,19 @@ def _value(kept, a, b, first, last, left, right, rank):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def clip_kept(kept, numbers, left, bulk, sigma, maxiters, strict, stats, counts):
+def clip_kept(kept, numbers, left, bulk, turns, before, sigma, maxiters, strict, stats, counts):
     """Clip until nothing changes, on the sorted ``kept``; return False where the pixels only counted would have to be looked at.
 
-    ``stats[HIGH + 1 :]`` receive the lowest and highest median met.
+    ``turns`` clips were made, the last on ``before`` pixels. ``stats[HIGH + 1 :]`` receive the lowest and highest median met.
     """
     size, center = kept.size, numbers[CENTER]
     first = np.searchsorted(kept, numbers[BULK_LO]) if bulk else 0
     last = np.searchsorted(kept, numbers[WINDOW_HI], "right") if bulk else size
     right = bulk - left
     middle = _add(kept, first, last, center)
-    a, b, turns = 0, size, 0
-    stats[LOW], stats[HIGH] = -np.inf, np.inf
+    a, b = 0, size
+    if turns == 0:
+        stats[LOW], stats[HIGH] = -np.inf, np.inf
     stats[HIGH + 1], stats[HIGH + 2] = np.inf, -np.inf
     while True:
         n = b - a + bulk
@@ -132,17 +137,26 @@ def clip_kept(kept, numbers, left, bulk, sigma, maxiters, strict, stats, counts)
         for one in parts:
             total += one[0]
             squares += one[1]
-        mean = total / n
-        std = np.sqrt(max(squares / n - mean * mean, 0.0))
         low_value = _value(kept, a, b, first, last, left, right, (n - 1) // 2)
         high_value = _value(kept, a, b, first, last, left, right, n // 2)
         median = low_value + (high_value - low_value) * 0.5
-        stats[MEAN], stats[MEDIAN], stats[STD] = center + mean, median, std
+        mean = total / n
+        std = np.sqrt(max(squares / n - mean * mean, 0.0))
+        offset = center
+        if abs(mean) > FAR * std and mean != 0.0:
+            # So far from the mean, the center eats the variance's digits.
+            if bulk:
+                return False
+            offset = median
+            total, squares = _add(kept, a, b, offset)
+            mean = total / n
+            std = np.sqrt(max(squares / n - mean * mean, 0.0))
+        stats[MEAN], stats[MEDIAN], stats[STD] = offset + mean, median, std
         counts[COUNT], counts[ITERATIONS] = n, turns
         if np.isnan(median):
             return False
         stats[HIGH + 1], stats[HIGH + 2] = min(stats[HIGH + 1], median), max(stats[HIGH + 2], median)
-        if turns == maxiters:
+        if turns == maxiters or n == before:
             return True
         low, high = median - sigma * std, median + sigma * std
         if (left and not low < numbers[BULK_LO]) or (right and not high > numbers[BULK_HI]):

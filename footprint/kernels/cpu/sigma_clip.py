@@ -20,6 +20,12 @@ from footprint.kernels.cpu.clip_loops import (
     BULK_HI,
     BULK_LO,
     CENTER,
+    END_HI,
+    END_LO,
+    END_MEDIAN,
+    ERROR,
+    FAR,
+    FINITE,
     FRESH,
     INSIDE,
     KEPT,
@@ -29,9 +35,11 @@ from footprint.kernels.cpu.clip_loops import (
     PHASE,
     RECENTRED,
     SEEN,
+    SHARE,
     SHIFT,
     SQUARES,
     SUM,
+    TRIES,
     TURNS,
     WIDE,
     WINDOW_HI,
@@ -91,16 +99,22 @@ def first_above(bound: float, dtype: np.dtype, strict: bool = True) -> np.floati
     return value if inside(value) else step
 
 
+def _bounds(numbers, dtype, strict):
+    """The smallest and largest value within the bounds of the clips made so far."""
+    return first_above(numbers[BOUND_LO], dtype, strict), -first_above(-numbers[BOUND_HI], dtype, strict)
+
+
 def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, strict):
     """Take in the pixels of one block."""
     strip, dtype = rows_per_strip(width) * width, flat.dtype
     strips = -(-flat.size // strip)
-    largest = np.finfo(dtype).max
     if marks[PHASE] == SAMPLING:
         marks[KEPT] = take(flat, offset, sample_stride(size, width), kept, marks[KEPT])
-    elif marks[PHASE] == SCANNING:
+        return
+    lowest, highest = _bounds(numbers, dtype, strict)
+    if marks[PHASE] == SCANNING:
         edges = [dtype.type(numbers[i]) for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI)]
-        sum_strips(flat, strip, numbers[CENTER], *edges, largest, sums)
+        sum_strips(flat, strip, numbers[CENTER], *edges, lowest, highest, sums)
         filled = marks[KEPT] + int(in_order(sums, strips, 0, 0.0))
         np.cumsum(sums[:strips, 0], out=sums[:strips, 5])
         sums[:strips, 5] += marks[KEPT] - sums[:strips, 0]
@@ -110,12 +124,10 @@ def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, stri
         numbers[SQUARES] = in_order(sums, strips, 4, numbers[SQUARES])
         marks[LOST] |= filled > kept.size
         if not marks[LOST]:
-            keep_strips(flat, strip, *edges, largest, sums, kept)
+            keep_strips(flat, strip, *edges, lowest, highest, sums, kept)
             marks[KEPT] = filled
     else:
         half = np.uint64(1 << (8 * dtype.itemsize - 1))
-        lowest = first_above(numbers[BOUND_LO], dtype, strict)
-        highest = -first_above(-numbers[BOUND_HI], dtype, strict)
         zoom = (marks[BASE : BASE + 1].view(np.uint64)[0], np.uint64(marks[SHIFT]))
         bits = flat.view(f"i{dtype.itemsize}")
         count_strips(flat, bits, half, strip, lowest, highest, numbers[CENTER], *zoom, histogram, sums)
@@ -127,30 +139,33 @@ def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, stri
 
 
 def _forecast(kept, numbers, marks, stats, counts, sigma, maxiters, strict):
-    """Clip the sample, and place the bulks well inside the bounds and clear of the medians it found."""
-    clip_kept(kept, numbers, 0, 0, sigma, maxiters, strict, stats, counts)
-    numbers[CENTER] = float(kept.dtype.type(stats[MEDIAN]))
-    numbers[BULK_LO], numbers[BULK_HI] = stats[LOW], stats[HIGH]
-    numbers[WINDOW_LO], numbers[WINDOW_HI] = stats[HIGH + 1], stats[HIGH + 2]
-    _widen(numbers, kept.dtype, stats[STD] / np.sqrt(kept.size))
-    numbers[NEXT_ABOVE] = stats[STD] / np.sqrt(kept.size)
+    """Clip the sample; what it says of the end holds to some standard errors."""
+    clip_kept(kept, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
+    numbers[SHARE] = counts[COUNT] / kept.size
+    numbers[END_LO], numbers[END_HI], numbers[END_MEDIAN] = stats[LOW], stats[HIGH], stats[MEDIAN]
+    numbers[ERROR] = stats[STD] / np.sqrt(kept.size)
+    _start_scanning(numbers, marks, kept.dtype, stats[HIGH + 1], stats[HIGH + 2], strict)
 
 
-def _widen(numbers, dtype, error):
-    """Move the edges of the bulks inwards: six standard errors of the median, and of a bound at three sigma."""
-    largest = float(np.finfo(dtype).max)
-    low, high = numbers[WINDOW_LO] - 8 * error, numbers[WINDOW_HI] + 8 * error
-    numbers[WINDOW_LO], numbers[WINDOW_HI] = np.clip((low, high), -largest, largest)
-    numbers[BULK_LO] = max(min(numbers[BULK_LO] + 24 * error, numbers[WINDOW_LO]), -largest)
-    numbers[BULK_HI] = min(max(numbers[BULK_HI] - 24 * error, numbers[WINDOW_HI]), largest)
+def _start_scanning(numbers, marks, dtype, low_median, high_median, strict):
+    """Place the bulks inside the last bounds and clear of all medians to come, by six of their standard errors and more."""
+    lowest, highest = (float(v) for v in _bounds(numbers, dtype, strict))
+    reach = numbers[ERROR] * (4 if marks[WIDE] else 1)
+    window = np.clip((low_median - 8 * reach, high_median + 8 * reach), lowest, highest)
+    edges = (numbers[END_LO] + 24 * reach, *window, numbers[END_HI] - 24 * reach)
+    numbers[CENTER] = float(dtype.type(numbers[END_MEDIAN]))
+    numbers[BULK_LO], numbers[WINDOW_LO] = max(min(edges[0], edges[1]), lowest), edges[1]
+    numbers[BULK_HI], numbers[WINDOW_HI] = min(max(edges[3], edges[2]), highest), edges[2]
     for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI):
         numbers[i] = float(dtype.type(numbers[i]))
+    marks[PHASE] = SCANNING
+    marks[KEPT] = marks[LEFT] = marks[BULK] = marks[LOST] = 0
+    numbers[SUM] = numbers[SQUARES] = 0.0
 
 
 def _start_counting(histogram, numbers, marks, dtype):
-    """Give up forecasts: from the first clip on, find every median by histograms."""
-    marks[PHASE], marks[TURNS], marks[FRESH], marks[RECENTRED] = COUNTING, 0, -1, 0
-    numbers[BOUND_LO], numbers[BOUND_HI] = -np.inf, np.inf
+    """From the bounds reached so far, find medians by histograms."""
+    marks[PHASE], marks[RECENTRED] = COUNTING, 0
     _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - 11)
 
 
@@ -188,7 +203,7 @@ def _median(histogram, numbers, marks, dtype):
     return None
 
 
-def _count_turn(histogram, numbers, marks, stats, counts, dtype, sigma, maxiters):
+def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma, maxiters, strict):
     """After a counting pass: the clip it completes, or a closer look at the median."""
     n = int(marks[INSIDE])
     if n in (0, marks[FRESH]):
@@ -199,8 +214,8 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, sigma, maxiters
     std = np.sqrt(max(numbers[SQUARES] / n - mean * mean, 0.0))
     middle = numbers[CENTER] + mean
     # Far from the mean, the offset eats the variance's digits: count again about it.
-    if abs(mean) > 1e4 * std and not marks[RECENTRED]:
-        numbers[CENTER], marks[RECENTRED] = middle, 1
+    if abs(mean) > FAR * std and not marks[RECENTRED]:
+        numbers[CENTER], marks[RECENTRED] = float(dtype.type(middle)), 1
         _zoom(histogram, numbers, marks, dtype, int(marks[BASE : BASE + 1].view(np.uint64)[0]), int(marks[SHIFT]))
         return
     median = _median(histogram, numbers, marks, dtype)
@@ -218,16 +233,33 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, sigma, maxiters
     numbers[BOUND_HI] = min(numbers[BOUND_HI], stats[HIGH])
     marks[TURNS] += 1
     counts[ITERATIONS] = marks[TURNS]
+    if marks[FRESH] < 0:
+        numbers[FINITE] = n
     marks[FRESH] = n
+    if _worth_scanning(numbers, marks, n, median, std, capacity):
+        marks[TRIES] += 1
+        low, high = sorted((median, numbers[END_MEDIAN]))
+        _start_scanning(numbers, marks, dtype, low, high, strict)
+        return
     shift = 8 * dtype.itemsize - 21
     _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (BINS // 2 << shift), shift)
+
+
+def _worth_scanning(numbers, marks, n, median, std, capacity):
+    """Whether, after the clips made so far, what has to be put aside would fit: tails still to go, window, margins."""
+    if numbers[ERROR] <= 0 or marks[TRIES] >= 3:
+        return False
+    tails = n - numbers[SHARE] * numbers[FINITE]
+    window = 0.45 * (abs(median - numbers[END_MEDIAN]) + 16 * numbers[ERROR]) / std
+    margins = 0.02 * 48 * numbers[ERROR] / std
+    return tails + (window + margins) * n < 0.95 * capacity
 
 
 def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
     """After a pass over the whole image: what the next is for."""
     phase, dtype = marks[PHASE], kept.dtype
     if phase == COUNTING:
-        _count_turn(histogram, numbers, marks, stats, counts, dtype, sigma, maxiters)
+        _count_turn(histogram, numbers, marks, stats, counts, dtype, kept.size, sigma, maxiters, strict)
         return
     found = kept[: marks[KEPT]]
     if phase == SAMPLING:
@@ -235,28 +267,28 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         numbers[CENTER] = float(found[found.size // 2]) if found.size else 0.0
         if sample_stride(size, width) == 1 and size <= SAMPLE:
             if found.size:
-                clip_kept(found, numbers, 0, 0, sigma, maxiters, strict, stats, counts)
+                clip_kept(found, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
             marks[PHASE] = ENDED
-            return
-        if found.size < 64:
+        elif found.size < 64:
             _start_counting(histogram, numbers, marks, dtype)
-            return
-        _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict)
-        marks[PHASE] = SCANNING
-    elif not marks[LOST]:
+        else:
+            _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict)
+        return
+    before = stats.copy(), counts.copy()
+    if not marks[LOST] and found.size + marks[BULK]:
         found.sort()
-        n = found.size + int(marks[BULK])
-        if n and clip_kept(found, numbers, marks[LEFT], marks[BULK], sigma, maxiters, strict, stats, counts):
+        state = (marks[LEFT], marks[BULK], marks[TURNS], marks[FRESH])
+        if clip_kept(found, numbers, *state, sigma, maxiters, strict, stats, counts):
             marks[PHASE] = ENDED
             return
-    if phase == SCANNING:
-        if marks[LOST] or marks[WIDE]:
-            _start_counting(histogram, numbers, marks, dtype)
-            return
+    # The medians met so far say more than the sample did, where there are any.
+    medians = stats[HIGH + 1], stats[HIGH + 2]
+    stats[...], counts[...] = before
+    if marks[LOST] or marks[WIDE] or not np.isfinite(medians).all():
+        _start_counting(histogram, numbers, marks, dtype)
+    else:
         marks[WIDE] = 1
-        _widen(numbers, dtype, 3 * numbers[NEXT_ABOVE])
-    marks[KEPT] = marks[LEFT] = marks[BULK] = 0
-    numbers[SUM] = numbers[SQUARES] = 0.0
+        _start_scanning(numbers, marks, dtype, *medians, strict)
 
 
 def clip_block(
@@ -276,7 +308,9 @@ def begin(stats, counts, numbers, marks) -> None:
     stats[...] = np.nan
     counts[...] = 0
     numbers[...] = 0.0
+    numbers[BOUND_LO], numbers[BOUND_HI] = -np.inf, np.inf
     marks[...] = 0
+    marks[FRESH] = -1
 
 
 def sigma_clip(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options) -> None:
