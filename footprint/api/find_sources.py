@@ -196,7 +196,8 @@ def _plan(
     labels: Given | None,
     reading: Callable[[int], int] | None = None,
 ) -> Plan:
-    return fit(limits, budget, "find_sources", [pass_variant(limits, op, spec, given, labels, reading)])
+    variant = pass_variant(limits, op, spec, given, labels, reading)
+    return fit(limits, budget, "find_sources", [variant], size=1 if variant.total == 1 else None)
 
 
 def _attempt(
