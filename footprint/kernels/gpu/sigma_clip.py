@@ -29,9 +29,9 @@ def shape(limits: Limits) -> tuple[int, int]:
 
 
 def launches(
-    limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool, first_work: int = 0
+    limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool
 ) -> tuple[Launch, ...]:
-    """Clip array 0 with ``where`` as array 1, the state in the work arrays from ``first_work`` on."""
+    """Clip array 0 with ``where`` as array 1, the state in the first five work arrays."""
     if block.size < size:
         raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
     groups, items = shape(limits)
@@ -41,7 +41,7 @@ def launches(
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
         ("NT", items), ("STRICT", int(strict)),
     )  # fmt: skip
-    state = tuple(W(first_work + i) for i in range(5))
+    state = tuple(W(i) for i in range(5))
     args: tuple[Argument, ...] = (A(0), *state, np.int64(size), np.float64(sigma), np.int32(maxiters))
     start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, A(1)), defines)
     if limits.together >= groups:
@@ -52,9 +52,9 @@ def launches(
     return (start, *[sweep, conclude] * PASSES)
 
 
-def end(stats: int, counts: int, defines: Defines, first_work: int = 0) -> Launch:
-    """Write the results."""
-    args = (W(first_work), W(first_work + 1), A(stats), A(counts))
+def end(stats: int, counts: int, defines: Defines, level: int = -1) -> Launch:
+    """Write the results; ``level`` 0 and 1 add what a source finder stands on, see the text."""
+    args = (W(0), W(1), A(stats), A(counts), np.int32(level))
     return Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), args, defines)
 
 
