@@ -32,8 +32,6 @@ class Sky:
 
     def describe(self, table: Any) -> None:
         """Add ra and dec, units, and fluxes in Jy to a catalogue."""
-        for name in ("x", "y", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak"):
-            table[name].unit = "pix"
         if self.unit:
             brightness, flux = _units(self.unit)
             table["peak"].unit = table["flux"].unit = brightness

@@ -4,7 +4,9 @@ import numpy as np
 from scipy import ndimage
 
 
-def find_sources(image, sigma=5.0, kappa=3.0, connectivity=4, min_area=1, lesson=False):
+def find_sources(
+    image: np.ndarray, sigma: float = 5.0, kappa: float = 3.0, connectivity: int = 4, min_area: int = 1, lesson: bool = False
+) -> tuple[np.ndarray, int, float, float]:
     """Return the label image, the number of islands, background and noise."""
     x = np.where(np.isfinite(image), image, np.nan).astype(np.float64)
     kept, size = x[np.isfinite(x)], -1

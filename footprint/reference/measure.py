@@ -4,7 +4,7 @@ import numpy as np
 from scipy import ndimage
 
 
-def measure(image, labels, count):
+def measure(image: np.ndarray, labels: np.ndarray, count: int) -> dict[str, np.ndarray]:
     """Return a dict of arrays, one entry a label 1 to count; a label without pixels has npix 0."""
     x = np.asarray(image, np.float64)
     index = np.arange(1, count + 1)

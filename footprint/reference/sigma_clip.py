@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def sigma_clip(image, sigma=3.0, maxiters=None, strict=True):
+def sigma_clip(image: np.ndarray, sigma: float = 3.0, maxiters: int | None = None, strict: bool = True) -> dict:
     """Return mean, median, std, low, high, count, iterations of the pixels left after clipping; ignores what is not finite.
 
     A clip that would leave nothing (a constant image) is not made.

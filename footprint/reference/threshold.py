@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def threshold(image, level, background=0.0):
+def threshold(image: np.ndarray, level: float, background: float = 0.0) -> np.ndarray:
     """True where the pixel is finite and ``image - background > level``."""
     x = np.asarray(image, np.float64)
     with np.errstate(invalid="ignore"):
