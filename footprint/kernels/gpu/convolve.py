@@ -108,12 +108,16 @@ def columns(mask: tuple[int, ...], vec: int) -> int:
 
 
 def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> Tile:
-    """The shape of a group's work."""
+    """The shape of a group's work; the choices were measured on an H100 (``benchmarks/convolve_gpu.py``)."""
     vec = 16 // out.itemsize
     if mask[0] == 1:
         # an odd number of 16-byte vectors a work-item: neighbours then read from different banks
-        return Tile(128, 1, 5 * vec, 1, 1)
+        return Tile(64, 1, 7 * vec, 1, 1) if mask[1] > 32 else Tile(128, 1, 3 * vec, 1, 1)
     if out.size < max(limits.cores, 1) * 4096:
         # few outputs: more groups, each with less to do, fill the chip
         return Tile(16, 16, vec, 1, 1)
-    return Tile(16, 16, vec, 4, 3)
+    if not small or max(mask) > 10 or vec < 4:
+        return Tile(16, 16, vec, 4, 3)
+    if max(mask) > 8:
+        return Tile(16, 8, vec, 4, 6)
+    return Tile(32, 8, vec, 4, 3, direct=True) if max(mask) <= 4 else Tile(32, 8, vec, 2, 3)

@@ -35,6 +35,6 @@ def muladd_program(
         places.append(np.int64(sum(s * p for s, p in zip(start, pitches))))
         places.extend(np.int64(s * p) for s, p in zip(step, pitches))
     grid, group, shape = rows_grid(count[0] * count[1], count[2])
-    defines = (*shape, ("T", c_type(dst.dtype)), ("A_IS_ZERO", int(a == 0)))
+    defines = (*shape, ("T", c_type(dst.dtype)), ("A_IS_ZERO", int(a == 0)), ("UNIT", int(dst_step[2] == other_step[2] == 1)))
     args = (A(0), A(1), *map(np.int64, count), *places, kind(a), kind(b))
     return Program((Launch("muladd.knl", "muladd", grid, group, args, defines),))

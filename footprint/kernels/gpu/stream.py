@@ -6,7 +6,7 @@ from footprint.kernels.launch import MAX_GROUPS_Y, Defines
 
 ITEMS = 256
 COLUMNS = 4
-ROWS = 4
+ROWS = 2
 
 
 def across(width: int) -> int:

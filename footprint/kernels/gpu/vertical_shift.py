@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.gpu.stream import COLUMNS, ITEMS, across
+from footprint.kernels.gpu.stream import ITEMS
 from footprint.kernels.launch import MAX_GROUPS_Y, A, Launch, Program
 from footprint.kernels.load import c_type
 from footprint.spec import ArraySpec, Limits
 
-ROWS = 8
+COLUMNS = 2
+"""Columns of a work-item."""
+ROWS = 4
 """Rows a work-item moves in one step, in registers."""
 CHUNK = 32
 """Rows it walks in all, where it need not walk the whole column."""
@@ -22,7 +24,7 @@ def vertical_shift_program(
     if out.size == 0:
         return Program(())
     n_angles, n_z, n_x = out.shape
-    tx = across(n_x)
+    tx = next((n for n in (32, 64, 128) if n_x <= n * COLUMNS), ITEMS)
     ty = ITEMS // tx
     # never more chunks than a grid may be high: a taller stack gets longer walks
     chunk = max(CHUNK, -(-n_z // (MAX_GROUPS_Y * ty * ROWS)) * ROWS)
