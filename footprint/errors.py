@@ -13,6 +13,16 @@ from footprint.units import format_bytes
 class FootprintError(Exception):
     """Base of all errors with a sentence meant for the user."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would call the class with its sentence alone, so none would survive the way back from a worker process.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[FootprintError], args: tuple[object, ...], values: dict[str, object]) -> FootprintError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(values)
+    return error
+
 
 class ArgumentError(FootprintError, ValueError):
     """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
@@ -45,9 +55,6 @@ class BudgetError(FootprintError, MemoryError):
             f"the budget is {format_bytes(budget)}; give memory={smallest} ({format_bytes(smallest)}) or more."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.budget, self.terms, self.smallest, self.what)
-
 
 class CapacityError(FootprintError, RuntimeError):
     """A result outgrew the capacity its plan declared; ``needed`` would do."""
@@ -67,11 +74,19 @@ class BackendError(FootprintError, RuntimeError):
         super().__init__(f"device {device}: {problem}{'; ' + fix if fix else ''}.")
 
 
-def missing_extra(package: str, extra: str, purpose: str) -> BackendError:
+class ExtraError(BackendError, ImportError):
+    """A package that only some jobs need is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.device, self.package, self.extra = extra, package, extra
+        FootprintError.__init__(
+            self, f'{purpose} needs the package {package}, which is not installed; pip install "footprint[{extra}]".'
+        )
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> ExtraError:
     """The error for an optional dependency that is not installed."""
-    return BackendError(
-        extra, f"{purpose} needs the package {package}, which is not installed", f'pip install "footprint[{extra}]"'
-    )
+    return ExtraError(package, extra, purpose)
 
 
 def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._run import Array, Memory, Progress, limits_and_budget, receive, where
-from footprint.backend.registry import open_backend
+from footprint.backend.registry import running_backend
 from footprint.errors import ShapeError
 from footprint.kernels.sigma_clip import DONE
 from footprint.ops.sigma_clip import as_rows
@@ -120,7 +120,7 @@ def run_passes(
     stats, counts, place = np.zeros(8), np.zeros(8, np.int64), np.zeros(3, np.int64)
     rest = [labels if slot.given.owner == "caller" else None for slot in plan.outputs[2:]]
     turn = 0
-    with plan.bind(open_backend(plan.limits.device)) as bound:
+    with plan.bind(running_backend(plan.limits.device)) as bound:
         while turn == 0 or not counts[DONE]:
             for start in range(0, height, rows):
                 part = slice(start, min(start + rows, height))

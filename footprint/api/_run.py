@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.backend.registry import choose_device, device_array, device_limits, empty_on, open_backend
+from footprint.backend.registry import choose_device, device_array, device_limits, empty_on, running_backend
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -150,7 +150,7 @@ def run(
     progress
         Called with units done and units in all, after each chunk.
     """
-    backend = backend or open_backend(plan.limits.device)
+    backend = backend or running_backend(plan.limits.device)
     ranges = plan.chunks
     total = ranges[-1][1] if ranges else 0
     with plan.bind(backend) as bound:

@@ -10,7 +10,7 @@ from typing import Any
 
 from footprint import settings
 from footprint.backend.base import Backend
-from footprint.errors import ArgumentError, missing_extra
+from footprint.errors import ArgumentError, BackendError, missing_extra
 from footprint.spec import ArraySpec, Limits
 
 # module, and the package it needs with the extra that brings it
@@ -59,6 +59,13 @@ def open_backend(name: str) -> Backend:
         backend.limits = module.limits()
         return backend
     return _open(name)
+
+
+def running_backend(name: str) -> Backend:
+    """The backend of a device that a plan is to run on; ``null`` would pretend to, and a job that waits for results would hang."""
+    if name.partition(":")[0] == "null":
+        raise BackendError(name, "it plans and runs nothing", "plan with it, and run on another device")
+    return open_backend(name)
 
 
 def device_limits(name: str) -> Limits:
