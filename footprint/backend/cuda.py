@@ -132,12 +132,18 @@ class CudaBackend(Backend):
 
     def alloc(self, nbytes: int) -> Block:
         """One cudaMalloc; CuPy's pool gives back what it keeps unused before the device is called full."""
+        block = self.take(nbytes)
+        self._alive += 1
+        return block
+
+    def take(self, nbytes: int) -> Block:
+        """Memory that is not a plan's block: the FFT library's work area."""
+        if nbytes == 0:
+            return Block(0, 0)
         with cupy.cuda.Device(self.index):
             for last in (False, True):
                 try:
-                    block = Block(runtime.malloc(nbytes) if nbytes else 0, nbytes)
-                    self._alive += 1
-                    return block
+                    return Block(runtime.malloc(nbytes), nbytes)
                 except runtime.CUDARuntimeError:
                     if not last:
                         cupy.get_default_memory_pool().free_all_blocks()
@@ -146,13 +152,17 @@ class CudaBackend(Backend):
         raise BackendError(f"cuda:{self.index}", problem, "give a smaller memory budget, or wait for the other program")
 
     def free(self, block: Block) -> None:
-        """cudaFree; with the last block the FFT library's work area goes too."""
+        """Give a plan's block back; with the last one the FFT library's work area goes too."""
         self._alive -= 1
-        with cupy.cuda.Device(self.index):
-            if block.ptr:
+        self.give(block)
+        if self._alive == 0 and self._fft is not None:
+            self._fft.release()
+
+    def give(self, block: Block) -> None:
+        """Give back what ``take`` gave."""
+        if block.ptr:
+            with cupy.cuda.Device(self.index):
                 runtime.free(block.ptr)
-            if self._alive == 0 and self._fft is not None:
-                self._fft.release()
 
     def host(self, nbytes: int) -> np.ndarray:
         """Pinned memory: transfers run at the bus's rate instead of a quarter of it."""

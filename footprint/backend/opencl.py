@@ -88,7 +88,7 @@ def limits(index: int = 0) -> Limits:
         local_mem=int(device.local_mem_size),
         group=int(device.max_work_group_size),
         cores=int(device.max_compute_units),
-        fft="vkfft",
+        fft="stockham",
     )
 
 
@@ -133,6 +133,8 @@ class OpenClBackend(Backend):
             self.queue.finish()
             block.memory.release()
             self._used -= block.bytes.nbytes
+        if self._fft is not None and self._used == self._fft.size:
+            self._fft.release()
 
     def host(self, nbytes: int) -> np.ndarray:
         """Ordinary memory: OpenCL has no pinned memory that arrays can be made of without mapping."""
@@ -208,9 +210,9 @@ class OpenClBackend(Backend):
             entry(self.queue, size, launch.group, *values)
 
     def fft(self, src: View, dst: View, inverse: bool) -> None:
-        """By VkFFT, where pyvkfft is installed."""
+        """By our own kernels."""
         if self._fft is None:
-            from footprint.backend.fft.vkfft import RowFFT
+            from footprint.backend.fft.stockham import RowFFT
 
             self._fft = RowFFT(self)
         self._fft(src, dst, inverse)

@@ -65,6 +65,12 @@ static __device__ __forceinline__ float4 make_f32x4(float a, float b, float c, f
 static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }
 #define FMA(a, b, c) fma_(a, b, c)
+static __device__ __forceinline__ float sinpi_(float x) { return sinpif(x); }
+static __device__ __forceinline__ double sinpi_(double x) { return sinpi(x); }
+static __device__ __forceinline__ float cospi_(float x) { return cospif(x); }
+static __device__ __forceinline__ double cospi_(double x) { return cospi(x); }
+#define SINPI(x) sinpi_(x)
+#define COSPI(x) cospi_(x)
 #define AS_I32(x) __float_as_int(x)
 #define AS_U32(x) __float_as_uint(x)
 #define AS_F32(x) __uint_as_float((u32)(x))

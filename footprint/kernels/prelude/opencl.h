@@ -48,6 +48,8 @@ typedef float4 f32x4;
 #define MAKE2(T, a, b) ((T)(a, b))
 #define MAKE4(T, a, b, c, d) ((T)(a, b, c, d))
 #define FMA(a, b, c) fma(a, b, c)
+#define SINPI(x) sinpi(x)
+#define COSPI(x) cospi(x)
 #define AS_I32(x) as_int((float)(x))
 #define AS_U32(x) as_uint((float)(x))
 #define AS_F32(x) as_float((u32)(x))

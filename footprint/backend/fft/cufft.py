@@ -1,0 +1,142 @@
+"""Row FFTs by cuFFT in a work area of our own, whose size is read from the handle.
+
+cuFFT neither pads with zeros nor divides by n: rows shorter than the transform are widened into the work area first, and an
+inverse transform is followed by one pass that scales. An inverse transform destroys its source, as cuFFT's always does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import TYPE_CHECKING, Any
+
+from footprint.errors import BackendError
+from footprint.spec import ArraySpec, Limits, aligned
+
+if TYPE_CHECKING:
+    from footprint.backend.cuda import CudaBackend
+
+# cufftType by (real itemsize, inverse)
+_TYPES = {(4, False): 0x2A, (4, True): 0x2C, (8, False): 0x6A, (8, True): 0x6C}
+_EXECUTE = {0x2A: "cufftExecR2C", 0x2C: "cufftExecC2R", 0x6A: "cufftExecD2Z", 0x6C: "cufftExecZ2D"}
+# Handles are cheap in memory but slow to make; a plan uses one or two.
+_HANDLES = 16
+
+
+def _shape(src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, int, int]:
+    """Length, rows and cufftType of a transform."""
+    real = dst if inverse else src
+    n = dst.shape[-1] if inverse else 2 * (dst.shape[-1] - 1)
+    return n, real.size // max(real.shape[-1], 1), _TYPES[real.itemsize, inverse]
+
+
+def _padded(src: ArraySpec, n: int, inverse: bool, align: int) -> int:
+    """Bytes of the rows widened with zeros, 0 where they have the transform's length already."""
+    rows = src.size // max(src.shape[-1], 1)
+    return 0 if inverse or src.shape[-1] == n else aligned(rows * n * src.itemsize, align)
+
+
+def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
+    """The handle's own word where the device is here; where it is not, four copies of the transform as a bound."""
+    n, rows, kind = _shape(src, dst, inverse)
+    if n == 0 or rows == 0:
+        return 0, False
+    padded = _padded(src, n, inverse, limits.align)
+    if limits.device.startswith("null"):
+        return padded + 4 * rows * (n + 2) * (dst if inverse else src).itemsize, True
+    return padded + _handle(int(limits.device.partition(":")[2] or 0), n, rows, kind).work, False
+
+
+@functools.cache
+def _load() -> Any:
+    """The library CuPy itself uses."""
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        return ctypes.CDLL(load_nvidia_dynamic_lib("cufft").abs_path)
+    except ImportError:
+        pass
+    for name in ("libcufft.so.12", "libcufft.so.11"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise BackendError("cuda", "libcufft is not installed", 'pip install "nvidia-cufft"')
+
+
+class _Handle:
+    """One cuFFT plan without memory of its own."""
+
+    def __init__(self, index: int, n: int, rows: int, kind: int) -> None:
+        import cupy
+
+        self.value, self.kind, size = ctypes.c_int(), kind, ctypes.c_size_t()
+        length = (ctypes.c_longlong * 1)(n)
+        with cupy.cuda.Device(index):
+            self._library = _load()
+            _check(self._library.cufftCreate(ctypes.byref(self.value)), "cufftCreate")
+            _check(self._library.cufftSetAutoAllocation(self.value, 0), "cufftSetAutoAllocation")
+            none, one, pitch = None, ctypes.c_longlong(1), ctypes.c_longlong(0)
+            code = self._library.cufftMakePlanMany64(
+                self.value, 1, length, none, one, pitch, none, one, pitch, kind, ctypes.c_longlong(rows), ctypes.byref(size)
+            )
+            _check(code, f"a plan of {rows} rows of {n}")
+        self.work = int(size.value)
+
+    def __del__(self) -> None:
+        if self.value.value:
+            self._library.cufftDestroy(self.value)
+
+
+@functools.lru_cache(maxsize=_HANDLES)
+def _handle(index: int, n: int, rows: int, kind: int) -> _Handle:
+    return _Handle(index, n, rows, kind)
+
+
+def _check(code: int, what: str) -> None:
+    if code:
+        raise BackendError("cuda", f"cuFFT answers {code} to {what}", "give a smaller memory budget")
+
+
+class RowFFT:
+    """One work area serves all transforms of a backend; it grows to the largest and goes with the plan's last block."""
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self.backend = backend
+        self._block: Any = None
+
+    def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
+        """Transform the rows of one view into another on the current stream."""
+        import cupy
+
+        backend = self.backend
+        n, rows, kind = _shape(src.spec, dst.spec, inverse)
+        if n == 0 or rows == 0:
+            return
+        handle, padded = _handle(backend.index, n, rows, kind), _padded(src.spec, n, inverse, backend.limits.align)
+        self.reserve(padded + handle.work)
+        if padded:
+            wide = backend.view(self._block, 0, ArraySpec((rows, n), src.spec.dtype))
+            backend.launch(backend.compile("fft.widen", (src.spec, wide.spec), {}), (src, wide))
+            src = wide
+        library = _load()
+        _check(library.cufftSetStream(handle.value, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)), "cufftSetStream")
+        if handle.work:
+            _check(library.cufftSetWorkArea(handle.value, ctypes.c_void_p(self._block.ptr + padded)), "cufftSetWorkArea")
+        execute = getattr(library, _EXECUTE[kind])
+        _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr)), _EXECUTE[kind])
+        if inverse:
+            scale = backend.compile("fft.scale", (dst.spec,), {"factor": 1 / n})
+            backend.launch(scale, (dst,))
+
+    def reserve(self, nbytes: int) -> None:
+        """Make the work area at least this large."""
+        if self._block is None or self._block.nbytes < nbytes:
+            self.release()
+            self._block = self.backend.take(nbytes)
+
+    def release(self) -> None:
+        """Give the work area back; also when that closes the backend's last block."""
+        if self._block is not None and self._block.ptr:
+            self.backend.give(self._block)
+        self._block = None

@@ -1,0 +1,46 @@
+"""Row FFTs by our own kernels, for devices whose makers ship no FFT library: any length, work of two complex copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from footprint.kernels.gpu.fft import fft_program
+from footprint.spec import ArraySpec, Limits, aligned
+
+if TYPE_CHECKING:
+    from footprint.backend.opencl import OpenClBackend
+
+
+def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
+    """Its two work arrays, to the byte."""
+    return sum(aligned(work.nbytes, limits.align) for work in fft_program(limits, src, dst, inverse=inverse).work), False
+
+
+class RowFFT:
+    """One work area serves all transforms of a backend; it grows to the largest and goes with the plan's last block."""
+
+    def __init__(self, backend: OpenClBackend) -> None:
+        self.backend = backend
+        self._block: Any = None
+        self.size = 0
+
+    def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
+        """Transform the rows of one view into another."""
+        limits = self.backend.limits
+        work = fft_program(limits, src.spec, dst.spec, inverse=inverse).work
+        need = sum(aligned(w.nbytes, limits.align) for w in work)
+        if need > self.size:
+            self.release()
+            self._block, self.size = self.backend.alloc(need), need
+        views, offset = [], 0
+        for w in work:
+            views.append(self.backend.view(self._block, offset, w))
+            offset += aligned(w.nbytes, limits.align)
+        kernel = self.backend.compile("fft", (src.spec, dst.spec), {"inverse": inverse})
+        self.backend.launch(kernel, (src, dst, *views))
+
+    def release(self) -> None:
+        """Give the work area back."""
+        block, self._block, self.size = self._block, None, 0
+        if block is not None:
+            self.backend.free(block)
