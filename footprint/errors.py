@@ -55,6 +55,9 @@ class BudgetError(FootprintError, MemoryError):
             f"the budget is {format_bytes(budget)}; give memory={smallest} ({format_bytes(smallest)}) or more."
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.budget, self.terms, self.smallest, self.what)
+
 
 class CapacityError(FootprintError, RuntimeError):
     """A result outgrew the capacity its plan declared; ``needed`` would do."""
