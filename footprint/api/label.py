@@ -51,7 +51,7 @@ def label(
     >>> import numpy as np, footprint as fp
     >>> fp.label(np.array([[1, 0, 1], [0, 1, 1]], bool))
     (array([[1, 0, 2],
-           [0, 2, 2]], dtype=int32), 1)
+           [0, 2, 2]], dtype=int32), 2)
     """
     source = receive(mask, "mask")
     op = Label(check_connectivity(connectivity))

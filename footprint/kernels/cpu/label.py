@@ -7,7 +7,11 @@ root's number.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit, prange
+
+# Pixels that are looked at together before any of them alone.
+STRETCH = 64
 
 
 @njit(cache=True, nogil=True)
@@ -30,21 +34,33 @@ def _unite(flat, i, j):
 
 
 @njit(cache=True, nogil=True)
+def empty(part):
+    """Whether nothing is set in a short stretch; vector instructions tell at once."""
+    found = np.int32(0)
+    for i in range(part.size):
+        found |= np.int32(1) if part[i] else np.int32(0)
+    return found == 0
+
+
+@njit(cache=True, nogil=True)
 def _join_row(flat, mask, y, width, reach):
     """Unite the runs of row ``y`` with those they touch in the row above; once a pair of runs."""
     row, above, base = mask[y], mask[y - 1], y * width
-    for x in range(width):
-        if not row[x]:
+    for c in range(0, width, STRETCH):
+        if empty(row[c : c + STRETCH]):
             continue
-        starts = x == 0 or not row[x - 1]
-        if above[x]:
-            if starts or not above[x - 1]:
-                _unite(flat, base + x, base + x - width)
-        elif reach:
-            if starts and x > 0 and above[x - 1]:
-                _unite(flat, base + x, base + x - width - 1)
-            if x + 1 < width and above[x + 1] and not row[x + 1]:
-                _unite(flat, base + x, base + x - width + 1)
+        for x in range(c, min(c + STRETCH, width)):
+            if not row[x]:
+                continue
+            starts = x == 0 or not row[x - 1]
+            if above[x]:
+                if starts or not above[x - 1]:
+                    _unite(flat, base + x, base + x - width)
+            elif reach:
+                if starts and x > 0 and above[x - 1]:
+                    _unite(flat, base + x, base + x - width - 1)
+                if x + 1 < width and above[x + 1] and not row[x + 1]:
+                    _unite(flat, base + x, base + x - width + 1)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -55,12 +71,17 @@ def _bands(flat, mask, width, rows, reach):
         for y in range(band * rows, min(height, (band + 1) * rows)):
             row, out = mask[y], flat[y * width : (y + 1) * width]
             start = 0
-            for x in range(width):
-                if not row[x]:
-                    start = x + 1
-                    out[x] = 0
-                else:
-                    out[x] = y * width + start + 1
+            for c in range(0, width, STRETCH):
+                if empty(row[c : c + STRETCH]):
+                    out[c : c + STRETCH] = 0
+                    continue
+                for x in range(c, min(c + STRETCH, width)):
+                    if not row[x]:
+                        out[x] = 0
+                    else:
+                        if x == 0 or not row[x - 1]:
+                            start = y * width + x + 1
+                        out[x] = start
             if y > band * rows:
                 _join_row(flat, mask, y, width, reach)
 
@@ -72,11 +93,10 @@ def _edges(flat, mask, width, rows, reach):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _number(flat, height, width, firsts):
+def _number(flat, mask, height, width, firsts):
     """Number the roots in raster order, as negative labels; then let every pixel take its root's."""
     for y in prange(height):
-        row = flat[y * width : (y + 1) * width]
-        n = 0
+        row, n = flat[y * width : (y + 1) * width], 0
         for x in range(width):
             n += row[x] == y * width + x + 1
         firsts[y + 1] = n
@@ -84,20 +104,23 @@ def _number(flat, height, width, firsts):
     for y in range(height):
         firsts[y + 1] += firsts[y]
     for y in prange(height):
-        row = flat[y * width : (y + 1) * width]
-        n = firsts[y]
-        for x in range(width):
-            if row[x] == y * width + x + 1:
-                n += 1
-                row[x] = -n
+        row, n = flat[y * width : (y + 1) * width], firsts[y]
+        if firsts[y + 1] > n:
+            for x in range(width):
+                if row[x] == y * width + x + 1:
+                    n += 1
+                    row[x] = -n
     # A parent may turn into a label while others still read it: either tells the root's number.
     for y in prange(height):
-        row = flat[y * width : (y + 1) * width]
-        for x in range(width):
-            k = row[x]
-            while k > 0:
-                k = flat[k - 1]
-            row[x] = k
+        row, marks = flat[y * width : (y + 1) * width], mask[y]
+        for c in range(0, width, STRETCH):
+            if empty(marks[c : c + STRETCH]):
+                continue
+            for x in range(c, min(c + STRETCH, width)):
+                k = row[x]
+                while k > 0:
+                    k = flat[k - 1]
+                row[x] = k
     for y in prange(height):
         row = flat[y * width : (y + 1) * width]
         for x in range(width):
@@ -115,4 +138,4 @@ def label(mask, labels, count, firsts, *, connectivity) -> None:
     rows = max(1, -(-height // 64))
     _bands(flat, mask, width, rows, reach)
     _edges(flat, mask, width, rows, reach)
-    count[0] = _number(flat, height, width, firsts)
+    count[0] = _number(flat, mask, height, width, firsts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 from footprint.kernels.cpu.find_sources import _gather, _open
+from footprint.kernels.cpu.label import STRETCH, empty
 from footprint.kernels.find_sources import LABEL, PIXELS, X_MIN, Y_MIN
 
 
@@ -19,6 +20,8 @@ def _measure(image, labels, moments, boxes):
         while x < ids.size:
             k = ids[x]
             first = x
+            while k == 0 and empty(ids[x : x + STRETCH]) and x + STRETCH < ids.size:
+                x += STRETCH
             x += 1
             while x < ids.size and ids[x] == k:
                 x += 1
