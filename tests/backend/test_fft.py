@@ -1,0 +1,71 @@
+"""Row transforms of every device against float64, and that their work area is counted and given back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from footprint.backend.fft.base import fft_library
+from footprint.spec import ArraySpec
+
+# rows, samples given, length: powers of two, mixed, a prime factor beyond every written-out radix, zero-padding
+SHAPES = [(3, 8, 8), (5, 100, 128), (1, 1, 2), (7, 90, 180), (2, 22, 22), (4, 1000, 1430), (3, 17, 34), (2, 600, 1024)]
+
+
+class Arrays:
+    """Arrays of a device by name, given back at the end."""
+
+    def __init__(self, backend) -> None:
+        self.backend, self.blocks = backend, []
+
+    def __call__(self, array):
+        block = self.backend.alloc(array.nbytes)
+        self.blocks.append(block)
+        view = self.backend.view(block, 0, ArraySpec(array.shape, array.dtype.str))
+        self.backend.write(view, array)
+        return view
+
+    def free(self) -> None:
+        for block in self.blocks:
+            self.backend.free(block)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("rows", "given", "n"), SHAPES)
+def test_forward_and_back(rows, given, n, dtype, backend, rng):
+    x = rng.standard_normal((rows, given)).astype(dtype)
+    spectrum = np.empty((rows, n // 2 + 1), np.result_type(dtype, np.complex64))
+    back = np.empty((rows, n), dtype)
+    arrays = Arrays(backend)
+    a, b, c = arrays(x), arrays(spectrum), arrays(back)
+    backend.fft(a, b, False)
+    backend.read(spectrum, b)
+    backend.fft(b, c, True)
+    backend.read(back, c)
+    backend.sync()
+    arrays.free()
+    wanted = np.fft.rfft(x.astype("f8"), n)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
+    np.testing.assert_allclose(back[:, :given], x, rtol=0, atol=60 * eps)
+    np.testing.assert_allclose(back[:, given:], 0, rtol=0, atol=60 * eps)
+
+
+def test_a_library_says_what_it_takes(backend):
+    src, dst = ArraySpec((64, 1000)), ArraySpec((64, 1025), "complex64")
+    for inverse in (False, True):
+        nbytes, _ = fft_library(backend.limits, *((dst, ArraySpec((64, 2048))) if inverse else (src, dst)), inverse)
+        assert 0 <= nbytes < 64 << 20
+
+
+def test_the_work_area_goes_with_the_last_block(backend):
+    if backend.limits.host:
+        pytest.skip("the CPU's library frees what it takes within each call")
+    arrays = Arrays(backend)
+    before = backend.used()
+    a, b = arrays(np.zeros((256, 3000), "f4")), arrays(np.zeros((256, 2049), "c8"))
+    backend.fft(a, b, False)
+    backend.sync()
+    arrays.free()
+    # modules loaded on the way stay; the arrays and the work area (3 + 4 MB and more) do not
+    assert backend.used() - before < 3 << 20
