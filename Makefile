@@ -1,0 +1,15 @@
+PYTHON ?= python3
+
+.PHONY: check gpu-check gpu-bench
+
+check:  ## what needs no device: seconds
+	ruff check footprint tests benchmarks examples
+	mypy
+	$(PYTHON) -m pytest tests/null tests/unit
+
+gpu-check:  ## the whole backend suite on CUDA and on OpenCL of this machine, and what only a GPU can show
+	FOOTPRINT_TEST_DEVICES=cuda,opencl $(PYTHON) -m pytest -rs tests/backend tests/device
+
+gpu-bench:  ## rates of the streaming kernels beside their peers and their floors, and the ladder
+	$(PYTHON) -m benchmarks.gpu
+	$(PYTHON) -m benchmarks.ladder
