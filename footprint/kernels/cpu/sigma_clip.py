@@ -222,6 +222,8 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
     if median is None:
         return
     numbers[CENTER], marks[RECENTRED] = median, 0
+    # A median that stayed where many pixels are equal will stay again: look there alone.
+    stays = stats[MEDIAN] == median
     stats[MEAN], stats[MEDIAN], stats[STD] = middle, median, std
     counts[COUNT], counts[ITERATIONS] = n, marks[TURNS]
     if marks[TURNS] == maxiters:
@@ -241,7 +243,7 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
         low, high = sorted((median, numbers[END_MEDIAN]))
         _start_scanning(numbers, marks, dtype, low, high, strict)
         return
-    shift = 8 * dtype.itemsize - 21
+    shift = 0 if stays else 8 * dtype.itemsize - 21
     _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (BINS // 2 << shift), shift)
 
 
