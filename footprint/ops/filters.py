@@ -35,8 +35,8 @@ def _powers(base: int, limit: int) -> list[int]:
 def ramp(padded: int) -> np.ndarray:
     """|f| in cycles a pixel at the P // 2 + 1 frequencies, from its band-limited kernel sampled in space.
 
-    1/4 at 0, -1/(pi k)^2 at odd k: the finite kernel's gain at frequency zero is small but not 0, which is what keeps the mean right
-    (Kak and Slaney, Principles of Computerized Tomographic Imaging, chapter 3, equation 61).
+    1/4 at 0, -1/(pi k)^2 at odd k: the finite kernel's gain at frequency zero is small but not 0, which is what keeps the mean
+    right (Kak and Slaney, Principles of Computerized Tomographic Imaging, chapter 3, equation 61).
     """
     kernel = np.zeros(padded)
     kernel[0] = 0.25
@@ -86,7 +86,8 @@ def response(shape: str | np.ndarray, padded: int, cutoff: float = 1.0) -> np.nd
         own = np.asarray(shape)
         if own.shape != (count,) or own.dtype.kind not in "biufc" or not np.isfinite(own).all():
             fix = "its frequencies are numpy.fft.rfftfreq(P)"
-            raise ArgumentError("filter", f"an array {own.dtype} {own.shape}", f"a name or {count} finite gains (P = {padded})", fix)
+            wanted = f"a name or {count} finite gains (P = {padded})"
+            raise ArgumentError("filter", f"an array {own.dtype} {own.shape}", wanted, fix)
         return own.astype(np.complex64)
     choose("filter", shape, NAMES)
     if not 0 < cutoff <= 1:

@@ -112,6 +112,10 @@ class Builder:
         self._transfer(ref, scratch, host=ref.slot, wanted=wanted)
         return scratch
 
+    def fetch(self, ref: Ref, scratch: Ref) -> None:
+        """Copy ``ref``, wherever it lies, into ``scratch``, for kernels that change it."""
+        self._transfer(ref, scratch, host=ref.slot, wanted=scratch.slot.spec.dtype)
+
     @contextmanager
     def deliver(self, ref: Ref, dtype: str | None = None) -> Iterator[Ref]:
         """Yield ``ref`` itself where kernels can write it as ``dtype``, else scratch that is copied to it afterwards."""

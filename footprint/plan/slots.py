@@ -84,6 +84,10 @@ class Ref:
         """The leading part of this slot that has ``other``'s shape in every turn: a short last window stays short."""
         return replace(self, path=(*self.path, ("like", other))) if other.path else self
 
+    def like_rows(self, other: Ref) -> Ref:
+        """As many leading rows of this slot as ``other`` has in every turn."""
+        return replace(self, path=(*self.path, ("like rows", other))) if other.path else self
+
     @property
     def spec(self) -> ArraySpec:
         """Shape and dtype in the first turn of its loops, which is the largest."""
@@ -98,6 +102,9 @@ class Ref:
                 continue
             if verb == "like":
                 shape = args[0].at(turns)[1].shape  # type: ignore[attr-defined]
+                continue
+            if verb == "like rows":
+                shape = (args[0].at(turns)[1].shape[0], *shape[1:])  # type: ignore[attr-defined]
                 continue
             row = _size(shape[1:])
             if verb == "slice":

@@ -20,7 +20,9 @@ SHEPP_LOGAN = (
 )
 
 
-def fbp(sinogram, angles, response, center, roi, padding="constant", axis_shifts=None, weights=None) -> np.ndarray:
+def fbp(  # type: ignore[no-untyped-def]
+    sinogram, angles, response, center, roi, padding="constant", axis_shifts=None, weights=None
+) -> np.ndarray:
     """Filter, then backproject with half-gap weights."""
     weights = angle_weights(angles) if weights is None else weights
     filtered = ramp_filter(sinogram, response, padding)

@@ -3,7 +3,9 @@
 import numpy as np
 
 
-def fourier_backproject(spectrum, angles, weights, center, roi, axis_shifts=None) -> np.ndarray:
+def fourier_backproject(  # type: ignore[no-untyped-def]
+    spectrum, angles, weights, center, roi, axis_shifts=None
+) -> np.ndarray:
     """Sum over angles and frequencies of weight S exp(2 pi i f h) / P at each pixel's detector position h."""
     n_f = spectrum.shape[-1]
     padded = 2 * (n_f - 1)

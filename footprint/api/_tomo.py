@@ -1,0 +1,31 @@
+"""What the tomography verbs share: sinograms of two or three dimensions, angles, and one array cut by slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Array
+from footprint.errors import ShapeError
+
+
+def angles_of(angles: Any, n_angles: int) -> np.ndarray:
+    """Radians as float64: given, or equally spaced over half a turn (None, or their number)."""
+    if angles is None or isinstance(angles, int | np.integer):
+        if angles is not None and angles != n_angles:
+            raise ShapeError("angles", int(angles), f"{n_angles}, one a projection")
+        return np.linspace(0, np.pi, n_angles, endpoint=False)
+    values = np.asarray(angles.get() if hasattr(angles, "get") else angles, np.float64)
+    if values.ndim != 1 or len(values) != n_angles:
+        raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one a projection")
+    return values
+
+
+def stacked(array: Array, name: str) -> tuple[Array, bool]:
+    """The array with a slice axis in front, and whether it had none."""
+    if len(array.data.shape) == 2:
+        return Array(array.data[None], array.kind, array.device), True
+    if len(array.data.shape) != 3:
+        raise ShapeError(name, f"shape {tuple(array.data.shape)}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
+    return array, False

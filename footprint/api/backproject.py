@@ -1,0 +1,118 @@
+"""Backproject rows into slices, without a filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._tomo import angles_of, stacked
+from footprint.errors import ArgumentError
+from footprint.ops.backproject import Backproject, Geometry
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Variant, fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec, Limits
+
+
+def backproject(
+    sinogram: Any,
+    angles: Any = None,
+    *,
+    center: float | None = None,
+    roi: tuple[int, int, int, int] | None = None,
+    axis_shifts: Any = None,
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Sum the rows of sinograms along their lines, out(x, y) = sum of weight_a row_a(h_a(x, y)).
+
+    `fbp` without the filter; geometry, weights and arguments are those of `fbp` by direct summation.
+
+    Parameters
+    ----------
+    sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
+        Any real dtype; read as float32 by linear interpolation, 0 outside.
+    angles, center, roi, axis_shifts, out, memory, device
+        As in `fbp`.
+
+    Returns
+    -------
+    array (n_y, n_x) or (n_z, n_y, n_x)
+        float32.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where arrays do not fit together or not one slice fits ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.backproject(np.ones((4, 5)))[2, 2].round(4)
+    np.float32(3.1416)
+    """
+    source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
+    _, n_a, n_x = source.spec.shape
+    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
+    result = op.out_specs(source.spec)[0]
+    target, given_back = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
+    if out is not None and shared(source, target):
+        raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
+    volume, _ = stacked(target, "out")
+    limits, budget = limits_and_budget(where(device, source, target), memory)
+    plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
+    run(plan, None, [rows(source)], [rows(volume)])
+    return given_back
+
+
+def plan_backproject(
+    shape: tuple[int, ...],
+    angles: Any = None,
+    *,
+    dtype: str = "float32",
+    center: float | None = None,
+    roi: tuple[int, int, int, int] | None = None,
+    axis_shifts: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `backproject` of C-contiguous sinograms of this shape and dtype on the host.
+
+    Parameters
+    ----------
+    shape, dtype
+        Of the sinograms.
+    angles, center, roi, axis_shifts, memory, device
+        As in `backproject`.
+
+    Returns
+    -------
+    Plan
+        Its chunks are slices.
+    """
+    full = (1, *shape) if len(shape) == 2 else tuple(shape)
+    spec = ArraySpec(full, dtype)
+    n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
+    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
+    limits, budget = limits_and_budget(where(device), memory)
+    return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (op.out_specs(spec)[0], Given()))
+
+
+def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
+    axis = (n_x - 1) / 2 if center is None else float(center)
+    shifts = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    return Backproject(Geometry(angles, n_x, axis, roi, shifts))
+
+
+def _plan(limits: Limits, budget: int | None, op: Backproject, sino: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
+    def record(b: Builder, n: int) -> None:
+        part = lambda spec: ArraySpec((n, *spec.shape[1:]), spec.dtype)
+        source, target = b.inp(part(sino[0]), "sinogram", sino[1]), b.out(part(out[0]), "slices", out[1])
+        with b.deliver(target, "float32") as volume:
+            op.record(b, b.bring(source, "float32"), volume)
+
+    return fit(limits, budget, "backproject", [Variant("slices", sino[0].shape[0], record)])

@@ -1,0 +1,192 @@
+"""Reconstruct slices from sinograms by filtered backprojection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._tomo import angles_of, stacked
+from footprint.errors import ArgumentError
+from footprint.ops.fbp import Fbp
+from footprint.plan.builder import Builder
+from footprint.plan.fit import fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+
+def fbp(
+    sinogram: Any,
+    angles: Any = None,
+    *,
+    center: float | None = None,
+    filter: str | np.ndarray = "ramlak",
+    padding: str = "constant",
+    method: str = "auto",
+    roi: tuple[int, int, int, int] | None = None,
+    pixel_size: float | None = None,
+    circle: bool = False,
+    axis_shifts: Any = None,
+    cutoff: float = 1.0,
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Any:
+    """Reconstruct slices by filtered backprojection, f(x, y) = sum of weight_a (q * p_a)(h_a(x, y)).
+
+    ``h = center + cos(t) (x - center) - sin(t) (y - center)`` is where a pixel falls on the detector, q the filter, and each
+    angle's weight half the gap to its neighbours modulo 180 degrees, so that uneven angles and full turns come out right.
+
+    Parameters
+    ----------
+    sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
+        Line integrals: minus the logarithm of the transmission. Any real dtype; worked on in float32; left as it is.
+    angles : array (n_angles,), optional
+        Radians; equally spaced over [0, pi) by default.
+    center : float, optional
+        Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default.
+    filter : str or array (P // 2 + 1,)
+        "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none", or gains at
+        ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
+    padding : {"constant", "edge", "reflect", "symmetric", "wrap"}
+        What lies beyond the detector while filtering (numpy.pad's names); "constant" is zeros.
+    method : {"auto", "direct", "fourier"}
+        Direct summation with linear interpolation, or the adjoint non-uniform FFT of the filtered polar spectrum (CPU, extra
+        ``fourier``), which interpolates by sinc and agrees within the seen circle to what sharp edges allow; outside that circle
+        direct takes what the detector missed as 0, Fourier as the filter's tail. "auto" takes the faster by prediction and says
+        so in the plan.
+    roi : (x0, x1, y0, y1), optional
+        Region of the slice, end-exclusive, in pixels of the n_x by n_x square.
+    pixel_size : float, optional
+        Divides the result: with centimetres it is in 1/cm.
+    circle : bool
+        Zeros outside the circle that every projection has seen.
+    axis_shifts : array (n_angles,), optional
+        Shift of each projection on the detector, in pixels: added to h.
+    cutoff : float
+        Share of the Nyquist frequency above which the filter passes nothing.
+    out : array (n_y, n_x) or (n_z, n_y, n_x), optional
+        Where the slices go, of a floating dtype.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. Slices are worked on in
+        chunks; one that does not fit is cut into groups of angles, then into tiles of rows.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+    progress : callable, optional
+        ``progress(slices_done, slices)``.
+
+    Returns
+    -------
+    array (n_y, n_x) or (n_z, n_y, n_x)
+        float32, of the sinogram's kind of array.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError, BackendError
+        Where arrays do not fit together, a word is unknown, or not even a row of a slice fits ``memory``.
+
+    References
+    ----------
+    A. C. Kak and M. Slaney, Principles of Computerized Tomographic Imaging, IEEE Press 1988, chapter 3.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> disc = np.repeat(2 * np.sqrt(np.maximum(20**2 - (np.arange(64) - 31.5) ** 2, 0))[None], 90, axis=0)
+    >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
+    1.0
+    """
+    source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
+    _, n_a, n_x = source.spec.shape
+    op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    result = op.out_specs(source.spec)[0]
+    wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
+    target, given_back = output(out, wanted, source)
+    if out is not None and shared(source, target):
+        raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
+    volume, _ = stacked(target, "out")
+    limits, budget = limits_and_budget(where(device, source, target), memory)
+    plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
+    cut = rows if plan.chunk else whole
+    run(plan, None, [cut(source)], [cut(volume)], progress)
+    return given_back
+
+
+def plan_fbp(
+    shape: tuple[int, ...],
+    angles: Any = None,
+    *,
+    dtype: str = "float32",
+    center: float | None = None,
+    filter: str | np.ndarray = "ramlak",
+    padding: str = "constant",
+    method: str = "auto",
+    roi: tuple[int, int, int, int] | None = None,
+    pixel_size: float | None = None,
+    circle: bool = False,
+    axis_shifts: Any = None,
+    cutoff: float = 1.0,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `fbp` of C-contiguous sinograms of this shape and dtype on the host: every byte, before any data.
+
+    Parameters
+    ----------
+    shape : (n_angles, n_x) or (n_z, n_angles, n_x)
+        Of the sinograms.
+    angles, dtype, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, memory, device
+        As in `fbp`; ``angles`` may be their number.
+
+    Returns
+    -------
+    Plan
+        Its chunks are slices.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> plan = fp.plan_fbp((43200, 16384), memory="4.3GB", device="null:h100")
+    >>> plan.footprint.total < 4.3e9
+    True
+    """
+    full = (1, *shape) if len(shape) == 2 else tuple(shape)
+    spec = ArraySpec(full, dtype)
+    n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
+    op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    result = op.out_specs(spec)[0]
+    limits, budget = limits_and_budget(where(device), memory)
+    return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (result, Given()))
+
+
+def _op(
+    angles: np.ndarray,
+    n_x: int,
+    center: float | None,
+    filter: str | np.ndarray,
+    padding: str,
+    method: str,
+    roi: tuple[int, int, int, int] | None,
+    pixel_size: float | None,
+    circle: bool,
+    axis_shifts: Any,
+    cutoff: float,
+) -> Fbp:
+    middle = (n_x - 1) / 2
+    try:
+        axis = middle if center is None else float(center)
+    except (TypeError, ValueError):
+        raise ArgumentError("center", repr(center), "a detector position in pixels") from None
+    shifts = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    return Fbp(angles, n_x, axis, filter, padding, method, roi, pixel_size, circle, shifts, cutoff)
+
+
+def _plan(limits: Limits, budget: int | None, op: Fbp, sino: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
+    def make(b: Builder, n: int) -> tuple[Ref, Ref]:
+        parts = [ArraySpec((n, *spec.shape[1:]), spec.dtype) for spec in (sino[0], out[0])]
+        return b.inp(parts[0], "sinogram", sino[1]), b.out(parts[1], "slices", out[1])
+
+    return fit(limits, budget, "fbp", op.variants(sino[0], make, limits))

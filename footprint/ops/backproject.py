@@ -1,0 +1,126 @@
+"""Backprojection of filtered rows into slices, and the geometry it shares with the Fourier method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.errors import ArgumentError, ShapeError
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
+
+# A gap this many times the next largest is a missing wedge, not a widely spaced angle.
+_WEDGE = 3.0
+
+
+def angle_weights(angles: np.ndarray) -> np.ndarray:
+    """Half the gap to both neighbours among the directions modulo pi, so that uneven angles and full turns weigh right.
+
+    Weights add up to pi, but for a missing wedge: its two sides count with the gap on their other side.
+    """
+    directions = np.mod(angles, np.pi)
+    if len(directions) < 2:
+        return np.full(len(directions), np.pi)
+    order = np.argsort(directions, kind="stable")
+    gaps = np.mod(np.diff(directions[order], append=directions[order[0]] + np.pi), np.pi * (1 + 1e-12))
+    if len(gaps) > 3:
+        widest = int(np.argmax(gaps))
+        others = np.delete(gaps, widest)
+        if gaps[widest] > _WEDGE * others.max() > 0:
+            gaps[widest] = (others[widest - 1] + others[widest % len(others)]) / 2
+    weights = np.empty(len(directions))
+    weights[order] = (gaps + np.roll(gaps, 1)) / 2
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Parallel-beam geometry of one slice: h = center + shift_a + cos t (x - center) - sin t (y - center).
+
+    Attributes
+    ----------
+    angles
+        Radians, one a projection.
+    n_x
+        Detector pixels.
+    center
+        Rotation axis, in pixels from the centre of pixel 0.
+    roi
+        (x0, x1, y0, y1), end-exclusive; the whole square by default.
+    axis_shifts
+        Detector shift of each projection in pixels.
+    """
+
+    angles: np.ndarray
+    n_x: int
+    center: float
+    roi: tuple[int, int, int, int] | None = None
+    axis_shifts: np.ndarray | None = None
+
+    def checked(self) -> Geometry:
+        """Return this geometry, or the sentence that says what is wrong with it."""
+        angles = np.asarray(self.angles, np.float64)
+        if angles.ndim != 1 or len(angles) < 1:
+            raise ShapeError("angles", f"shape {angles.shape}", "(n_angles,)")
+        if not np.isfinite(angles).all():
+            at = int(np.flatnonzero(~np.isfinite(angles))[0])
+            raise ArgumentError("angles", f"{angles[at]} at projection {at}", "finite radians")
+        if np.abs(angles).max() > 100:
+            raise ArgumentError("angles", f"values up to {np.abs(angles).max():.4g}", "radians", "convert with numpy.deg2rad")
+        if not (np.isfinite(self.center) and -0.5 <= self.center <= self.n_x - 0.5):
+            raise ArgumentError("center", self.center, f"a position on the detector, -0.5 to {self.n_x - 0.5} pixels")
+        x0, x1, y0, y1 = self.box
+        if not (x0 < x1 and y0 < y1):
+            raise ArgumentError("roi", self.roi, "(x0, x1, y0, y1) with x0 < x1 and y0 < y1")
+        shifts = self.axis_shifts
+        if shifts is not None and (np.shape(shifts) != angles.shape or not np.isfinite(shifts).all()):
+            raise ShapeError("axis_shifts", f"shape {np.shape(shifts)}", f"{angles.shape} finite pixels, one an angle")
+        return self
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """The region of interest as four ints."""
+        if self.roi is None:
+            return (0, self.n_x, 0, self.n_x)
+        if len(self.roi) != 4:
+            raise ArgumentError("roi", self.roi, "four ints (x0, x1, y0, y1)")
+        x0, x1, y0, y1 = (int(v) for v in self.roi)
+        return (x0, x1, y0, y1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_y, n_x) of a slice."""
+        x0, x1, y0, y1 = self.box
+        return (y1 - y0, x1 - x0)
+
+    def table(self, scale: float = 1.0) -> np.ndarray:
+        """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight times ``scale``."""
+        angles = np.asarray(self.angles, np.float64)
+        cos, nsin = np.cos(angles), -np.sin(angles)
+        x0, _, y0, _ = self.box
+        shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
+        offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
+        return np.stack([cos, nsin, offset, angle_weights(angles) * scale], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Backproject:
+    """Sum rows into slices: out[z, y, x] = sum of weight_a row_a(h_a(x, y)), by linear interpolation, zeros outside."""
+
+    geometry: Geometry
+    scale: float = 1.0
+
+    def out_specs(self, rows: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Slices of float32."""
+        if len(rows.shape) != 3:
+            raise ShapeError("sinogram", f"{len(rows.shape)} dimensions", "(n_z, n_angles, n_x)")
+        if rows.shape[1] != len(self.geometry.angles):
+            raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one a projection")
+        self.geometry.checked()
+        return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32"),)
+
+    def record(self, b: Builder, rows: Ref, out: Ref) -> None:
+        """Record one launch; ``rows`` are float32 where kernels can read them."""
+        b.launch("backproject", rows, b.const(self.geometry.table(self.scale), "geometry"), out, accumulate=False)

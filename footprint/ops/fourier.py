@@ -1,0 +1,39 @@
+"""FBP by the Fourier method: filtered polar spectra, and one adjoint non-uniform FFT a slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footprint.kernels.fourier import EPSILON, library_bytes
+from footprint.ops.backproject import Geometry
+from footprint.ops.ramp_filter import RampFilter
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+
+
+@dataclass(frozen=True, eq=False)
+class FourierBackproject:
+    """Filter and backproject sinograms; the source is the central slice theorem, with the filter as the polar weight."""
+
+    geometry: Geometry
+    ramp: RampFilter
+    scale: float = 1.0
+
+    def record(self, b: Builder, sino: Ref, out: Ref) -> None:
+        """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is."""
+        n_z, n_a, n_x = sino.spec.shape
+        n_y, width = self.geometry.shape
+        gains = self.ramp.gains(n_x)
+        n_f, padded = len(gains), 2 * (len(gains) - 1)
+        response, table = b.const(gains, "filter"), b.const(self.geometry.table(self.scale), "geometry")
+        where = b.scratch((n_a * n_f, 2), "float32", "frequencies")
+        b.launch("fourier.coords", table, where, padded=padded)
+        with b.repeat(n_z) as z:
+            spectrum = b.scratch((n_a, n_f), "complex64", "spectrum")
+            wide = b.scratch((n_a, padded), name="padded rows")
+            self.ramp.forward(b, sino.row(z), wide, spectrum)
+            b.launch("fourier.scale", spectrum, response, table, x0=width // 2, y0=n_y // 2)
+            grid = b.scratch((n_y, width), "complex64", "grid")
+            b.launch("fourier.nufft", spectrum.reshape(-1), where, grid, epsilon=EPSILON)
+            b.launch("fourier.real", grid, out.row(z))
+        b.library("ducc0's non-uniform FFT", library_bytes(n_a * n_f, n_y, width, b.limits.threads))

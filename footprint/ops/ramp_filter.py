@@ -1,0 +1,78 @@
+"""The row filter of filtered backprojection, in place: on the chip where a line fits, else in batches through one transform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.errors import ShapeError, choose
+from footprint.kernels.fused import fused, tables
+from footprint.ops.filters import PADDINGS, fast_length, response
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
+
+# Padded rows and spectra of one batch: a few second-level caches, so that the transform's memory does not grow with the stack.
+_BATCH_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class RampFilter:
+    """Multiply the spectrum of every row by a filter's gains.
+
+    Attributes
+    ----------
+    filter
+        Name, or (P // 2 + 1) gains.
+    padding
+        What lies beyond the row's ends.
+    cutoff
+        Share of the Nyquist frequency.
+    """
+
+    filter: str | np.ndarray = "ramlak"
+    padding: str = "constant"
+    cutoff: float = 1.0
+
+    def gains(self, n_x: int) -> np.ndarray:
+        """The filter at the padded length's frequencies; also checks the names."""
+        choose("padding", self.padding, PADDINGS)
+        return response(self.filter, fast_length(2 * n_x), self.cutoff)
+
+    def out_specs(self, rows: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Shape and dtype of the result: float32."""
+        if len(rows.shape) < 2 or rows.shape[-1] < 1:
+            raise ShapeError("sinogram", f"shape {rows.shape}", "(n_angles, n_x) or (n_z, n_angles, n_x) with n_x of at least 1")
+        self.gains(rows.shape[-1])
+        return (ArraySpec(rows.shape, "float32"),)
+
+    def record(self, b: Builder, rows: Ref) -> None:
+        """Filter float32 ``rows`` ``(n, n_x)`` in place."""
+        n, n_x = rows.spec.shape
+        gains = self.gains(n_x)
+        padded = 2 * (len(gains) - 1)
+        if fused(b.limits, n_x, padded) is not None:
+            twiddle, paired = tables(gains, padded)
+            b.launch(
+                "ramp_filter.fused", rows, b.const(twiddle, "twiddles"), b.const(paired, "filter"), padded=padded, mode=self.padding
+            )
+            return
+        filter_ = b.const(gains, "filter")
+        batch = max(1, min(n, _BATCH_BYTES // (8 * padded)))
+        with b.repeat(-(-n // batch)) as loop:
+            part = rows.window(loop, batch)
+            wide = b.scratch((batch, padded), name="padded rows").like_rows(part)
+            spectrum = b.scratch((batch, len(gains)), "complex64", "spectrum").like_rows(part)
+            self.forward(b, part, wide, spectrum)
+            b.launch("ramp_filter.scale", spectrum, filter_)
+            b.fft(spectrum, wide, inverse=True)
+            b.launch("ramp_filter.crop", wide, part)
+
+    def forward(self, b: Builder, rows: Ref, wide: Ref, spectrum: Ref) -> None:
+        """Transform rows; zeros are the transform's own padding, all others are written out first."""
+        if self.padding == "constant":
+            b.fft(rows, spectrum)
+        else:
+            b.launch("ramp_filter.pad", rows, wide, mode=self.padding)
+            b.fft(wide, spectrum)

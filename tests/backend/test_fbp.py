@@ -1,0 +1,197 @@
+"""ramp_filter, backproject and fbp against the float64 reference and the analytic head, on every device found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.backend.registry import device_limits
+from footprint.kernels.fourier import available
+from footprint.ops.filters import NAMES, PADDINGS, fast_length, response
+from footprint.reference import fbp as reference
+from footprint.reference.backproject import angle_weights, backproject
+from footprint.reference.ramp_filter import ramp_filter
+
+SINOGRAMS = [(1, 1), (1, 2), (3, 1), (7, 5), (13, 64), (90, 97), (181, 130), (64, 257)]
+
+
+def turns(n: int, span: float = np.pi) -> np.ndarray:
+    return np.linspace(0, span, n, endpoint=False)
+
+
+def close(got, want, tolerance=2e-5):
+    assert got.dtype == np.float32 and got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * max(np.abs(want).max(), 1e-30))
+
+
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("shape", SINOGRAMS)
+def test_rows_are_filtered(shape, padding, device, rng):
+    if shape[1] == 1 and padding == "reflect":
+        pytest.skip("one sample has no reflection about itself")
+    x = rng.standard_normal(shape, np.float32)
+    gains = response("ramlak", fast_length(2 * shape[1]))
+    close(fp.ramp_filter(x, padding=padding, device=device), ramp_filter(x, gains, padding))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_filter(name, device, rng):
+    x = rng.standard_normal((11, 50), np.float32)
+    want = ramp_filter(x, response(name, fast_length(100), 0.8))
+    close(fp.ramp_filter(x, filter=name, cutoff=0.8, device=device), want)
+    x0 = x.copy()
+    assert fp.ramp_filter(x, filter=name, cutoff=0.8, out=x, device=device) is x
+    close(x, want)
+    assert not np.array_equal(x, x0)
+
+
+def test_rows_longer_than_a_batch_agree_with_those_within(device, rng):
+    x = rng.standard_normal((700, 3000), np.float32)
+    whole = fp.ramp_filter(x, padding="edge", device=device)
+    close(whole, ramp_filter(x, response("ramlak", fast_length(6000)), "edge"))
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8", "u1", ">u2", "i4"])
+@pytest.mark.parametrize("strided", [False, True])
+def test_any_real_array_is_a_sinogram(dtype, strided, device, rng):
+    x = (10 * rng.random((3, 40, 60))).astype(dtype)
+    x = x[::-1, ::2, ::-1] if strided else x
+    x.flags.writeable = False
+    angles = turns(x.shape[1])
+    want = np.stack([reference.fbp(s, angles, response("ramlak", fast_length(120)), 29.5, (0, 60, 0, 60)) for s in x])
+    close(fp.fbp(x, angles, method="direct", device=device), want)
+
+
+@pytest.mark.parametrize("accumulated", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "center", "roi"),
+    [
+        ((1, 1), 0, None),
+        ((5, 7), 3.2, None),
+        ((90, 97), 48, (3, 90, 11, 12)),
+        ((33, 130), 10.7, (-20, 150, 5, 100)),
+        ((181, 64), 63.4, None),
+    ],
+)
+def test_backprojection(shape, center, roi, accumulated, device, rng):
+    """Whole, and summed in groups of angles and tiles of rows because of the budget."""
+    x, shifts = rng.standard_normal(shape, np.float32), rng.uniform(-3, 3, shape[0])
+    angles = rng.uniform(-7, 7, shape[0])
+    box = roi or (0, shape[1], 0, shape[1])
+    if not accumulated:
+        want = backproject(x, angles, angle_weights(angles), center, box, shifts)
+        got = fp.backproject(x, angles, center=center, roi=roi, axis_shifts=shifts, device=device)
+        close(got, want, 5e-5)
+        return
+    options = {"center": center, "roi": roi, "axis_shifts": shifts, "method": "direct", "device": device}
+    want = reference.fbp(x, angles, response("ramlak", fast_length(2 * shape[1])), center, box, axis_shifts=shifts)
+    try:
+        fp.plan_fbp(shape, angles, memory=1, **options)
+        pytest.fail("one byte must not do")
+    except fp.BudgetError as error:
+        smallest = error.smallest
+    plan = fp.plan_fbp(shape, angles, memory=smallest, **options)
+    assert plan.footprint.total == smallest
+    close(fp.fbp(x, angles, memory=smallest, **options), want, 5e-5)
+
+
+def test_slices_share_nothing_but_the_geometry(device, rng):
+    x = rng.standard_normal((7, 30, 41), np.float32)
+    whole = fp.fbp(x, method="direct", device=device)
+    for z in range(7):
+        close(whole[z], fp.fbp(x[z], method="direct", device=device), 1e-5)
+    plan = fp.plan_fbp(x.shape, method="direct", device=device)
+    small = fp.plan_fbp(x.shape, method="direct", device=device, memory=plan.footprint.total // 2)
+    assert len(small.chunks) > 1
+    close(fp.fbp(x, method="direct", device=device, memory=plan.footprint.total // 2), whole, 1e-6)
+
+
+@pytest.mark.parametrize("method", ["direct", "fourier"])
+@pytest.mark.parametrize(("span", "n_angles"), [(np.pi, 300), (2 * np.pi, 600)])
+def test_the_head_comes_back_in_its_own_values(method, span, n_angles, device):
+    if method == "fourier" and not available(device_limits(device)):
+        pytest.skip(f"the Fourier method does not run on {device}, or ducc0 is not installed")
+    n, center = 192, 97.3
+    angles = turns(n_angles, span)
+    sinogram = reference.ellipse_sinogram(angles, n, center)
+    image = fp.fbp(sinogram, angles, center=center, method=method, circle=True, device=device)
+    truth = reference.ellipse_image(n, center)
+    y, x = np.mgrid[:n, :n] - center
+    flat = np.hypot(x / 0.62, y / 0.8) < n / 2  # inside the skull, where the head has no sharp edge but its small ellipses
+    assert np.sqrt(np.mean((image - truth)[flat] ** 2)) < 0.035
+    assert abs((image - truth)[flat].mean()) < 2e-3
+    assert (image[np.hypot(x, y) > min(center, n - 1 - center) + 0.5] == 0).all()
+
+
+def test_uneven_angles_weigh_by_their_gaps(device, rng):
+    n, center = 128, 63.5
+    angles = np.sort(rng.uniform(0, np.pi, 800))
+    even = turns(800)
+    truth = reference.ellipse_image(n, center)
+    errors = []
+    for t in (angles, even):
+        image = fp.fbp(reference.ellipse_sinogram(t, n, center), t, method="direct", device=device)
+        y, x = np.mgrid[:n, :n] - center
+        errors.append(np.sqrt(np.mean((image - truth)[np.hypot(x, y) < 0.3 * n] ** 2)))
+    assert errors[0] < 1.6 * errors[1]
+
+
+def test_fourier_equals_the_plain_sum(rng):
+    from footprint.reference.fourier import fourier_backproject
+
+    if not available(device_limits("cpu")):
+        pytest.skip("ducc0 is not installed")
+    n, angles, shifts = 33, rng.uniform(-4, 4, 17), rng.uniform(-2, 2, 17)
+    x = rng.standard_normal((17, n), np.float32)
+    padded = fast_length(2 * n)
+    spectrum = np.fft.rfft(x.astype("f8"), padded) * response("hann", padded)
+    for roi in (None, (3, 30, -5, 31), (4, 5, 0, 2)):
+        want = fourier_backproject(spectrum, angles, angle_weights(angles), 14.2, roi or (0, n, 0, n), shifts)
+        got = fp.fbp(x, angles, center=14.2, filter="hann", method="fourier", roi=roi, axis_shifts=shifts, device="cpu")
+        close(got, want, 2e-4)
+
+
+def test_like_skimage():
+    """The same slice as skimage's iradon, mapped to our axes: its angle turns the other way and its centre is n // 2."""
+    iradon = pytest.importorskip("skimage.transform", reason="scikit-image is not installed").iradon
+    n, angles = 128, turns(180)
+    sinogram = reference.ellipse_sinogram(angles, n, n // 2)
+    theirs = iradon(sinogram.T, np.rad2deg(angles), circle=True)
+    ours = fp.fbp(sinogram, angles, center=n // 2, method="direct", device="cpu")
+    y, x = np.mgrid[:n, :n] - n // 2
+    seen = np.hypot(x, y) < 0.45 * n
+    best = min(np.abs(view - ours)[seen].mean() for view in (theirs, theirs[::-1]))
+    assert best < 2e-3
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("hilbert",)])
+def test_pixel_size_divides(name, rng):
+    x = rng.random((20, 30), np.float32)
+    one, two = (fp.fbp(x, filter=name, pixel_size=size, method="direct", device="cpu") for size in (None, 0.25))
+    np.testing.assert_allclose(two, 4 * one, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"angles": np.zeros(3)}, "angles"), ({"angles": np.full(20, np.nan)}, "nan"), ({"angles": np.arange(20) * 9}, "deg2rad"),
+        ({"center": 99}, "center"), ({"center": "x"}, "center"), ({"filter": "ramp"}, "filter"), ({"padding": "zeros"}, "padding"),
+        ({"method": "fast"}, "method"), ({"roi": (5, 5, 0, 9)}, "roi"), ({"roi": (5, 9)}, "roi"), ({"pixel_size": 0}, "pixel_size"),
+        ({"cutoff": 0}, "cutoff"), ({"memory": "1 B"}, "memory"), ({"memory": "lots"}, "memory"), ({"device": "tpu"}, "device"),
+        ({"axis_shifts": [1, 2]}, "axis_shifts"), ({"out": np.zeros((3, 3))}, "out"), ({"filter": np.ones(3)}, "filter"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_named(change, word, rng):
+    options = {"angles": turns(20), "device": "cpu"} | change
+    with pytest.raises(fp.FootprintError, match=word):
+        fp.fbp(rng.random((20, 30), np.float32), options.pop("angles"), **options)
+
+
+@pytest.mark.parametrize("shape", [(4,), (0, 5), (5, 0), (0, 4, 5), (2, 3, 4, 5)])
+def test_shapes_that_are_no_sinogram(shape):
+    for verb in (fp.fbp, fp.ramp_filter, fp.backproject):
+        with pytest.raises(fp.FootprintError):
+            if len(shape) == 4 and verb is fp.ramp_filter:
+                raise fp.ShapeError("rows", shape, "any stack will do for rows")
+            verb(np.zeros(shape, "f4"), device="cpu")
