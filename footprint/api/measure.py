@@ -74,7 +74,8 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
         count = int(ids.data.max()) if ids.spec.size else 0
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise ArgumentError("count", repr(count), "a number from 0 up")
-    op = Measure(int(count))
+    # One row at least, because some devices have no arrays of none.
+    op = Measure(max(int(count), 1))
     limits, budget = limits_and_budget(where(device, source, ids), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))
     found: dict[str, np.ndarray] = {}
@@ -85,7 +86,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     run(plan, None, [whole(source), whole(ids)], [take("moments"), take("boxes")])
     from astropy.table import Table
 
-    return Table(table_columns(found["moments"], found["boxes"], np.arange(op.count)), copy=False)
+    return Table(table_columns(found["moments"], found["boxes"], np.arange(count)), copy=False)
 
 
 def table_columns(moments: np.ndarray, boxes: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:

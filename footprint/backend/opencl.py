@@ -153,7 +153,11 @@ class OpenClBackend(Backend):
     def write(self, dst: View, src: np.ndarray) -> None:
         """Host to device; ``src`` may be changed again when it returns."""
         if dst.memory is not None:
-            cl.enqueue_copy(self.queue, dst.memory, cl.SVM(np.ascontiguousarray(src, dst.spec.dtype))).wait()
+            host = np.ascontiguousarray(src, dst.spec.dtype)
+            if not host.flags.writeable:
+                # PyOpenCL takes writable memory only, even to read it.
+                host = np.frombuffer((ctypes.c_char * host.nbytes).from_address(host.ctypes.data), host.dtype)
+            cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host)).wait()
 
     def read(self, dst: np.ndarray, src: View) -> None:
         """Device to host."""
