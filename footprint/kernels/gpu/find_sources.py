@@ -19,13 +19,13 @@ def _program(
     maxiters: int, connectivity: int, min_area: int, lesson: bool,
 ) -> Program:  # fmt: skip
     size = height * width
-    ids: Argument = W(STATE + 3) if labels is None else labels
-    chunks, work = W(STATE), (W(STATE + 1), W(STATE + 2))
+    ids: Argument = W(STATE + 4) if labels is None else labels
+    chunks, work = (W(STATE), W(STATE + 1)), (W(STATE + 2), W(STATE + 3))
     clip = sigma_clip.launches(limits, block, size, kappa, maxiters, True)
     end = sigma_clip.end(2, 3, clip[0].defines, 1 if lesson else 0)
     pixels: tuple[Argument, ...] = (A(0), A(2), np.float64(sigma))
-    found = label.launches(pixels, c_type(block.dtype), size, width, connectivity, ids, chunks, A(3), 3)
-    measured = measure.launches(limits, ArraySpec((height, width), block.dtype), capacity, (A(0), ids, A(2), A(4), A(5)), work, True)
+    found = label.launches(limits, pixels, c_type(block.dtype), size, width, connectivity, ids, chunks, A(3), 3)
+    measured = measure.launches(limits, ArraySpec((height, width), block.dtype), capacity, (A(0), ids, A(2), A(4), A(5)), work, chunks[0])
     keep = measured[0]
     n = np.int32(capacity)
     last = [
@@ -36,7 +36,7 @@ def _program(
         repaint = (ids, A(5), np.int64(size), n)
         last.append(Launch("measure.knl", "measure_repaint", (groups_for(limits, size), 1, 1), (256, 1, 1), repaint, keep.defines))
     specs = (
-        *sigma_clip.state_specs(sigma_clip.shape(limits)[0]), label.chunk_specs(size), *measure.sum_specs(capacity),
+        *sigma_clip.state_specs(sigma_clip.shape(limits)[0]), *label.chunk_specs(size), *measure.sum_specs(capacity),
         *((ArraySpec((height, width), "int32"),) if labels is None else ()),
     )  # fmt: skip
     return Program((*clip, end, *found, *measured, *last), specs)

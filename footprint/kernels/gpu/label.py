@@ -8,43 +8,46 @@ from footprint.errors import ShapeError
 from footprint.kernels.launch import A, Argument, Launch, Program, W
 from footprint.spec import ArraySpec, Limits
 
-CHUNK = 1024
-SCANNERS = 256
+CHUNK = 2048
 LARGEST = 2**31 - 1 - CHUNK
 
 
-def chunk_specs(size: int) -> ArraySpec:
-    """Roots, and whether anything is set, of each chunk."""
-    return ArraySpec((2, -(-size // CHUNK)), "uint32")
+def chunk_specs(size: int) -> tuple[ArraySpec, ArraySpec]:
+    """Roots, and whether anything is set, of each chunk; a bit a pixel."""
+    n = -(-size // CHUNK)
+    return ArraySpec((2, n), "uint32"), ArraySpec((n, CHUNK // 32), "uint32")
 
 
 def launches(
-    pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument, chunks: Argument, count: Argument,
-    at: int,
+    limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument, work: tuple[W, W],
+    count: Argument, at: int,
 ) -> tuple[Launch, ...]:  # fmt: skip
     """Label what is set; ``kind`` is the C type of a sky's pixels, empty for a mask; the number of components goes to ``count[at]``."""
     if size > LARGEST:
         raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels it", "label it in parts, or on the cpu")
-    n, sizes = -(-size // CHUNK), (np.int32(size), np.int32(width))
-    defines = (("CHUNK", CHUNK), ("REACH", int(connectivity == 8)), ("SOURCES", int(bool(kind))), ("T", kind or "u8"), ("NT", SCANNERS))
+    n, scanners = -(-size // CHUNK), 1024 if limits.group >= 1024 and limits.cores > 16 else 64
+    chunks, roots = work
+    some = max(1, min(n, 8 * max(1, limits.cores)))
+    defines = (("CHUNK", CHUNK), ("REACH", int(connectivity == 8)), ("SOURCES", int(bool(kind))), ("T", kind or "u8"), ("NT", scanners))
 
-    def launch(entry: str, *args: Argument, groups: int = n) -> Launch:
-        return Launch("label.knl", entry, (groups, 1, 1), (256, 1, 1), args, defines)
+    def launch(entry: str, *args: Argument, groups: int = some, items: int = 256) -> Launch:
+        return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
 
+    sizes = (np.int32(n), np.int32(size))
     return (
-        launch("label_runs", *pixels, labels, chunks, *sizes),
-        launch("label_join", labels, chunks, *sizes),
-        launch("label_flatten", labels, chunks, sizes[0]),
-        launch("label_scan", chunks, count, np.int32(n), np.int32(at), groups=1),
-        launch("label_number", labels, chunks, sizes[0]),
-        launch("label_resolve", labels, chunks, sizes[0]),
-        launch("label_settle", labels, chunks, sizes[0]),
+        launch("label_runs", *pixels, labels, chunks, roots, np.int32(size), np.int32(width), groups=n),
+        launch("label_join", labels, chunks, *sizes, np.int32(width)),
+        launch("label_flatten", labels, chunks, roots, *sizes),
+        launch("label_scan", chunks, count, np.int32(n), np.int32(at), groups=1, items=scanners),
+        launch("label_number", labels, chunks, roots, *sizes),
+        launch("label_resolve", labels, chunks, *sizes),
+        launch("label_settle", labels, chunks, *sizes),
     )
 
 
 def label_program(limits: Limits, mask: ArraySpec, labels: ArraySpec, count: ArraySpec, *, connectivity: int) -> Program:
     """See `footprint.kernels.label` for the arguments."""
-    made = launches((A(0),), "", mask.size, mask.shape[-1], connectivity, A(1), W(0), A(2), 0)
+    made = launches(limits, (A(0),), "", mask.size, mask.shape[-1], connectivity, A(1), (W(0), W(1)), A(2), 0)
     if mask.size == 0:
         made = tuple(one for one in made if one.entry == "label_scan")
-    return Program(made, (chunk_specs(mask.size),))
+    return Program(made, chunk_specs(mask.size))

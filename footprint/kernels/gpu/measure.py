@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.errors import ShapeError
+from footprint.kernels.gpu.label import CHUNK
 from footprint.kernels.gpu.threshold import groups_for
 from footprint.kernels.launch import A, Argument, Launch, Program, W
 from footprint.kernels.load import c_type
@@ -20,17 +21,19 @@ def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
 
 
 def launches(
-    limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, Argument, Argument, Argument, Argument], work: tuple[W, W], sources: bool
-) -> tuple[Launch, ...]:
-    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats (of which only sources have), moments, boxes."""
+    limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, Argument, Argument, Argument, Argument], work: tuple[W, W],
+    chunks: W | None = None,
+) -> tuple[Launch, ...]:  # fmt: skip
+    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; sources have stats and label's ``chunks``."""
     if pixels.size > LARGEST:
         raise ShapeError("image", f"{pixels.size} pixels", f"at most {LARGEST} where a GPU measures it", "measure it on the cpu")
     image, labels, stats, moments, boxes = arrays
     ints, sums = work
     wide = pixels.itemsize == 8
-    defines = (("T", c_type(pixels.dtype)), ("WIDE", int(wide)), ("SOURCES", int(sources)), ("NT", KEEPERS))
+    defines = (("T", c_type(pixels.dtype)), ("WIDE", int(wide)), ("SOURCES", int(chunks is not None)), ("CHUNK", CHUNK), ("NT", KEEPERS))
     swept, listed = groups_for(limits, pixels.size), groups_for(limits, n)
-    args: tuple[Argument, ...] = (image, labels, stats, ints, np.int64(pixels.size), np.int32(pixels.shape[-1]), np.int32(n))
+    sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))
+    args: tuple[Argument, ...] = (image, labels, stats, chunks or ints, ints, *sizes)
 
     def launch(entry: str, groups: int, *given: Argument) -> Launch:
         return Launch("measure.knl", entry, (groups, 1, 1), (256, 1, 1), given, defines)
@@ -50,5 +53,5 @@ def measure_program(limits: Limits, image: ArraySpec, labels: ArraySpec, moments
     if n == 0:
         return Program(())
     # Without sources nothing reads the third array; any stands in for it.
-    made = launches(limits, image, n, (A(0), A(1), A(2), A(2), A(3)), (W(0), W(1)), False)
+    made = launches(limits, image, n, (A(0), A(1), A(2), A(2), A(3)), (W(0), W(1)))
     return Program(made if image.size else (made[0], made[-1]), sum_specs(n))
