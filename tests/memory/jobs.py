@@ -76,12 +76,45 @@ def find_sources(scale: int) -> Job:
     )
 
 
+def fbp(scale: int, method: str = "direct") -> Job:
+    x, out = RNG.random((2, 90 * scale, 100 * scale), np.float32), touched(2, 100 * scale, 100 * scale)
+    return (
+        lambda memory: fp.plan_fbp(x.shape, method=method, memory=memory, device="cpu"),
+        lambda memory: fp.fbp(x, method=method, out=out, memory=memory, device="cpu"),
+    )
+
+
+def fbp_fourier(scale: int) -> Job:
+    return fbp(scale, "fourier")
+
+
+def ramp_filter(scale: int) -> Job:
+    x, out = image(400 * scale, 2000), touched(400 * scale, 2000)
+    return (
+        lambda memory: fp.plan_ramp_filter(x.shape, padding="edge", memory=memory, device="cpu"),
+        lambda memory: fp.ramp_filter(x, padding="edge", out=out, memory=memory, device="cpu"),
+    )
+
+
+def vertical_shift(scale: int) -> Job:
+    x, out = RNG.integers(0, 9, (20 * scale, 64, 512)).astype("u2"), touched(20 * scale, 64, 512)
+    shifts = np.linspace(-3, 3, 20 * scale)
+    return (
+        lambda memory: fp.plan_vertical_shift(x.shape, dtype="u2", memory=memory, device="cpu"),
+        lambda memory: fp.vertical_shift(x, shifts, out=out, memory=memory, device="cpu"),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "sigma_clip": sigma_clip,
     "threshold": threshold,
     "label": label,
     "find_sources": find_sources,
+    "fbp": fbp,
+    "fbp_fourier": fbp_fourier,
+    "ramp_filter": ramp_filter,
+    "vertical_shift": vertical_shift,
 }
 
 
