@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import ShapeError
+from footprint.errors import FormatError
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def plan_only(
     from footprint.api.convolve import plan_convolve_rows
     from footprint.io.image import open_image
 
-    with open_image(image, plane) as source, open_image(mask) as weights:
+    with open_image(image, plane) as source, _open_mask(mask) as weights:
         return plan_convolve_rows(
             source.shape,
             source.dtype.str,
@@ -44,6 +44,27 @@ def plan_only(
             device=device,
             reading=source.host_bytes,
         )
+
+
+def _open_mask(path: str) -> Any:
+    from footprint.io.image import open_image
+
+    try:
+        return open_image(path)
+    except FormatError as error:
+        # --plane is the image's.
+        raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
+
+
+def _weights(path: str) -> Any:
+    """Weights of a file, all finite."""
+    import numpy as np
+
+    with _open_mask(path) as file:
+        weights = file.array()
+    if not np.isfinite(weights).all():
+        raise FormatError(path, "holds weights that are NaN or infinite", "a mask's weights are finite")
+    return weights
 
 
 @click.command()
@@ -68,30 +89,27 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    Images are FITS, TIFF, .npy or HDF5 (FILE.h5:/dataset). The image is read, filtered and written in blocks of rows that fit
-    --memory; the result is the same to the last bit whatever the blocks.
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 (FILE.h5:/dataset). The image is read, filtered and written in blocks of rows
+    that fit --memory; the result is the same to the last bit whatever the blocks.
 
     \b
-      footprint convolve mosaic.fits beam.npy -o smooth.fits --memory 500MB --boundary reflect
+      footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
     """
     import numpy as np
 
     from footprint.api.convolve import convolve, convolve_rows
+    from footprint.cli.outputs import check_names
     from footprint.io.image import check_image, create_image, open_image
     from footprint.ops.convolve import Correlate, sum_dtype
     from footprint.spec import ArraySpec
 
     reporter = Reporter(quiet, as_json)
+    check_names([image, mask], {"out": target})
     check_image(target, overwrite)
-    with open_image(mask) as file:
-        weights = file.array()
-    if not np.isfinite(weights).all():
-        raise ShapeError("mask", "values that are not finite", "finite weights")
+    weights = _weights(mask)
     with open_image(image, plane) as source:
         spec = ArraySpec(source.shape, source.dtype.str)
         result = Correlate(mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
-        if result.size == 0:
-            raise ShapeError("image", f"shape {source.shape}", "at least one pixel")
         pixels = np.zeros((2, 2), spec.dtype)
         reporter.warm(lambda: convolve(pixels, weights, boundary=boundary, device=device))
         header = source.header if mode == "same" else None

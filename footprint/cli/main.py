@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import signal
 import sys
 import warnings
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from footprint import __version__
-from footprint.errors import FootprintError
+from footprint.errors import FootprintError, FormatError
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
@@ -70,6 +71,30 @@ def _terminate(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _in_shell_words(sentence: str, names_argument: bool) -> str:
+    """Arguments as the shell spells them: ``memory=9`` is ``--memory 9``, and ``min_area: got 0`` is ``--min-area: got 0``."""
+    command: click.Command = main
+    for word in sys.argv[1:]:
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
+    for param in command.params:
+        option = max(param.opts, key=len)
+        name = "output" if option == "--out" else option[2:].replace("-", "_")
+        if isinstance(param, click.Option):
+            sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
+            sentence = re.sub(rf"\b{name}=(?=\w)", f"{option} ", sentence)
+            if names_argument:
+                sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)
+    return sentence
+
+
+def _usage(error: click.UsageError) -> NoReturn:
+    """A mistake in the command line, in one sentence that says where to look."""
+    words = error.format_message().rstrip(".").replace(". (Did", " (did")
+    place = error.ctx.command_path if error.ctx else "footprint"
+    _fail(f"{words[:1].lower()}{words[1:]}; see {place} --help.")
+
+
 def _fail(sentence: str, code: int = 2) -> NoReturn:
     click.echo(f"footprint: {sentence}", err=True)
     sys.exit(code)
@@ -78,7 +103,7 @@ def _fail(sentence: str, code: int = 2) -> NoReturn:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
     if category is UserWarning:
-        click.echo(f"footprint: warning: {message}", err=True)
+        click.echo(f"footprint: warning: {_in_shell_words(str(message), False)}", err=True)
 
 
 def entry() -> None:
@@ -89,10 +114,14 @@ def entry() -> None:
         code = main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except FootprintError as error:
-        _fail(str(error))
-    except click.ClickException as error:
+        _fail(_in_shell_words(str(error), not isinstance(error, FormatError)))
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
+    except click.UsageError as error:
+        _usage(error)
+    except click.ClickException as error:
+        _fail(error.format_message())
     except (KeyboardInterrupt, click.Abort):
         _fail("stopped; nothing half-written was left behind.", 130)
     except BrokenPipeError:

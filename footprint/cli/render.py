@@ -45,6 +45,7 @@ class Reporter:
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.figures: dict[str, Any] = {}
+        self._bar: Any = None
 
     @property
     def silent(self) -> bool:
@@ -59,7 +60,10 @@ class Reporter:
         if plan.chunk:
             self.figures |= {"chunk": plan.chunk.size, "runs": len(plan.chunks)}
         if not self.silent:
-            show_plan(plan)
+            # A bar that is already moving has to know, or table and bar would overwrite each other.
+            show_plan(plan, self._bar.console if self._bar else None)
+            if self._bar:
+                self._bar.start()
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -78,13 +82,19 @@ class Reporter:
             TimeRemainingColumn(),
             TextColumn("{task.fields[memory]}"),
         )
-        with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
-            task = bar.add_task(what, total=None, memory="")
+        # It starts with the plan or the first step: a mistake found before has no bar above it.
+        bar = self._bar = Progress(*columns, console=Console(stderr=True), transient=False)
+        task = bar.add_task(what, total=None, memory="")
 
-            def update(done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
+        def update(done: int, total: int) -> None:
+            bar.start()
+            bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
 
+        try:
             yield update
+        finally:
+            bar.stop()
+            self._bar = None
 
     def warm(self, tiny_job: Callable[[], object]) -> None:
         """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
@@ -123,12 +133,14 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def show_plan(plan: Plan) -> None:
+def show_plan(plan: Plan, console: Any = None) -> None:
     """The memory table, and what a smaller budget would cost."""
     from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
     from rich.table import Table
 
-    console = Console(stderr=True)
+    console = console or Console(stderr=True)
     table = Table(title=f"Plan: {plan.name} on {plan.limits.device}", title_justify="left")
     table.add_column("memory")
     table.add_column("size", justify="right")
@@ -140,26 +152,46 @@ def show_plan(plan: Plan) -> None:
             kind, format_bytes(nbytes), f"{nbytes:,}", remark, style="bold" if kind == "total" else "", end_section=kind == "host"
         )
     console.print(table)
-    for name, value in summary_rows(plan)[1:]:
-        console.print(f"  [dim]{name}[/dim]  {value}", highlight=False)
+    lines = summary_rows(plan)[1:]
     choices = choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
-        text = "; ".join(f"{size}: {n} {unit} a run, {runs} run{'s' if runs != '1' else ''}" for n, runs, size in choices)
-        console.print(f"  [dim]other budgets[/dim]  {text}", highlight=False)
+        text = "; ".join(f"{size}: {_count(n, unit)} a run, {_count(runs, 'runs')}" for n, runs, size in choices)
+        lines.append(("other budgets", text))
+    for name, value in lines:
+        console.print(Padding(f"[dim]{name}[/dim]  {escape(value)}", (0, 0, 0, 2), expand=False), highlight=False)
 
 
 def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(stderr=True)
-    console.print(f"[bold]{title}[/bold]", highlight=False)
+    console.print(f"[bold]{escape(title)}[/bold]", highlight=False)
     for name, value in figures.items():
         if name.startswith("plan_") and name != "plan_total":
             continue
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _words(value)
-        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {text}", highlight=False)
+        if value is not None and name in _UNITS:
+            text = f"{text} {figures.get('unit', '') if _UNITS[name] == 'unit' else _UNITS[name]}".rstrip()
+        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(text)}", highlight=False, soft_wrap=True)
+
+
+# What the report's figures count; "unit" is the image's own.
+_UNITS = {
+    "seconds": "s",
+    "center": "pixels",
+    "beam_area": "pixels",
+    "min_area": "pixels",
+    "clip_count": "pixels",
+    "sigma": "times the noise",
+    "kappa": "standard deviations",
+} | dict.fromkeys(("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
+
+
+def _count(number: str, things: str) -> str:
+    return f"{number} {things.removesuffix('s') if number == '1' else things}"
 
 
 def _words(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
+from footprint.errors import FormatError
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,26 +88,29 @@ def command(
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
     """
     from footprint.api.find_sources import find_sources
+    from footprint.cli.outputs import check_names, check_png
     from footprint.io.catalog import check_catalog, write_catalog
     from footprint.io.image import check_image, create_image, open_image
-    from footprint.io.output import check_output
     from footprint.io.sky_png import write_sky_png
 
     reporter = Reporter(quiet, as_json)
     if target is not None:
         check_catalog(target, overwrite)
-    if png is not None:
-        check_output(png, overwrite)
+    check_png(png, overwrite)
+    check_names([image], {"out": target, "segmentation": segmentation, "png": png})
     with open_image(image, plane) as source, ExitStack() as stack:
         labels = None
         if segmentation is not None:
             check_image(segmentation, overwrite)
             labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
-        _load(source, labels is not None, device)
+        reporter.warm(lambda: _load(source, labels is not None, device))
         with reporter.progress("finding") as progress, reporter.measured():
             table = find_sources(
                 source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
             )
+        if len(table) == 0 and table.meta["noise"] == 0:
+            value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+            raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
         if target is not None:
             write_catalog(table, target, overwrite)
         if png is not None:
@@ -115,6 +119,6 @@ def command(
     written = {"catalogue": target, "segmentation": segmentation, "png": png}
     reporter.report(
         f"{len(table)} sources",
-        {"image": image, "shape": list(source.shape), "sources": len(table), **figures}
+        {"image": image, "shape": list(source.shape), "sources": len(table), "unit": source.unit, **figures}
         | {name: path for name, path in written.items() if path is not None},
     )

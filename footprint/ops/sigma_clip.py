@@ -120,7 +120,8 @@ def pass_variant(
         if not whole:
             if reading is not None:
                 b.library("file reader", reading(rows))
-            b.note(f"{-(-height // rows)} blocks of {rows} rows a pass, every block read once a pass")
+            blocks = -(-height // rows)
+            b.note(f"{blocks} block{'s' if blocks != 1 else ''} of {rows} rows a pass, every block read once a pass")
 
     groups = 1 if whole else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)

@@ -1,0 +1,38 @@
+"""Names of a job's outputs, checked before the work: no two alike, none an input, a picture's ending in .png."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from footprint.errors import ArgumentError
+from footprint.io.output import check_output
+
+
+def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
+    """Raise ArgumentError where one file would be written over another of the same job, --overwrite or not.
+
+    Parameters
+    ----------
+    inputs
+        Files the job reads; ``FILE:/DATASET`` is ``FILE``.
+    outputs
+        Option -> file, None where it is not given.
+    """
+    taken = {os.path.realpath(name.partition(":/")[0]): "is read by this job" for name in inputs}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        place = os.path.realpath(name)
+        if place in taken:
+            raise ArgumentError(option, f"{name}, which {taken[place]}", "another name")
+        taken[place] = f"is written by --{option}"
+
+
+def check_png(path: str | None, overwrite: bool) -> None:
+    """Raise where a picture could not be written, or its name promises another format."""
+    if path is None:
+        return
+    if not path.lower().endswith(".png"):
+        raise ArgumentError("png", repr(path), "a name ending in .png")
+    check_output(path, overwrite)
