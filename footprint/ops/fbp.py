@@ -92,7 +92,7 @@ class Fbp:
             self._need_fourier(b.limits)
             with b.deliver(out) as volume:
                 FourierBackproject(self.geometry, self.ramp, self.scale).record(b, b.bring(sino, "float32"), volume)
-                self._mask(b, volume)
+                self.mask(b, volume)
             return
         rows = sino
         if not consume:
@@ -101,7 +101,7 @@ class Fbp:
         self.ramp.record(b, rows.reshape(-1, n_x))
         with b.deliver(out) as volume:
             Backproject(self.geometry, self.scale).record(b, rows, volume)
-            self._mask(b, volume)
+            self.mask(b, volume)
 
     def record_groups(self, b: Builder, sino: Ref, out: Ref, angles: int, tile: int | None = None) -> None:
         """Record slice by slice, ``angles`` rows filtered at a time, and ``tile`` rows of the slice (all by default)."""
@@ -124,9 +124,10 @@ class Fbp:
                         b.fetch(window, rows)
                         self.ramp.record(b, rows)
                         b.launch("backproject", rows.reshape(1, -1, n_x), place.window(group, angles), volume, accumulate=True)
-                    self._mask(b, volume, y0)
+                    self.mask(b, volume, y0)
 
-    def _mask(self, b: Builder, volume: Ref, y0: int = 0) -> None:
+    def mask(self, b: Builder, volume: Ref, y0: int = 0) -> None:
+        """Zeros outside the circle that every projection has seen, where that is wanted; ``volume`` starts ``y0`` rows down."""
         if self.circle:
             x0, _, top, _ = self.geometry.box
             radius = min(self.center, self.n_x - 1 - self.center) + 0.5
