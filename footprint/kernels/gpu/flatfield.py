@@ -1,0 +1,39 @@
+"""Launch shapes of the kernels ``flatfield`` and ``flatfield.shift``: a work-group a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.flatfield import DEAD, HIGHEST, LOWEST
+from footprint.kernels.launch import A, Launch, Program
+from footprint.kernels.load import c_type
+from footprint.spec import ArraySpec, Limits
+
+GROUP = 256
+MAX_GRID = 1 << 20
+_BOUNDS = (("LOWEST", LOWEST), ("HIGHEST", HIGHEST), ("DEAD", DEAD), ("LARGEST", float(np.finfo("f4").max)))
+
+
+def flatfield_program(limits: Limits, raw: ArraySpec, *others: ArraySpec, border: int = 0) -> Program:
+    """One pass over the raw block."""
+    if raw.size == 0:
+        return Program(())
+    n_a, n_z, n_x = raw.shape
+    defines = (("TIN", c_type(raw.dtype)), *_BOUNDS)
+    args = (*(A(i) for i in range(7)), *map(np.int64, (n_a, n_z, n_x, border)))
+    grid = (min(n_a * n_z, MAX_GRID), 1, 1)
+    return Program((Launch("flatfield.knl", "flatfield", grid, (GROUP, 1, 1), args, defines),))
+
+
+def shift_program(
+    limits: Limits, sinograms: ArraySpec, whole: ArraySpec, fraction: ArraySpec, out: ArraySpec, *, z0: int = 0
+) -> Program:
+    """One pass over the shifted sinograms."""
+    if out.size == 0:
+        return Program(())
+    n_in, n_a, n_x = sinograms.shape
+    # The text holds both kernels, so the constants of the first are needed by the second's compilation, too.
+    defines = (("TIN", "f32"), *_BOUNDS)
+    args = (*(A(i) for i in range(4)), *map(np.int64, (n_in, n_a, n_x, out.shape[0], z0)))
+    grid = (min(n_a * out.shape[0], MAX_GRID), 1, 1)
+    return Program((Launch("flatfield.knl", "shift_sinograms", grid, (GROUP, 1, 1), args, defines),))
