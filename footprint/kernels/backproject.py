@@ -2,8 +2,8 @@
 
 ``backproject(rows (n_z, n_angles, n_x), table (n_angles, 4) float64, out (n_z, n_y, n_x'), *, accumulate)``
 writes, or with ``accumulate`` adds, sum_a weight_a row_a(offset_a + x cos_a + y nsin_a), where a table row is
-``(cos, nsin, offset, weight)`` and x, y count pixels of ``out`` from 0. Rows are continued by zeros on both sides and read by linear
-interpolation, so the value falls to 0 between the last sample and one pixel beyond it.
+``(cos, nsin, offset, weight)`` and x, y count pixels of ``out`` from 0. Rows are continued by zeros on both sides and read
+by linear interpolation, so the value falls to 0 between the last sample and one pixel beyond it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ SEGMENT = 48 + math.ceil(math.hypot(TILE_X, TILE_Y))
 """Samples of a row that a tile can see, and room for two vectors read beyond the last."""
 
 
-def backproject_work(limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, **numbers: object) -> tuple[ArraySpec, ...]:
+def backproject_work(
+    limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, **numbers: object
+) -> tuple[ArraySpec, ...]:
     """Accumulators, segments, positions and steps of each thread."""
     slices = SLICES if rows.shape[0] >= SLICES else 1
     return (ArraySpec((limits.threads, slices * (TILE_Y * TILE_X + ANGLES * SEGMENT) + 4 * ANGLES), "float32"),)

@@ -1,8 +1,8 @@
 """Backprojection on the CPU: tiles of pixels, a few angles at a time, row segments staged with their weight.
 
-Sixteen neighbouring pixels of a row see at most 17 neighbouring samples, because a step of one pixel moves the position by |cos t| <= 1.
-So with AVX-512 two registers of the staged segment hold all they need and a two-source permutation replaces the gather, whose cost would
-be sixteen loads. Elsewhere the same sixteen pixels are a plain loop.
+Sixteen neighbouring pixels of a row see at most 17 neighbouring samples, because a step of one pixel moves the position by
+|cos t| <= 1. So with AVX-512 two registers of the staged segment hold all they need, and a two-source permutation replaces the
+gather, whose cost would be sixteen loads. Elsewhere the same sixteen pixels are a plain loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _LANES = 16
 _PIXELS = TILE_X * TILE_Y
 
 
-def backproject(rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False) -> None:
+def backproject(
+    rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False
+) -> None:
     """Sum the rows ``(n_z, n_angles, n_x)`` into the slices ``(n_z, n_y, n_x')``; see `footprint.kernels.backproject`."""
     slices = SLICES if work.shape[1] >= SLICES * _PIXELS else 1
     _backproject(rows, table, out, work, accumulate, slices)
@@ -34,11 +36,14 @@ def _vector_sweep(slices: int):
         def codegen(context, builder, signature, args):
             f32, i32 = ir.FloatType(), ir.IntType(32)
             vf, vi = ir.VectorType(f32, _LANES), ir.VectorType(i32, _LANES)
-            data = [context.make_array(t)(context, builder, v).data for t, v in zip(signature.args, args) if isinstance(t, types.Array)]
+            arrays = [(t, v) for t, v in zip(signature.args, args) if isinstance(t, types.Array)]
+            data = [context.make_array(t)(context, builder, v).data for t, v in arrays]
             accs, segs, bases, steps = data
             at, x = args[1], builder.sitofp(args[2], f32)
-            permute = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vf, [vf, vi, vf]), "llvm.x86.avx512.vpermi2var.ps.512")
-            fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vf, [vf, vf, vf]), "llvm.fma.v16f32")
+            declare = cgutils.get_or_insert_function
+            kind = ir.FunctionType(vf, [vf, vi, vf])
+            permute = declare(builder.module, kind, "llvm.x86.avx512.vpermi2var.ps.512")
+            fma = declare(builder.module, ir.FunctionType(vf, [vf, vf, vf]), "llvm.fma.v16f32")
 
             def offset(pointer, index):
                 return builder.gep(pointer, [index])

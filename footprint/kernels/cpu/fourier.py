@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.fourier import SIGMA
+
 
 def coords(table: np.ndarray, where: np.ndarray, *, padded: int) -> None:
     """Frequencies of every sample, y first."""
@@ -21,7 +23,10 @@ def nufft(points: np.ndarray, where: np.ndarray, grid: np.ndarray, *, epsilon: f
     """The adjoint non-uniform FFT: grid[k] = sum of points exp(i k where), k from -n // 2."""
     import ducc0
 
-    ducc0.nufft.nu2u(points=points, coord=where, forward=False, epsilon=epsilon, nthreads=numba.get_num_threads(), out=grid)
+    threads = numba.get_num_threads()
+    ducc0.nufft.nu2u(
+        points=points, coord=where, forward=False, epsilon=epsilon, nthreads=threads, out=grid, sigma_max=SIGMA
+    )
 
 
 def real(grid: np.ndarray, out: np.ndarray) -> None:
