@@ -108,7 +108,7 @@ def columns(mask: tuple[int, ...], vec: int) -> int:
 
 
 def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> Tile:
-    """The shape of a group's work; the choices were measured on an H100 (``benchmarks/convolve_gpu.py``)."""
+    """The shape of a group's work; the choices were measured on an H100 (``benchmarks/gpu.py``)."""
     vec = 16 // out.itemsize
     if mask[0] == 1:
         # an odd number of 16-byte vectors a work-item: neighbours then read from different banks

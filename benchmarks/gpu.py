@@ -1,0 +1,157 @@
+"""Rates of the streaming kernels on a CUDA device beside their peers and floors: ``python -m benchmarks.gpu``.
+
+Device time only: kernels are replayed from a graph, arrays stay on the device. Every result is first checked against a
+float64 computation of a part of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import cupyx.scipy.ndimage
+import numpy as np
+import scipy.ndimage
+
+from benchmarks.device import captured, copy_rate, fma_rate, median
+from footprint.backend.cuda import CudaBackend, View, open_backend
+from footprint.spec import ArraySpec
+
+Peers = dict[str, Callable[[], object]]
+
+
+class Bench:
+    """A device, its two ceilings, and the table."""
+
+    def __init__(self) -> None:
+        self.backend: CudaBackend = open_backend(0)
+        self.copy, self.fma = copy_rate(), fma_rate()
+        print(f"copy {self.copy / 1e12:.2f} TB/s   FMA {self.fma / 1e12:.1f} TFLOP/s")
+        print(f"{'work':<34}{'ms':>9}{'floor':>9}{'floor/ms':>10}   peers, ms")
+
+    def kernel(self, name: str, *arrays: cupy.ndarray, **numbers: Any) -> Callable[[], None]:
+        """One launch, ready to be repeated."""
+        views = tuple(View(a.data.ptr, ArraySpec(a.shape, a.dtype.str)) for a in arrays)
+        ready = self.backend.compile(name, tuple(v.spec for v in views), numbers)
+        return lambda: self.backend.launch(ready, views)
+
+    def row(self, name: str, call: Callable[[], None], nbytes: float, flops: float = 0.0, peers: Peers | None = None) -> None:
+        """Time and print one line."""
+        floor = max(nbytes / self.copy, flops / self.fma)
+        took = captured(call, 20 if floor < 1e-4 else 4)
+        others = "  ".join(f"{peer} {1e3 * median(run, 3):.3f}" for peer, run in (peers or {}).items())
+        print(f"{name:<34}{1e3 * took:9.4f}{1e3 * floor:9.4f}{100 * floor / took:9.0f} %   {others}", flush=True)
+
+
+def torch_convolution(image: cupy.ndarray, mask: cupy.ndarray) -> Peers:
+    """PyTorch's, without TF32, where it is installed."""
+    try:
+        import torch
+    except ImportError:
+        return {}
+    torch.backends.cudnn.allow_tf32 = False
+    a = torch.from_dlpack(image)[None, None]
+    w = torch.from_dlpack(mask)[None, None]
+    return {"torch": lambda: torch.nn.functional.conv2d(a, w, padding="same")}
+
+
+def convolutions(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
+    for n, size in (
+        (8192, 3),
+        (8192, 5),
+        (8192, 7),
+        (8192, 9),
+        (8192, 13),
+        (8192, 15),
+        (8192, 21),
+        (8192, 31),
+        (2048, 15),
+        (200, 13),
+    ):
+        image, mask = cupy.asarray(rng.random((n, n), "f4")), cupy.asarray(rng.random((size, size), "f4"))
+        out = cupy.empty_like(image)
+        places = {"y0": -(size // 2), "x0": -(size // 2), "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
+        call = bench.kernel("convolve", image, mask, out, **places)
+        call()
+        part = scipy.ndimage.correlate(image[:99, :99].get().astype("f8"), mask.get().astype("f8"), mode="reflect")[:60, :60]
+        np.testing.assert_allclose(out[:60, :60].get(), part, rtol=1e-5)
+        others: Peers = {}
+        if peers:
+            others["cupyx"] = lambda image=image, mask=mask, out=out: cupyx.scipy.ndimage.correlate(image, mask, output=out)
+            others |= torch_convolution(image, mask)
+        bench.row(f"convolve {n}² f4, {size} x {size}", call, 2 * image.nbytes, 2 * image.size * mask.size, others)
+    image, mask = cupy.asarray(rng.random((2048, 2048))), cupy.asarray(rng.random((15, 15)))
+    places = {"y0": -7, "x0": -7, "border_y": "reflect", "border_x": "reflect", "cval": 0.0}
+    call = bench.kernel("convolve", image, mask, cupy.empty_like(image), **places)
+    bench.row("convolve 2048² f8, 15 x 15", call, 2 * image.nbytes, 4 * image.size * mask.size)
+
+
+def lines(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
+    signal = cupy.asarray(rng.random((1, 10**8), "f4"))
+    out = cupy.empty_like(signal)
+    for taps in (5, 15, 101, 1001):
+        mask = cupy.asarray(rng.random((1, taps), "f4"))
+        places = {"y0": 0, "x0": -(taps // 2), "border_y": "none", "border_x": "reflect", "cval": 0.0}
+        call = bench.kernel("convolve", signal, mask, out, **places)
+        others: Peers = {}
+        if peers and taps < 1000:
+            others["cupyx"] = lambda mask=mask: cupyx.scipy.ndimage.correlate1d(signal[0], mask[0], output=out[0])
+        bench.row(f"convolve 10⁸ f4, {taps} taps", call, 2 * signal.nbytes, 2 * signal.size * taps, others)
+
+
+def streams(bench: Bench, rng: np.random.Generator) -> None:
+    n, border = 8192, 8
+    image = cupy.asarray(rng.random((1, n, n), "f4"))
+    inner = cupy.ascontiguousarray(image[:, border:-border, border:-border])
+    index = cupy.clip(cupy.arange(n) - border, 0, n - 2 * border - 1)
+    out = cupy.empty_like(image)
+    call = bench.kernel("pad", inner, cupy.zeros(1, "i8"), index, index, out, fill=0.0)
+    call()
+    np.testing.assert_array_equal(out[0].get(), np.pad(inner[0].get(), border, mode="edge"))
+    bench.row("pad 8176² to 8192², edge", call, inner.nbytes + out.nbytes)
+    steps = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "other_start": (0, 0, 0), "other_step": (1, 1, 1), "count": (1, n, n)}
+    bench.row("muladd 8192²", bench.kernel("muladd", out, image, a=0.5, b=0.25, **steps), 3 * image.nbytes)
+    bench.row("muladd 8192², a = 0", bench.kernel("muladd", out, image, a=0.0, b=0.25, **steps), 2 * image.nbytes)
+    stack, moved = image.reshape(64, 1024, 1024), out.reshape(64, 1024, 1024)
+    whole, part = cupy.asarray(rng.integers(-5, 5, 64)), cupy.asarray(rng.random(64, "f4"))
+    bench.row("vertical shift 64 x 1024²", bench.kernel("vertical_shift", stack, whole, part, moved, z0=0), 2 * stack.nbytes)
+    bench.row("vertical shift, in place", bench.kernel("vertical_shift", stack, whole, part, stack, z0=0), 2 * stack.nbytes)
+
+
+def transfers(rng: np.random.Generator) -> None:
+    """Push, compute, pull: a float64 image from pinned host memory and back, beside the bare transfers."""
+    import footprint as fp
+
+    def pinned(shape: tuple[int, ...]) -> np.ndarray:
+        nbytes = int(np.prod(shape)) * 8
+        return np.frombuffer(cupy.cuda.alloc_pinned_memory(nbytes), np.float64, nbytes // 8).reshape(shape)
+
+    image, out, mask = pinned((2048, 2048)), pinned((2048, 2048)), rng.random((15, 15))
+    image[:] = rng.random(image.shape)
+    there = cupy.empty_like(image)
+
+    def bare() -> None:
+        there.set(image)
+        there.get(out=out)
+
+    plan = fp.plan_convolve(image.shape, mask.shape, dtype="float64", device="cuda")
+    with plan.bind(open_backend(0)) as bound:
+        ours, wire = median(lambda: bound(image, mask, out=[out]), 15), median(bare, 15)
+    print(f"2048² f8 with 15 x 15, host to host: {1e3 * ours:.3f} ms, bare transfers {1e3 * wire:.3f} ms, {ours / wire:.2f} x")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-peers", action="store_true", help="our kernels only")
+    options = parser.parse_args()
+    rng, bench = np.random.default_rng(0), Bench()
+    convolutions(bench, rng, not options.no_peers)
+    lines(bench, rng, not options.no_peers)
+    streams(bench, rng)
+    transfers(rng)
+
+
+if __name__ == "__main__":
+    main()
