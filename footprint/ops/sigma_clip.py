@@ -106,9 +106,10 @@ def pass_variant(
     group = rows_per_strip(width)
     direct = given is not None and given.direct and np.dtype(image.dtype) == np.dtype(kernel_dtype(image.dtype))
     whole = given is not None and (direct or not limits.host)
+    at_once = whole or not limits.host
 
     def record(b: Builder, size: int) -> None:
-        rows = height if whole else min(size * group, height)
+        rows = height if at_once else min(size * group, height)
         block = ArraySpec((rows, width), image.dtype if whole else kernel_dtype(image.dtype))
         given_here = given if whole and given is not None else Given(owner="plan")
         refs = [b.inp(block, "image", given_here), b.inp(ArraySpec((3,), "int64"), "where")]
@@ -123,5 +124,5 @@ def pass_variant(
             blocks = -(-height // rows)
             b.note(f"{blocks} block{'s' if blocks != 1 else ''} of {rows} rows a pass, every block read once a pass")
 
-    groups = 1 if whole else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
+    groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)
