@@ -19,4 +19,4 @@ def find_sources(
         labels, count = ndimage.label(x - background > sigma * std, np.ones((3, 3)) if connectivity == 8 else None)
     keep = np.bincount(labels.ravel(), minlength=count + 1) >= min_area
     keep[0] = False
-    return np.where(keep, np.cumsum(keep), 0)[labels].astype(np.int32), int(keep.sum()), background, std
+    return np.where(keep, np.cumsum(keep), 0)[labels].astype(np.int32), int(keep.sum()), float(background), float(std)

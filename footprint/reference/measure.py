@@ -8,7 +8,8 @@ def measure(image: np.ndarray, labels: np.ndarray, count: int) -> dict[str, np.n
     """Return a dict of arrays, one entry a label 1 to count; a label without pixels has npix 0."""
     x = np.asarray(image, np.float64)
     index = np.arange(1, count + 1)
-    y_grid, x_grid = np.indices(x.shape)
+    grid = np.indices(x.shape)
+    y_grid, x_grid = grid[0], grid[1]
     flux = np.array([x[labels == k].sum() for k in index])
     boxes = ndimage.find_objects(labels, max_label=count)
     box = [(b[1].start, b[1].stop - 1, b[0].start, b[0].stop - 1) if b else (0, -1, 0, -1) for b in boxes]
