@@ -17,7 +17,13 @@ from __future__ import annotations
 
 from footprint.spec import ArraySpec, Limits
 
+BLOCK = 256
+"""Neighbouring lines a thread takes the mean or extreme of together."""
+
 
 def statistic_work(limits: Limits, out: ArraySpec, *, lo: int, hi: int, statistic: str, **_: object) -> tuple[ArraySpec, ...]:
-    """One line a thread, which the median is selected in; the other statistics keep a scalar."""
-    return (ArraySpec((limits.threads, (hi - lo) if statistic == "median" else 1), out.dtype),)
+    """A thread's line, which the median is selected in, or its sums or extremes of some lines."""
+    if statistic == "median":
+        return (ArraySpec((limits.threads, hi - lo), out.dtype),)
+    width = min(BLOCK, max(out.shape[2], 1))
+    return (ArraySpec((limits.threads, width), "float64" if statistic == "mean" else out.dtype),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-BLOCK = 256
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
@@ -43,7 +42,7 @@ def _gather(image, planes, rows, cols, out, fill):
 def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad``."""
     bits = _BITS[out.dtype.itemsize]
-    value = np.full((), fill, out.dtype).view(bits)[()]
+    value: np.generic = np.full((), fill, out.dtype).view(bits)[()]
     _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
 
 
@@ -51,10 +50,10 @@ def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarra
 def _ramp(out, lo, hi, left, right, flat, integer):
     """From ``left`` (outermost) to the edge, and from the edge to ``right``; flat: those values throughout."""
     outer, n, inner = out.shape
-    for unit in prange(outer * n):
-        o, k = unit // n, unit % n
-        if lo <= k < hi:
-            continue
+    border = lo + n - hi
+    for unit in prange(outer * border):
+        o, k = unit // border, unit % border
+        k = k if k < lo else hi + k - lo
         end = left if k < lo else right
         if flat:
             out[o, k, :] = end
@@ -83,10 +82,10 @@ def _odd(out, lo, hi, repeat):
     length = hi - lo
     period = length if repeat else length - 1
     two = out.dtype.type(2)
-    for unit in prange(outer * n):
-        o, k = unit // n, unit % n
-        if lo <= k < hi:
-            continue
+    border = lo + n - hi
+    for unit in prange(outer * border):
+        o, k = unit // border, unit % border
+        k = k if k < lo else hi + k - lo
         turn, at = (k - lo) // (2 * period), (k - lo) % (2 * period)
         back = 2 * period - (1 if repeat else 0) - at
         rise = out.dtype.type(2 * turn)
@@ -103,41 +102,96 @@ def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort(line, n):
-    """Heapsort in place: no memory, no worst case."""
-    for end in range(2 * n - 1, 0, -1):
-        building = end >= n
-        root = end - n if building else 0
-        size = n if building else end
-        if not building:
-            line[0], line[end] = line[end], line[0]
-        while 2 * root + 1 < size:
-            child = 2 * root + 1
-            if child + 1 < size and line[child + 1] > line[child]:
-                child += 1
-            if line[child] <= line[root]:
-                break
-            line[root], line[child] = line[child], line[root]
-            root = child
+def _beyond(value, best, sign):
+    """Whether ``value`` replaces ``best``: NaN does, and stays."""
+    return value != value or ((value > best) if sign > 0 else (value < best))
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _extremes(out, work, lo, hi, sign, left, right):
+    outer, n, inner = out.shape
+    width, threads = work.shape[1], work.shape[0]
+    blocks = (inner + width - 1) // width
+    for thread in prange(threads):
+        best = work[thread]
+        for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
+            o, i = unit // blocks, unit % blocks * width
+            count = min(width, inner - i)
+            for side in range(2):
+                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
+                first, last = (0, lo) if side == 0 else (hi, n)
+                same = side == 1 and lo > 0 and stop - start == left == hi - lo
+                if first < last and not same:
+                    best[:count] = out[o, start, i : i + count]
+                    for k in range(start + 1, stop):
+                        for x in range(count):
+                            if _beyond(out[o, k, i + x], best[x], sign):
+                                best[x] = out[o, k, i + x]
+                for k in range(first, last):
+                    out[o, k, i : i + count] = best[:count]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _extreme(column, sign):
-    best = column[0]
-    for value in column:
-        if value != value:
-            return value
-        if (value > best) if sign > 0 else (value < best):
-            best = value
-    return best
+def _sum(total, image, start, stop, i):
+    if image.shape[1] == 1:
+        alone = 0.0
+        for k in range(start, stop):
+            alone += image[k, 0]
+        total[0] = alone
+        return
+    total[:] = 0
+    for k in range(start, stop):
+        row = image[k, i : i + total.size]
+        for x in range(row.size):
+            total[x] += row[x]
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _means(out, work, lo, hi, left, right, integer):
+    outer, n, inner = out.shape
+    width, threads = work.shape[1], work.shape[0]
+    blocks = (inner + width - 1) // width
+    for thread in prange(threads):
+        total = work[thread]
+        for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
+            o, i = unit // blocks, unit % blocks * width
+            count = min(width, inner - i)
+            for side in range(2):
+                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
+                first, last = (0, lo) if side == 0 else (hi, n)
+                same = side == 1 and lo > 0 and stop - start == left == hi - lo
+                if first < last and not same:
+                    _sum(total[:count], out[o], start, stop, i)
+                for k in range(first, last):
+                    for x in range(count):
+                        mean = total[x] / (stop - start)
+                        out[o, k, i + x] = np.rint(mean) if integer else mean
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _mean(column):
-    total = 0.0
-    for value in column:
-        total += value
-    return total / column.size
+def _select(line, n, k):
+    """Bring the ``k``-th smallest to its place, no greater ones before it (Hoare); the line holds no NaN."""
+    low, high = 0, n - 1
+    while low < high:
+        a, b, c = line[low], line[(low + high) // 2], line[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while line[i] < pivot:
+                i += 1
+            while line[j] > pivot:
+                j -= 1
+            if i <= j:
+                line[i], line[j] = line[j], line[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return float(line[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -147,41 +201,38 @@ def _median(column, line):
         line[k] = column[k]
         if line[k] != line[k]:
             return np.nan
-    _sort(line, n)
-    middle = float(line[n // 2])
-    return middle if n % 2 else 0.5 * (middle + line[n // 2 - 1])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _average(column, line, what, integer):
-    value = _median(column, line) if what == 3 else _mean(column)
-    return np.rint(value) if integer else value
+    upper = _select(line, n, n // 2)
+    if n % 2:
+        return upper
+    lower = line[0]
+    for k in range(1, n // 2):
+        lower = max(lower, line[k])
+    return 0.5 * (float(lower) + upper)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _statistic(out, work, lo, hi, what, left, right, integer):
+def _medians(out, work, lo, hi, left, right, integer):
     outer, n, inner = out.shape
     units, threads = outer * inner, work.shape[0]
     for thread in prange(threads):
         for unit in range(units * thread // threads, units * (thread + 1) // threads):
             o, i = unit // inner, unit % inner
+            median = 0.0
             for side in range(2):
-                length = left if side == 0 else right
+                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
                 first, last = (0, lo) if side == 0 else (hi, n)
-                if first == last:
-                    continue
-                column = out[o, lo : lo + length, i] if side == 0 else out[o, hi - length : hi, i]
-                if what < 2:
-                    extreme = _extreme(column, 1 - 2 * what)
-                    for k in range(first, last):
-                        out[o, k, i] = extreme
-                else:
-                    average = _average(column, work[thread], what, integer)
-                    for k in range(first, last):
-                        out[o, k, i] = average
+                same = side == 1 and lo > 0 and stop - start == left == hi - lo
+                if first < last and not same:
+                    median = _median(out[o, start:stop, i], work[thread])
+                    median = np.rint(median) if integer else median
+                for k in range(first, last):
+                    out[o, k, i] = median
 
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
-    what = ("maximum", "minimum", "mean", "median").index(statistic)
-    _statistic(out, work, lo, hi, what, left, right, out.dtype.kind in "iu")
+    if statistic in ("maximum", "minimum"):
+        _extremes(out, work, lo, hi, 1 if statistic == "maximum" else -1, left, right)
+        return
+    fill = _means if statistic == "mean" else _medians
+    fill(out, work, lo, hi, left, right, out.dtype.kind in "iu")
