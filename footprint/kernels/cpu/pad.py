@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 
@@ -42,7 +44,7 @@ def _gather(image, planes, rows, cols, out, fill):
 def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad``."""
     bits = _BITS[out.dtype.itemsize]
-    value: np.generic = np.full((), fill, out.dtype).view(bits)[()]
+    value: Any = np.full((), fill, out.dtype).view(bits)[()]
     _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
 
 
