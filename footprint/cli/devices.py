@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import click
 
@@ -11,7 +12,7 @@ from footprint.units import format_bytes
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
     """List the devices Footprint can use, and why others cannot be.
 
@@ -30,10 +31,11 @@ def command(as_json: bool) -> None:
             }
         )
     if as_json:
-        click.echo(json.dumps(rows))
+        click.echo(json.dumps({"devices": rows}))
         return
     for row in rows:
         free = f"{format_bytes(row['free'])} free" if isinstance(row["free"], int) else ""
         if str(row["device"]).startswith("null"):
             free = "plans only" + (f", {free}" if free else "")
-        click.echo(f"{row['device']:<14}{row['problem'] or free}")
+        text = f"not here: {row['problem']}" if row["problem"] else free
+        click.echo(textwrap.fill(f"{row['device']:<15}{text}", 79, subsequent_indent=" " * 15, break_on_hyphens=False))

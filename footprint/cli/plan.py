@@ -22,6 +22,15 @@ class _Jobs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_JOBS)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in _JOBS:
+            ctx.fail(f"no job {args[0]!r}; jobs are {', '.join(_JOBS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Jobs"):
+            formatter.write_dl(list(_JOBS.items()))
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _JOBS:
             return None
@@ -47,7 +56,7 @@ class _Jobs(click.Group):
         return click.command(name=cmd_name)(made)
 
 
-@click.group(cls=_Jobs)
+@click.group(cls=_Jobs, subcommand_metavar="JOB [ARGS]...")
 def command() -> None:
     """Show every byte a job would take, without reading a pixel and without the device.
 
