@@ -27,15 +27,14 @@ def launches(
         raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels it", "label it in parts, or on the cpu")
     n, scanners = -(-size // CHUNK), 1024 if limits.group >= 1024 and limits.cores > 16 else 64
     chunks, roots = work
-    some = max(1, min(n, 8 * max(1, limits.cores)))
     defines = (("CHUNK", CHUNK), ("REACH", int(connectivity == 8)), ("SOURCES", int(bool(kind))), ("T", kind or "u8"), ("NT", scanners))
 
-    def launch(entry: str, *args: Argument, groups: int = some, items: int = 256) -> Launch:
+    def launch(entry: str, *args: Argument, groups: int = n, items: int = 256) -> Launch:
         return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
 
     sizes = (np.int32(n), np.int32(size))
     return (
-        launch("label_runs", *pixels, labels, chunks, roots, np.int32(size), np.int32(width), groups=n),
+        launch("label_runs", *pixels, labels, chunks, roots, np.int32(size), np.int32(width)),
         launch("label_join", labels, chunks, *sizes, np.int32(width)),
         launch("label_flatten", labels, chunks, roots, *sizes),
         launch("label_scan", chunks, count, np.int32(n), np.int32(at), groups=1, items=scanners),

@@ -31,7 +31,8 @@ def launches(
     ints, sums = work
     wide = pixels.itemsize == 8
     defines = (("T", c_type(pixels.dtype)), ("WIDE", int(wide)), ("SOURCES", int(chunks is not None)), ("CHUNK", CHUNK), ("NT", KEEPERS))
-    swept, listed = groups_for(limits, pixels.size), groups_for(limits, n)
+    swept = -(-pixels.size // CHUNK) if chunks else groups_for(limits, pixels.size)
+    listed = groups_for(limits, n)
     sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))
     args: tuple[Argument, ...] = (image, labels, stats, chunks or ints, ints, *sizes)
 
