@@ -51,6 +51,7 @@ _HOME = {
     "plan_ramp_filter": "api.ramp_filter",
     "ramp_filter": "api.ramp_filter",
     "plan_fbp": "api.fbp",
+    "verify": "api.verify",
     "devices": "backend.registry",
     "estimate_max_chunk_size": "api.estimate",
     "estimate_required_memory": "api.estimate",

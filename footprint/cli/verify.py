@@ -1,0 +1,38 @@
+"""``footprint verify JOB``: one job on two devices, differences and speed-up printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+
+@click.command()
+@click.argument("job", default="convolve")
+@click.option("--devices", default="cpu,cuda", show_default=True, help="Names, the one to compare with first.")
+@click.option("--size", type=int, default=1024, show_default=True, help="Pixels a side.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(job: str, devices: str, size: int, as_json: bool) -> int:
+    """Run JOB (convolve, fbp or sources) on two devices with the same random data: do they agree, and what does the second buy?
+
+    Times are medians from host array to host array, transfers counted; the column work is the kernels alone. The exit code is 1
+    where a device differs from the first by more than float32 explains.
+    """
+    from footprint.api.verify import TOLERANCE, verify
+
+    found = verify(job, [name.strip() for name in devices.split(",") if name.strip()], size=size)
+    first = found[0]
+    if as_json:
+        click.echo(json.dumps({"job": job, "size": size, "tolerance": TOLERANCE[job], "devices": [asdict(v) for v in found]}))
+    else:
+        click.echo(f"{job} at {size} x {size}, tolerance {TOLERANCE[job]:g} of the largest value")
+        click.echo(
+            f"{'device':<12}{'whole call':>12}{'speed-up':>10}{'work alone':>12}{'speed-up':>10}{'largest diff':>14}{'rms':>10}  verdict"
+        )
+        for v in found:
+            work = f"{1e3 * v.work:9.3f} ms" if v.work is not None else "-"
+            gain = f"{first.work / v.work:8.2f} x" if v.work and first.work else "-"
+            line = f"{v.device:<12}{1e3 * v.seconds:9.3f} ms{first.seconds / v.seconds:8.2f} x{work:>12}{gain:>10}"
+            click.echo(f"{line}{v.largest:>14.2e}{v.rms:>10.1e}  {'agrees' if v.agrees else 'DIFFERS'}")
+    return 0 if all(v.agrees for v in found) else 1
