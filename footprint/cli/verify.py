@@ -27,12 +27,11 @@ def command(job: str, devices: str, size: int, as_json: bool) -> int:
         click.echo(json.dumps({"job": job, "size": size, "tolerance": TOLERANCE[job], "devices": [asdict(v) for v in found]}))
     else:
         click.echo(f"{job} at {size} x {size}, tolerance {TOLERANCE[job]:g} of the largest value")
-        click.echo(
-            f"{'device':<12}{'whole call':>12}{'speed-up':>10}{'work alone':>12}{'speed-up':>10}{'largest diff':>14}{'rms':>10}  verdict"
-        )
+        heads = ("device", "whole call", "gain", "work alone", "gain", "largest", "rms")
+        click.echo("{:<10}{:>12}{:>8}{:>12}{:>8}{:>9}{:>9}".format(*heads))
         for v in found:
-            work = f"{1e3 * v.work:9.3f} ms" if v.work is not None else "-"
-            gain = f"{first.work / v.work:8.2f} x" if v.work and first.work else "-"
-            line = f"{v.device:<12}{1e3 * v.seconds:9.3f} ms{first.seconds / v.seconds:8.2f} x{work:>12}{gain:>10}"
-            click.echo(f"{line}{v.largest:>14.2e}{v.rms:>10.1e}  {'agrees' if v.agrees else 'DIFFERS'}")
+            work = f"{1e3 * v.work:.3f} ms" if v.work is not None else "-"
+            gain = f"{first.work / v.work:.2f} x" if v.work and first.work else "-"
+            times = f"{1e3 * v.seconds:>9.3f} ms{first.seconds / v.seconds:>6.2f} x{work:>12}{gain:>8}"
+            click.echo(f"{v.device:<10}{times}{v.largest:>9.1e}{v.rms:>9.1e}  {'agrees' if v.agrees else 'DIFFERS'}")
     return 0 if all(v.agrees for v in found) else 1
