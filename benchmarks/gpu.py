@@ -52,6 +52,7 @@ def torch_convolution(image: cupy.ndarray, mask: cupy.ndarray) -> Peers:
     except ImportError:
         return {}
     torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
     a = torch.from_dlpack(image)[None, None]
     w = torch.from_dlpack(mask)[None, None]
     return {"torch": lambda: torch.nn.functional.conv2d(a, w, padding="same")}

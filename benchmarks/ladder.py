@@ -21,7 +21,7 @@ import cupyx.scipy.ndimage
 import numpy as np
 import scipy.ndimage
 
-import examples.ladder  # noqa: F401, I001  (prepares NumPy for numba-cuda)
+import examples.ladder  # noqa: F401  (prepares NumPy for numba-cuda)
 from benchmarks.device import copy_rate, fma_rate, median
 from examples.ladder import dynamic_shared, grid_stride, line, one_thread, static_shared
 from footprint.backend.cuda import View, open_backend

@@ -60,6 +60,7 @@ class Array:
 def receive(array: Any, name: str) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     kind = type(array).__module__.partition(".")[0]
+    kind = {"jaxlib": "jax", "numba_cuda": "numba"}.get(kind, kind)
     if isinstance(array, np.ndarray):
         data: Any = array
         kind = "numpy"
@@ -82,6 +83,8 @@ def give_back(data: Any, kind: str) -> Any:
     if kind in ("numpy", "cupy"):
         return data
     module: Any = sys.modules.get(kind)
+    if kind == "numba":
+        return sys.modules["numba.cuda"].as_cuda_array(data)
     if kind == "jax":
         module = sys.modules["jax"].numpy
     return module.from_dlpack(data) if hasattr(module, "from_dlpack") else data

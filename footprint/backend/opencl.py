@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple, final
 
@@ -124,7 +125,7 @@ class OpenClBackend(Backend):
             problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
             raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
         self._used += nbytes
-        whole = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
+        whole: Any = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
         return Block(memory, np.frombuffer(whole, np.uint8))
 
     def free(self, block: Block) -> None:
@@ -156,7 +157,8 @@ class OpenClBackend(Backend):
             host = np.ascontiguousarray(src, dst.spec.dtype)
             if not host.flags.writeable:
                 # PyOpenCL takes writable memory only, even to read it.
-                host = np.frombuffer((ctypes.c_char * host.nbytes).from_address(host.ctypes.data), host.dtype)
+                window: Any = (ctypes.c_char * host.nbytes).from_address(host.ctypes.data)
+                host = np.frombuffer(window, host.dtype)
             cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host)).wait()
 
     def read(self, dst: np.ndarray, src: View) -> None:
@@ -190,8 +192,12 @@ class OpenClBackend(Backend):
             with contextlib.suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
             source = cl.Program(self.context, text(launch.source, launch.defines, "opencl"))
+            kept: Any = str(folder) if folder.is_dir() else False
             try:
-                self._programs[key] = source.build(["-cl-std=CL1.2", "-w"], cache_dir=str(folder) if folder.is_dir() else False)
+                with warnings.catch_warnings():
+                    # NVIDIA's compiler reports its registers as if that were a complaint
+                    warnings.simplefilter("ignore", cl.CompilerWarning)
+                    self._programs[key] = source.build(["-cl-std=CL1.2", "-w"], cache_dir=kept)
             except cl.RuntimeError as error:
                 problem = f"a kernel text does not compile:\n{error}"
                 raise BackendError(self.limits.device, problem, "please report this") from None

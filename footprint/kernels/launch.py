@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from footprint.spec import ArraySpec
 
 
-class A(NamedTuple):
+@dataclass(frozen=True)
+class A:
     """The ``index``-th array of the launch."""
 
     index: int
 
 
-class W(NamedTuple):
+@dataclass(frozen=True)
+class W:
     """The ``index``-th work array of the launch."""
 
     index: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.gpu.stream import flat_grid, rows_grid
-from footprint.kernels.launch import A, Defines, Launch, Program
+from footprint.kernels.launch import A, Argument, Defines, Launch, Program
 from footprint.kernels.load import c_type
 from footprint.spec import ArraySpec, Limits
 
@@ -31,7 +31,7 @@ def pad_program(
     defines: Defines = (*shape, ("T", _BITS[out.itemsize]), ("BYTES", out.itemsize))
     low, high = np.frombuffer(np.full((), fill, out.dtype).tobytes().ljust(16, b"\0"), np.uint64)
     sizes = map(np.int64, (*image.shape[1:], depth, height, width))
-    args = (A(0), A(1), A(2), A(3), A(4), *sizes, np.uint64(low), np.uint64(high))
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), A(4), *sizes, np.uint64(low), np.uint64(high))
     return Program((Launch("pad.knl", "pad", grid, group, args, defines),))
 
 

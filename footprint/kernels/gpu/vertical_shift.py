@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.gpu.stream import ITEMS
-from footprint.kernels.launch import MAX_GROUPS_Y, A, Launch, Program
+from footprint.kernels.launch import MAX_GROUPS_Y, A, Argument, Launch, Program
 from footprint.kernels.load import c_type
 from footprint.spec import ArraySpec, Limits
 
@@ -34,5 +34,5 @@ def vertical_shift_program(
         *(("ROWS", ROWS), ("CHUNK", chunk)),
     )
     sizes = map(np.int64, (n_angles, radios.shape[1], n_z, n_x, z0))
-    args = (A(0), A(1), A(2), A(3), *sizes)
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), *sizes)
     return Program((Launch("vertical_shift.knl", "vertical_shift", grid, (tx, ty, 1), args, defines),))
