@@ -56,7 +56,8 @@ class Flatfield:
         if np.shape(self.shifts) != (n_angles,) or not np.isfinite(self.shifts).all():
             raise ShapeError("shifts", f"shape {np.shape(self.shifts)}", f"({n_angles},) finite pixels, one a projection")
         if n_angles and np.abs(self.shifts).max() > n_z:
-            raise ArgumentError("shifts", f"up to {np.abs(self.shifts).max():.4g} pixels", f"at most the {n_z} rows of the detector")
+            most = float(np.abs(self.shifts).max())
+            raise ArgumentError("shifts", f"up to {most:.4g} pixels", f"at most the {n_z} rows of the detector")
 
     @cached_property
     def halo(self) -> tuple[int, int]:
@@ -76,7 +77,8 @@ class Flatfield:
     def tables(self, b: Builder) -> tuple[tuple[Ref, Ref] | None, tuple[Ref, Ref, Ref]]:
         """Make the constants: shifts, if any, and the flats' weights in time."""
         lower, upper = (np.asarray(values, np.int64) for values in (self.lower, self.upper))
-        times = (b.const(lower, "flat before"), b.const(upper, "flat after"), b.const(np.asarray(self.weight, np.float32), "flat weight"))
+        weight = np.asarray(self.weight, np.float32)
+        times = (b.const(lower, "flat before"), b.const(upper, "flat after"), b.const(weight, "flat weight"))
         if self.shifts is None:
             return None, times
         whole, fraction = split_shifts(self.shifts, 1 << 40, "float32")

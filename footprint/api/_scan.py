@@ -1,0 +1,166 @@
+"""What reconstruction and the axis search share: one face for scans, from a file or described by a shape."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.kernels.flatfield import DEAD
+from footprint.ops.flatfield import Flatfield
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec
+
+Fill = Callable[[np.ndarray], None]
+
+_OWN = Given(owner="plan")
+# Where there are no flats: each row's ends are taken for the open beam, this share of the row at each.
+_BORDER = 32
+
+
+@dataclass(frozen=True)
+class Described:
+    """A scan of which only the numbers are known, enough to plan with."""
+
+    shape: tuple[int, int, int]
+    dtype: str
+    angles: np.ndarray
+    n_flats: int
+    n_flat_groups: int
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Bytes that reading holds beside the block: not known, none."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows ``start`` to ``stop`` of a scan, and how its projections are corrected.
+
+    Attributes
+    ----------
+    level
+        The open beam where there are no flats; None where flats, or the rows' borders, tell.
+    """
+
+    scan: Any
+    start: int
+    stop: int
+    flatfield: Flatfield
+    level: float | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows asked for."""
+        return self.stop - self.start
+
+    def slots(self, b: Builder, n_angles: int, n_rows: int) -> tuple[Ref, Ref, Ref]:
+        """Make the plan's own buffers that `fill` fills: projections, flats and dark with their halo; count the reader's."""
+        n_x, dtype = self.scan.shape[2], np.dtype(self.scan.dtype).str
+        raw = self.flatfield.raw_spec(n_angles, n_rows, n_x, dtype)
+        height, groups = raw.shape[1], self.flatfield.n_groups
+        # Means are summed in float64 frame by frame, kept a group, and stacked.
+        means = height * n_x * (20 + 8 * groups) if self.scan.n_flats else 0
+        b.library("file reader", self.scan.host_bytes(height) + means)
+        return (
+            b.inp(raw, "projections", _OWN),
+            b.inp(ArraySpec((groups, height, n_x)), "flats", _OWN),
+            b.inp(ArraySpec((height, n_x)), "dark", _OWN),
+        )
+
+    def fill(self, start: int, stop: int, frames: list[int] | None = None) -> tuple[Fill, Fill, Fill]:
+        """Functions that fill the buffers for rows ``start`` to ``stop`` of the job; above and below the detector there is air."""
+        before, after = self.flatfield.halo
+        first, last = self.start + start - before, self.start + stop + after
+        rows = slice(max(first, 0), min(last, self.scan.shape[1]))
+        inside = slice(rows.start - first, rows.stop - first)
+
+        def raw(block: np.ndarray) -> None:
+            block[:, : inside.start], block[:, inside.stop :] = 1, 1
+            if frames is None:
+                self.scan.read(rows, block[:, inside])
+                return
+            for k, frame in enumerate(frames):
+                self.scan.read(rows, block[k : k + 1, inside], slice(frame, frame + 1))
+
+        def flats(block: np.ndarray) -> None:
+            block[:] = 1
+            if self.scan.n_flats:
+                block[:, inside] = self.scan.flat_means(rows)
+            elif self.level is not None:
+                block[:, inside] = self.level + self._dark(rows)
+
+        def dark(block: np.ndarray) -> None:
+            block[:] = 0
+            block[inside] = self._dark(rows)
+
+        return raw, flats, dark
+
+    def _dark(self, rows: slice) -> Any:
+        found = self.scan.dark_mean(rows)
+        return 0 if found is None else found
+
+    def check_flats(self, step: int) -> None:
+        """Raise FormatError where no pixel's flat is above its dark; reads ``step`` rows at a time, until one is."""
+        if not self.scan.n_flats:
+            return
+        for at in range(self.start, self.stop, max(step, 1)):
+            rows = slice(at, min(at + step, self.stop))
+            dark = self._dark(rows)
+            if (self.scan.flat_means(rows) - dark > DEAD * np.abs(dark)).any():
+                return
+        path = getattr(self.scan, "path", "the scan")
+        raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
+
+
+def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
+    """See a scan's rows as a job, checking every argument."""
+    n_angles, n_z, n_x = scan.shape
+    if min(scan.shape) < 1:
+        raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
+    start, stop = _rows(rows, n_z)
+    border, level = _open_beam(i0, np.dtype(scan.dtype), n_x)
+    if scan.n_flats and hasattr(scan, "flat_weights"):
+        lower, upper, weight = scan.flat_weights()
+    else:
+        lower = upper = np.zeros(n_angles, np.int64)
+        weight = np.zeros(n_angles, np.float32)
+    if scan.n_flats:
+        border, level = 0, None
+    moves = None if shifts is None else np.asarray(shifts, np.float64)
+    flatfield = Flatfield(lower, upper, weight, max(int(scan.n_flat_groups), 1), border, moves)
+    flatfield.check(n_angles, n_z)
+    return Job(scan, start, stop, flatfield, level)
+
+
+def _rows(rows: Any, n_z: int) -> tuple[int, int]:
+    if rows is None:
+        return 0, n_z
+    try:
+        start, stop, step = (rows if isinstance(rows, slice) else slice(*(operator.index(r) for r in rows))).indices(n_z)
+    except (TypeError, ValueError):
+        raise ArgumentError("rows", repr(rows), "a slice or a pair (first, stop)") from None
+    if step != 1 or stop <= start:
+        raise ArgumentError("rows", rows, f"at least one of the {n_z} rows, without a step")
+    return start, stop
+
+
+def _open_beam(i0: str | float, dtype: np.dtype, n_x: int) -> tuple[int, float | None]:
+    """Pixels at both ends of a row that see the open beam, or the open beam's value."""
+    if i0 == "auto":
+        # Floating-point frames without flats have most likely been corrected already; counts have not.
+        i0 = 1.0 if dtype.kind == "f" else "border"
+    if i0 == "border":
+        return max(1, n_x // _BORDER), None
+    try:
+        level = float(i0)
+    except (TypeError, ValueError):
+        raise ArgumentError("i0", repr(i0), "'auto', 'border' or a number above 0") from None
+    if not (np.isfinite(level) and level > 0):
+        raise ArgumentError("i0", level, "a number above 0, 'border' or 'auto'")
+    return 0, level

@@ -1,0 +1,211 @@
+"""Reconstruct a volume from a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, run, where
+from footprint.api._run import rows as rows_of
+from footprint.api._scan import Described, Job, job_of
+from footprint.api._tomo import angles_of
+from footprint.api.rotation_axis import rotation_axis
+from footprint.errors import ArgumentError, ShapeError
+from footprint.ops.fbp import Fbp
+from footprint.ops.reconstruct import Reconstruct
+from footprint.plan.builder import Builder
+from footprint.plan.fit import fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+
+def reconstruct(
+    scan: Any,
+    *,
+    center: float | str = "auto",
+    rows: Any = None,
+    filter: str | np.ndarray = "ramlak",
+    padding: str = "constant",
+    method: str = "auto",
+    roi: tuple[int, int, int, int] | None = None,
+    pixel_size: float | None = None,
+    circle: bool = False,
+    shifts: Any = None,
+    axis_shifts: Any = None,
+    cutoff: float = 1.0,
+    i0: str | float = "auto",
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+    on_plan: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Reconstruct slices from raw projections, read and written by as many detector rows as memory allows.
+
+    Transmission (p - dark) / (flat - dark), flats interpolated in time; dead pixels from their neighbours along x; line integrals
+    -log of it, clipped to 1e-6 .. 10; vertical shifts; filtered backprojection. The result does not depend on ``memory``: to the
+    last bit while whole slices fit by the same method, to rounding where angles are summed in groups.
+
+    Parameters
+    ----------
+    scan : open scan
+        See `open_scan`, or any object with its attributes and methods.
+    center : float or "auto"
+        Rotation axis in pixels from the centre of pixel 0; "auto" searches it, see `rotation_axis`.
+    rows : slice or (first, stop), optional
+        Detector rows to reconstruct, all by default.
+    filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff
+        As in `fbp`.
+    shifts : array (n_angles,), optional
+        Vertical shift of each projection in pixels; a positive one reads from larger z. Beyond the detector there is air.
+    i0 : "auto", "border" or float
+        The open beam where the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is
+        1 for floating-point projections, which are taken as corrected already, and "border" for counts.
+    out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
+        Where the volume goes, slices counted from 0.
+    memory : str, int or float, optional
+        The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
+        worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+    on_plan : callable, optional
+        Called with the plan before anything is allocated or read.
+    progress : callable, optional
+        ``progress(slices_done, slices)``.
+
+    Returns
+    -------
+    array (n_rows, n_y, n_x)
+        float32, or ``out``. Values are in 1/pixel, or 1 over the unit of ``pixel_size``.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged, or its flats are all zero.
+    ShapeError, ArgumentError, BudgetError, BackendError
+        Where arguments do not fit the scan, or not even one slice fits ``memory``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, footprint as fp
+    >>> from footprint.io.phantom import write_scan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     truth = write_scan(pathlib.Path(folder) / "scan.nx", n_angles=90, n_z=4, n_x=64)
+    ...     with fp.open_scan(truth.path) as scan:
+    ...         volume = fp.reconstruct(scan, center=truth.center, memory="20MB")
+    >>> volume.shape
+    (4, 64, 64)
+    """
+    job = job_of(scan, rows, i0, shifts)
+    angles = angles_of(scan.angles, scan.shape[0])
+    axis = _number(center, scan.shape[2])
+    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    fbp = Fbp(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
+    op = Reconstruct(job.flatfield, fbp)
+    result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
+    writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
+    target, given_back = (None, out) if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
+    limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory)
+    plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
+    if isinstance(center, str):
+        found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
+        op = Reconstruct(job.flatfield, replace(fbp, center=found.center))
+        op.out_specs(ArraySpec(scan.shape), job.n_rows)
+        plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
+    if on_plan is not None:
+        on_plan(plan)
+    job.check_flats(plan.chunk.size if plan.chunk else job.n_rows)
+    fills = [lambda start, stop, k=k: job.fill(start, stop)[k] for k in range(3)]
+    if writer is not None:
+        taken: Any = lambda start, stop: lambda block: writer.write(slice(start, stop), block)
+    else:
+        assert target is not None
+        taken = rows_of(target)
+    run(plan, None, fills, [taken], progress)
+    return given_back
+
+
+def plan_reconstruct(
+    scan: Any,
+    angles: Any = None,
+    *,
+    dtype: str = "uint16",
+    n_flat_groups: int = 1,
+    center: float | str = "auto",
+    rows: Any = None,
+    filter: str | np.ndarray = "ramlak",
+    padding: str = "constant",
+    method: str = "auto",
+    roi: tuple[int, int, int, int] | None = None,
+    pixel_size: float | None = None,
+    circle: bool = False,
+    shifts: Any = None,
+    axis_shifts: Any = None,
+    cutoff: float = 1.0,
+    i0: str | float = "auto",
+    written: bool = False,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `reconstruct`: every byte it will take, from the scan's description alone.
+
+    Parameters
+    ----------
+    scan : open scan, or (n_angles, n_z, n_x)
+        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
+    angles, dtype, n_flat_groups
+        Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, memory, device
+        As in `reconstruct`.
+    written : bool
+        Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's.
+
+    Returns
+    -------
+    Plan
+        Its chunks are slices.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> plan = fp.plan_reconstruct((1500, 2048, 2048), memory="2GB", written=True, device="cpu")
+    >>> plan.footprint.total < 2e9
+    True
+    """
+    if not hasattr(scan, "shape"):
+        if len(scan) != 3:
+            raise ShapeError("scan", f"shape {tuple(scan)}", "(n_angles, n_z, n_x)")
+        n_a, n_z, n_x = (int(n) for n in scan)
+        scan = Described((n_a, n_z, n_x), dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
+    job = job_of(scan, rows, i0, shifts)
+    axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
+    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    fbp = Fbp(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
+    op = Reconstruct(job.flatfield, fbp)
+    op.out_specs(ArraySpec(scan.shape), job.n_rows)
+    limits, budget = limits_and_budget(where(device), memory)
+    return _plan(limits, budget, op, job, Given(owner="plan") if written else Given())
+
+
+def _number(center: Any, n_x: int) -> float:
+    """The axis given, or the detector's middle until it is found."""
+    if isinstance(center, str) and center == "auto":
+        return (n_x - 1) / 2
+    try:
+        return float(center)
+    except (TypeError, ValueError):
+        raise ArgumentError("center", repr(center), "'auto' or a detector position in pixels") from None
+
+
+def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given) -> Plan:
+    n_angles = job.scan.shape[0]
+
+    def make(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
+        raw, flats, dark = job.slots(b, n_angles, n)
+        return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
+
+    return fit(limits, budget, "reconstruct", op.variants(job.n_rows, make, limits))

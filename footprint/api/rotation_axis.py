@@ -1,0 +1,169 @@
+"""Find the rotation axis of a scan."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from footprint.api._run import Memory, limits_and_budget, run, whole
+from footprint.api._run import receive as _receive
+from footprint.api._scan import Job, job_of
+from footprint.errors import ArgumentError, BudgetError
+from footprint.ops.rotation_axis import RotationAxis
+from footprint.plan.builder import Builder
+from footprint.plan.fit import build
+from footprint.plan.plan import Plan
+
+# Rows compared at most, from the middle of those asked for: more add time and little certainty.
+_ROWS = 16
+# Below this, the caller is warned.
+_DOUBTFUL = 0.5
+
+
+class Axis(NamedTuple):
+    """A rotation axis: where, how well opposite projections agree there (0 to 1), how far single comparisons differ, in pixels."""
+
+    center: float
+    score: float
+    spread: float
+
+
+def rotation_axis(
+    scan: Any,
+    *,
+    rows: Any = None,
+    search: tuple[float, float] | None = None,
+    i0: str | float = "auto",
+    memory: Memory = None,
+) -> Axis:
+    """Find the rotation axis by registering projections on their mirrored opposites.
+
+    For an axis at c, a projection's sample x and its opposite's sample 2c - x saw the same ray. The axis is where their normalised
+    correlation over the samples both saw is highest, between samples by a parabola; the median over up to four comparisons. Where
+    no projection is exactly opposite, as in a scan of 180 degrees less a step, two near ones give it by proportion. Works on at
+    most 16 rows, on the processor.
+
+    Parameters
+    ----------
+    scan : open scan
+        See `open_scan`.
+    rows : slice or (first, stop), optional
+        Detector rows to take the middle of.
+    search : (first, last), optional
+        Where to look, in pixels; the middle half of the detector, or nearly all of it where the scan says "Half".
+    i0 : str or float
+        As in `reconstruct`.
+    memory : str, int or float, optional
+        The most it may take.
+
+    Returns
+    -------
+    Axis
+        ``center`` in pixels from the centre of pixel 0, ``score`` in [0, 1], ``spread`` in pixels.
+
+    Raises
+    ------
+    ArgumentError, BudgetError
+        No projections within 6 degrees of opposite, nothing to register, or too small a budget.
+
+    Warns
+    -----
+    UserWarning
+        A score below 0.5.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, footprint as fp
+    >>> from footprint.io.phantom import write_scan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     truth = write_scan(pathlib.Path(folder) / "scan.nx", n_angles=90, n_z=4, n_x=64)
+    ...     with fp.open_scan(truth.path) as scan:
+    ...         axis = fp.rotation_axis(scan)
+    >>> abs(axis.center - truth.center) < 0.5
+    True
+    """
+    job, op, plan = _prepare(scan, rows, search, i0, memory)
+    job.check_flats(plan.outputs[0].spec.shape[0])
+    found = np.zeros(op.out_specs()[0].shape)
+    fills = job.fill(0, job.n_rows, op.frames)
+    run(plan, None, [lambda start, stop, fill=fill: fill for fill in fills], [whole(_receive(found, "correlations"))])
+    center, score, spread = op.axis(found)
+    if not math.isfinite(center):
+        wanted, fix = "projections with structure to register, these have none", "give the axis as a number"
+        raise ArgumentError("center", "auto", wanted, fix)
+    if score < _DOUBTFUL:
+        warnings.warn(
+            f"the rotation axis {center:.2f} is doubtful: opposite projections agree by {score:.2f} of 1; check it, or give center",
+            UserWarning,
+            stacklevel=2,
+        )
+    return Axis(center, score, spread)
+
+
+def plan_rotation_axis(
+    scan: Any,
+    *,
+    rows: Any = None,
+    search: tuple[float, float] | None = None,
+    i0: str | float = "auto",
+    memory: Memory = None,
+) -> Plan:
+    """Plan `rotation_axis`.
+
+    Parameters
+    ----------
+    scan, rows, search, i0, memory
+        As in `rotation_axis`.
+
+    Returns
+    -------
+    Plan
+        What the search takes.
+    """
+    return _prepare(scan, rows, search, i0, memory)[2]
+
+
+def _prepare(
+    scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory
+) -> tuple[Job, RotationAxis, Plan]:
+    job = job_of(scan, rows, i0)
+    first, last = _range(scan, search)
+    op = RotationAxis(np.asarray(scan.angles, np.float64), job.flatfield, first, last - first + 1)
+    op.out_specs()
+    limits, budget = limits_and_budget("cpu", memory)
+    n = min(_ROWS, job.n_rows)
+    while True:
+        start = job.start + (job.n_rows - n) // 2
+        part = Job(scan, start, start + n, job.flatfield, job.level)
+
+        def record(b: Builder, part: Job = part) -> None:
+            raw, flats, dark = part.slots(b, len(op.frames), part.n_rows)
+            op.record(b, raw, flats, dark, b.out(op.out_specs()[0], "correlations"))
+
+        plan = build(limits, "rotation_axis", record)
+        if budget is None or plan.footprint.total <= budget:
+            return part, op, plan
+        if n == 1:
+            raise BudgetError(budget, plan.footprint.terms(), plan.footprint.total, "rotation_axis")
+        n //= 2
+
+
+def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
+    """First and last doubled axis to try, with one more on both sides so that a peak at an end is seen as one."""
+    n_x = scan.shape[2]
+    if n_x < 4:
+        raise ArgumentError("center", "auto", f"a detector of at least 4 pixels, this has {n_x}", "give the axis as a number")
+    if search is None:
+        edge = 0.05 if getattr(scan, "field_of_view", None) == "Half" else 0.25
+        low, high = edge * (n_x - 1), (1 - edge) * (n_x - 1)
+    else:
+        try:
+            low, high = (float(v) for v in search)
+        except (TypeError, ValueError):
+            raise ArgumentError("search", repr(search), "a pair of pixels (first, last)") from None
+        if not 0 <= low <= high <= n_x - 1:
+            raise ArgumentError("search", search, f"first <= last, both from 0 to {n_x - 1}")
+    return max(math.floor(2 * low) - 1, 2), min(math.ceil(2 * high) + 1, 2 * n_x - 4)

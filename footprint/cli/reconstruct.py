@@ -1,0 +1,222 @@
+"""``footprint reconstruct SCAN -o OUT``: raw projections to a volume, read and written by rows within the budget."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from footprint.cli.render import Reporter, common_options
+from footprint.errors import ArgumentError, FootprintError
+
+_FILTERS = "ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
+
+
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that decide the plan; ``footprint plan reconstruct`` takes the same."""
+    for option in (
+        click.option("--entry", default=None, metavar="NAME", help="Entry of an HDF5 file with several scans."),
+        click.option("--angles", default=None, metavar="FILE", help="Degrees, one a projection; FILE[a:b] takes some lines."),
+        click.option("--darks", default=None, metavar="FILE", help="Darks of their own: TIFF, .npy, FILE.h5:/dataset."),
+        click.option("--flats", default=None, metavar="FILE", help="Flats of their own: TIFF, .npy, FILE.h5:/dataset."),
+        click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one a projection."),
+        click.option("--i0", default="auto", show_default=True, help="Open beam where there are no flats: border, or a number."),
+        click.option("--pixel-size", type=float, default=None, metavar="CM", help="The volume is then in 1/cm, not 1/pixel."),
+        click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection has seen."),
+        click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of the slice, ends excluded."),
+        click.option("--cutoff", type=float, default=1.0, show_default=True, help="Share of the Nyquist frequency that passes."),
+        click.option("--method", default="auto", show_default=True, help="auto, direct or fourier."),
+        click.option("--padding", default="constant", show_default=True, help="constant, edge, reflect, symmetric or wrap."),
+        click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
+        click.option("--center", default="auto", show_default=True, help="Rotation axis in pixels from the centre of pixel 0."),
+        click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded; all by default."),
+        click.argument("scan"),
+    ):
+        command = option(command)
+    return command
+
+
+def plan_only(scan: str, memory: str | None, device: str, **options: Any) -> Any:
+    """The plan of the job; opens the file for shapes and angles, reads no pixels."""
+    from footprint.api.reconstruct import plan_reconstruct
+
+    with _open(scan, options) as source:
+        return plan_reconstruct(source, written=True, memory=memory, device=device, **_arguments(source, options))
+
+
+@click.command()
+@job_options
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help=".h5, .tif, or a folder of TIFF slices.")
+@click.option("--png", default=None, metavar="FILE", help="A picture of the middle slice.")
+@common_options
+def command(
+    scan: str,
+    target: str,
+    png: str | None,
+    memory: str | None,
+    device: str,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Reconstruct SCAN and write the volume to OUT.
+
+    SCAN is NXtomo (and the variants of Diamond and DIAD), DXchange, or a stack of TIFF files. Flats and darks, dead pixels, minus
+    log, rotation axis, filtered backprojection; read and written by as many rows as fit --memory, never the whole volume at once.
+
+    \b
+      footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
+      footprint reconstruct tiffs/ --flats flats.tif --darks darks.tif -o slices --rows 100:200 --filter hann
+    """
+    from footprint.api.reconstruct import plan_reconstruct, reconstruct
+    from footprint.api.rotation_axis import rotation_axis
+    from footprint.io.output import check_output
+    from footprint.io.volume import check_volume, create_volume
+
+    reporter = Reporter(quiet, as_json)
+    with _open(scan, options) as source:
+        job = _arguments(source, options)
+        plan = plan_reconstruct(source, written=True, memory=memory, device=device, **job)
+        reporter.plan(plan)
+        slices = (plan.chunks[-1][1], *plan.outputs[0].spec.shape[1:])
+        check_volume(target, overwrite)
+        if png is not None:
+            check_output(png, overwrite)
+        reporter.warm(lambda: _warm(source, plan, job))
+        with reporter.progress("reconstructing") as progress, reporter.measured():
+            found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
+            if not found:
+                # The search takes no more than the run that follows it.
+                axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
+                found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
+            about = _about(scan, source, plan, options) | found
+            with create_volume(target, slices, "float32", overwrite, about) as volume:
+                settings = job | {"center": found["center"], "out": volume}
+                reconstruct(source, memory=memory, device=device, progress=progress, **settings)
+    if png is not None:
+        _picture(target, slices[0] // 2, png, overwrite)
+    nbytes = 4 * slices[0] * slices[1] * slices[2]
+    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
+    figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}
+    reporter.report(f"{slices[0]} slices", figures | ({"png": png} if png is not None else {}))
+
+
+def _open(scan: str, options: dict[str, Any]) -> Any:
+    from footprint.io.scan import open_scan
+
+    return open_scan(scan, *(options.pop(name) for name in ("flats", "darks", "angles", "entry")))
+
+
+def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options as the library takes them."""
+    from footprint.io.shifts import read_shifts
+
+    job = dict(options)
+    if job["center"] != "auto":
+        job["center"] = _numbers("--center", job["center"], 1, float, "auto or a detector position in pixels")[0]
+    if job["rows"] is not None:
+        # slice() would take anything before and after the colon; two whole numbers, either left out, are meant
+        ends = job["rows"].split(":")
+        try:
+            job["rows"] = slice(*(int(end) if end else None for end in ends)) if len(ends) == 2 else None
+        except ValueError:
+            job["rows"] = None
+        if job["rows"] is None:
+            raise ArgumentError("--rows", repr(options["rows"]), "A:B, such as 100:200 or :50")
+    if job["roi"] is not None:
+        job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
+    job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
+    return job
+
+
+def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:
+    try:
+        values = [kind(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        raise ArgumentError(name, repr(text), wanted)
+    return values
+
+
+def _method(plan: Any) -> str:
+    return "fourier" if any(step.kernel.startswith("fourier.") for step in plan.steps) else "direct"
+
+
+def _about(scan: str, source: Any, plan: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """How the volume was made, for the file that holds it."""
+    from footprint import __version__
+
+    about = {name: value for name, value in options.items() if value is not None and name not in ("center", "method")}
+    unit = "1/pixel" if options["pixel_size"] is None else "1/cm"
+    about |= {"program": f"footprint {__version__}", "scan": scan, "sample": source.name, "unit": unit, "method": _method(plan)}
+    return about
+
+
+def _warm(source: Any, plan: Any, job: dict[str, Any]) -> None:
+    """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
+    import numpy as np
+
+    from footprint.api.reconstruct import reconstruct
+    from footprint.api.rotation_axis import rotation_axis
+
+    few = _Few(source.dtype, source.n_flats)
+    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0")}
+    if job["shifts"] is not None:
+        settings["shifts"] = np.zeros(few.shape[0])
+    reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, **settings)
+    with warnings.catch_warnings(), suppress(FootprintError):
+        warnings.simplefilter("ignore")
+        rotation_axis(few, i0=job["i0"])
+
+
+class _Few:
+    """A scan of 9 projections of 2 x 8 pixels."""
+
+    def __init__(self, dtype: Any, n_flats: int) -> None:
+        import numpy as np
+
+        self.shape, self.dtype, self.n_flats = (9, 2, 8), np.dtype(dtype), min(n_flats, 1)
+        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
+
+    def host_bytes(self, n_rows: int) -> int:
+        """Nothing is staged."""
+        return 0
+
+    def read(self, rows: slice, out: Any, angles: slice | None = None) -> None:
+        """A bright slope."""
+        out[...] = [90, 80, 60, 30, 20, 50, 80, 90]
+
+    def flat_weights(self) -> Any:
+        """One group of flats."""
+        import numpy as np
+
+        return np.zeros(9, np.int64), np.zeros(9, np.int64), np.zeros(9, np.float32)
+
+    def flat_means(self, rows: slice) -> Any:
+        """The open beam."""
+        import numpy as np
+
+        return np.full((1, len(range(*rows.indices(2))), 8), 100, np.float32)
+
+    def dark_mean(self, rows: slice) -> None:
+        """None taken."""
+
+
+def _picture(target: str, index: int, png: str, overwrite: bool) -> None:
+    """Draw one slice of the volume that was written."""
+    from pathlib import Path
+
+    from footprint.io.image import open_image
+    from footprint.io.slice_png import write_slice_png
+    from footprint.io.volume import volume_kind
+
+    kind = volume_kind(target)
+    place = {"hdf5": f"{target}:/entry/reconstruction/results/data", "tiff": target}
+    name = place.get(kind) or str(Path(target) / f"slice_{index:05d}.tif")
+    with open_image(name, None if kind == "folder" else index) as image:
+        write_slice_png(image, png, overwrite)

@@ -1,0 +1,44 @@
+"""A picture of one slice in grey, read by rows and thinned to a screen's size."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from footprint.io.output import output
+
+# Pixels of the longer side: more is no better on a screen and costs memory.
+_SIDE = 1600
+# Shares of the pixels that are drawn black and white at most, so that a few bright ones do not darken all others.
+_LOW, _HIGH = 0.5, 99.8
+
+
+def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a PNG of ``image`` (an open image), row 0 on top, grey from its darkest to its brightest half percent.
+
+    Parameters
+    ----------
+    image
+        Has ``shape`` and ``read(rows, out)``.
+    path, overwrite
+        The file, and whether an existing one is replaced.
+    """
+    from PIL import Image
+
+    height, width = image.shape
+    step = max(1, -(-max(height, width) // _SIDE))
+    row = np.empty((1, width), np.float32)
+    thin = np.empty((-(-height // step), -(-width // step)), np.float32)
+    for i in range(thin.shape[0]):
+        image.read(slice(i * step, i * step + 1), row)
+        thin[i] = row[0, ::step]
+    known = np.isfinite(thin)
+    low, high = np.percentile(thin[known], [_LOW, _HIGH]) if known.any() else (0.0, 1.0)
+    thin[~known] = low
+    grey = (255 * np.clip((thin - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1)).astype(np.uint8)
+    scale = max(1, min(4, 800 // max(grey.shape)))
+    picture = Image.fromarray(grey).resize((grey.shape[1] * scale, grey.shape[0] * scale), Image.Resampling.NEAREST)
+    with output(path, overwrite) as temporary:
+        picture.save(temporary, format="PNG")

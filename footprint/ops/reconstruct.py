@@ -1,0 +1,89 @@
+"""From raw projections to slices: flat field, dead pixels, minus log, vertical shifts, filter, backprojection, circle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from footprint.ops.fbp import Fbp
+from footprint.ops.flatfield import Flatfield
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Variant
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec, Limits
+
+# Angles that are corrected, filtered and summed at a time where a slice's whole sinogram does not fit.
+_GROUPS = (256, 16)
+
+Slots = tuple[Ref, Ref, Ref, Ref]
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruct:
+    """The whole pipeline on a block of detector rows.
+
+    Attributes
+    ----------
+    flatfield, fbp
+        The two halves: raw block to sinograms, sinograms to slices.
+    """
+
+    flatfield: Flatfield
+    fbp: Fbp
+
+    def out_specs(self, raw: ArraySpec, rows: int) -> tuple[ArraySpec, ...]:
+        """The slices of ``rows`` detector rows, and every check of the arguments."""
+        n_angles, _, n_x = raw.shape
+        return self.fbp.out_specs(ArraySpec((rows, n_angles, n_x)))
+
+    def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:
+        """Record a run on ``raw`` (n_angles, rows and halo, n_x), ``flats`` (n_groups, rows and halo, n_x) and their dark."""
+        n_a, _, n_x = raw.spec.shape
+        sino = b.scratch((out.spec.shape[0], n_a, n_x), name="sinograms")
+        self.flatfield.record(b, b.bring(raw), b.bring(flats), b.bring(dark), sino)
+        self.fbp.record(b, sino, out, consume=True)
+
+    def record_groups(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int) -> None:
+        """Record the same with ``angles`` projections at a time, so that no whole sinogram is ever held."""
+        n_a, _, n_x = raw.spec.shape
+        n_z = out.spec.shape[0]
+        light, shade = b.bring(flats), b.bring(dark)
+        shifts, times = self.flatfield.tables(b)
+        table = b.const(self.fbp.geometry.table(self.fbp.scale), "geometry")
+        with b.deliver(out) as volume:
+            b.launch("slices.fill", volume, value=0.0)
+            with b.repeat(-(-n_a // angles)) as group:
+
+                def part(ref: Ref) -> Ref:
+                    return ref.window(group, angles)
+
+                block = b.bring(part(raw))
+                moved = None if shifts is None else (part(shifts[0]), part(shifts[1]))
+                now = (part(times[0]), part(times[1]), part(times[2]))
+                sino = b.scratch((angles, n_z * n_x), name="sinograms of some angles").like_rows(now[0]).reshape(n_z, -1, n_x)
+                self.flatfield.step(b, block, light, shade, sino, moved, now)
+                self.fbp.ramp.record(b, sino.reshape(-1, n_x))
+                b.launch("backproject", sino, part(table), volume, accumulate=True)
+            self.fbp.mask(b, volume)
+
+    def variants(self, rows: int, make: Callable[[Builder, int], Slots], limits: Limits) -> list[Variant]:
+        """Ways to cut the job, the one to prefer first; ``make(b, n)`` makes the slots of ``n`` slices."""
+        method, note = self.fbp.choose_method(limits)
+
+        def whole(op: Reconstruct) -> Variant:
+            return Variant("slices", rows, lambda b, n: op.record(b, *make(b, n)), note=note)
+
+        def groups(angles: int) -> Variant:
+            def record(b: Builder, n: int) -> None:
+                direct.record_groups(b, *make(b, n), min(angles, len(self.fbp.angles)))
+
+            said = f"method direct: one slice's sinogram does not fit, so {angles} angles at a time are corrected, filtered and summed"
+            return Variant("slices", rows, record, note=said)
+
+        direct = Reconstruct(self.flatfield, self.fbp.by("direct"))
+        if method == "fourier":
+            first = whole(Reconstruct(self.flatfield, self.fbp.by("fourier")))
+            if self.fbp.method == "fourier":
+                return [first]
+            return [first, whole(direct), *map(groups, _GROUPS)]
+        return [whole(direct), *map(groups, _GROUPS)]

@@ -1,0 +1,138 @@
+"""Where the rotation axis is: opposite projections, one mirrored, registered on each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+from footprint.ops.flatfield import Flatfield
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
+
+# Projections that are compared with their opposites, spread over the turn where there are many.
+_BASES = 4
+_ROUND = np.array([1, 4, 6, 4, 1]) / 16
+# Radians by which an opposite may miss 180 degrees and count as exact, and beyond which it is none.
+_EXACT, _FARTHEST = 2e-4, np.deg2rad(6.0)
+
+
+@dataclass(frozen=True)
+class Opposite:
+    """A projection, the one nearest to its opposite, and the next nearest, with what each misses of 180 degrees (radians)."""
+
+    base: int
+    near: int
+    missed: float
+    next: int
+    next_missed: float
+
+
+def opposites(angles: np.ndarray) -> list[Opposite]:
+    """Choose the projections to compare; empty where none has another within 6 degrees of its opposite."""
+    angles = np.asarray(angles, np.float64)
+    if len(angles) < 2:
+        return []
+    full = 2 * np.pi
+    order = np.argsort(np.mod(angles, full), kind="stable")
+    turned = np.mod(angles, full)[order]
+    found = []
+    for base, angle in enumerate(angles):
+        at = int(np.searchsorted(turned, np.mod(angle + np.pi, full)))
+        around = {int(order[(at + k) % len(order)]) for k in range(-2, 3)} - {base}
+        missed = {i: float(np.mod(angles[i] - angle, full) - np.pi) for i in around}
+        ranked = sorted(around, key=lambda i: (abs(missed[i]), i))
+        near = ranked[0]
+        # A repeated angle says nothing more; the next one must differ.
+        later = next((i for i in ranked[1:] if abs(missed[i] - missed[near]) > _EXACT), near)
+        found.append(Opposite(base, near, missed[near], later, missed[later]))
+    best = min(abs(o.missed) for o in found)
+    if best > _FARTHEST:
+        return []
+    # Every exact pair turns up from both its ends: one is enough.
+    usable = [o for o in found if abs(o.missed) <= max(1.05 * best, _EXACT) and not (abs(o.missed) <= _EXACT and o.near < o.base)]
+    picks = np.unique(np.linspace(0, len(usable) - 1, min(_BASES, len(usable))).round().astype(int))
+    return [usable[i] for i in picks]
+
+
+@dataclass(frozen=True, eq=False)
+class RotationAxis:
+    """Normalised correlation of opposite projections at every doubled axis ``first`` to ``first + count - 1``.
+
+    Attributes
+    ----------
+    angles
+        Of all projections, in radians.
+    flatfield
+        How all of them are corrected.
+    """
+
+    angles: np.ndarray
+    flatfield: Flatfield
+    first: int
+    count: int
+
+    @property
+    def chosen(self) -> list[Opposite]:
+        """The projections compared."""
+        return opposites(self.angles)
+
+    @property
+    def frames(self) -> list[int]:
+        """The projections read, in the order of the raw block."""
+        return sorted({i for o in self.chosen for i in (o.base, o.near, o.next)})
+
+    def out_specs(self) -> tuple[ArraySpec, ...]:
+        """Two correlations a comparison: with the nearest opposite, and with the next."""
+        if not self.chosen:
+            span = float(np.rad2deg(np.ptp(self.angles))) if len(self.angles) else 0.0
+            fix = "give the axis as a number"
+            raise ArgumentError("center", "auto", f"projections 180 degrees apart, these {len(self.angles)} span {span:.4g}", fix)
+        return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
+
+    def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:
+        """Record the correction of the projections read and their registration."""
+        frames, (n, n_z, n_x) = self.frames, raw.spec.shape
+        fix, place = self.flatfield, {frame: k for k, frame in enumerate(frames)}
+        part = Flatfield(fix.lower[frames], fix.upper[frames], fix.weight[frames], fix.n_groups, fix.border)
+        pairs = np.array([[place[o.base], place[i]] for o in self.chosen for i in (o.near, o.next)], np.int64)
+        lines = b.scratch((n_z, n, n_x), name="line integrals")
+        part.record(b, b.bring(raw), b.bring(flats), b.bring(dark), lines)
+        with b.deliver(out) as found:
+            b.launch("rotation_axis", lines, b.const(pairs, "pairs"), found, first=self.first)
+
+    def axis(self, correlations: np.ndarray) -> tuple[float, float, float]:
+        """The axis, how well projections agree there (0 to 1), and the spread between comparisons in pixels."""
+        centers, scores = [], []
+        for i, o in enumerate(self.chosen):
+            near, score = _peak(correlations[2 * i])
+            following, _ = _peak(correlations[2 * i + 1])
+            if abs(o.missed) > _EXACT and o.next != o.near and np.isfinite(near + following):
+                # What an angle misses moves the object a little; to first order the axis moves in proportion.
+                near = (near * o.next_missed - following * o.missed) / (o.next_missed - o.missed)
+            if np.isfinite(near):
+                centers.append((self.first + near) / 2)
+                scores.append(score)
+        if not centers:
+            return float("nan"), 0.0, float("nan")
+        spread = float(np.std(centers)) if len(centers) > 1 else 0.0
+        return float(np.median(centers)), float(np.clip(np.median(scores), 0, 1)), spread
+
+
+def _peak(row: np.ndarray) -> tuple[float, float]:
+    """The highest local maximum between samples by a parabola, and its value; NaN where there is none inside."""
+    if len(row) < 3:
+        return float("nan"), 0.0
+    inner = row[1:-1]
+    local = np.flatnonzero((inner >= row[:-2]) & (inner >= row[2:]) & (inner > 0))
+    if local.size == 0:
+        return float("nan"), 0.0
+    k = 1 + int(local[np.argmax(inner[local])])
+    left, middle, right = row[k - 1 : k + 2]
+    # Sharp edges give a pointed peak, which a parabola would draw to the nearest sample: three samples round it first.
+    if 3 <= k < len(row) - 3:
+        left, middle, right = np.convolve(row[k - 3 : k + 4], _ROUND, mode="valid")
+    bend = left - 2 * middle + right
+    return k + (0.5 * (left - right) / bend if bend < 0 else 0.0), float(row[k])
