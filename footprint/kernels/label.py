@@ -1,7 +1,7 @@
 """What `label` is launched with.
 
-``launch("label", mask, labels, count, connectivity=)``: ``mask`` uint8 (n_y, n_x), not zero where
-set; ``labels`` int32 of its shape; ``count`` int64 (1,); connectivity 4 or 8. Components are numbered from 1 by the raster index of their first pixel.
+``launch("label", mask, labels, count, connectivity=)``: ``mask`` uint8 (n_y, n_x), not zero where set; ``labels`` int32 of
+its shape; ``count`` int64 (1,); connectivity 4 or 8. Components are numbered from 1 by the raster index of their first pixel.
 """
 
 from __future__ import annotations

@@ -86,6 +86,17 @@ def test_blocks_change_no_bit(rng):
         assert all(np.array_equal(table[name], found[name]) for name in table.colnames)
 
 
+@pytest.mark.parametrize("make", [field, lambda rng, shape: (10 * field(rng, shape)).round()], ids=["forecast", "counted"])
+def test_threads_change_no_bit(monkeypatch, rng, make):
+    image = make(rng, (600, 257))
+    tables = []
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("FOOTPRINT_THREADS", threads)
+        tables.append(fp.find_sources(image, 3.0, device="cpu"))
+    for other in tables[1:]:
+        assert tables[0].meta == other.meta and all(np.array_equal(tables[0][n], other[n]) for n in other.colnames)
+
+
 def test_file_like_images_and_label_sinks(rng):
     image = field(rng, (400, 131))
 
