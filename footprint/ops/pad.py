@@ -92,7 +92,7 @@ class Pad:
             name = "nearest"  # nothing to reflect: an odd reflection about the only element repeats it
         sides = [*range(-before, 0), *range(n, n + after)] if n else [-1] * (before + after)
         found = [source_index(i, n, CODES[name]) if n else -1 for i in sides]
-        return np.array([*found[:before], *range(n), *found[before:]], np.int64)
+        return np.concatenate([np.array(found[:before], np.int64), np.arange(n), np.array(found[before:], np.int64)])
 
     @property
     def fill(self) -> float:

@@ -105,6 +105,22 @@ def vertical_shift(scale: int) -> Job:
     )
 
 
+def pad(scale: int) -> Job:
+    x, out = foreign_image(scale), touched(512 * scale + 60, 1024 + 60)
+    return (
+        lambda memory: fp.plan_pad(x.shape, 30, "reflect", dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.pad(x, 30, "reflect", out=out, memory=memory, device="cpu"),
+    )
+
+
+def muladd(scale: int) -> Job:
+    x, other = foreign_image(scale), foreign_image(scale)
+    return (
+        lambda memory: fp.plan_muladd(x.shape, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.muladd(x, other, 0.5, 2, memory=memory, device="cpu"),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "sigma_clip": sigma_clip,
@@ -115,6 +131,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,
     "vertical_shift": vertical_shift,
+    "pad": pad,
+    "muladd": muladd,
 }
 
 
