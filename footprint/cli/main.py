@@ -71,13 +71,20 @@ def _terminate(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _command() -> tuple[str, click.Command]:
+    """The command that was asked for, and what to type for it."""
+    command: click.Command = main
+    path = "footprint"
+    for word in sys.argv[1:]:
+        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if found is not None:
+            path, command = f"{path} {word}", found
+    return path, command
+
+
 def _in_shell_words(sentence: str, names_argument: bool) -> str:
     """Arguments as the shell spells them: ``memory=9`` is ``--memory 9``, and ``min_area: got 0`` is ``--min-area: got 0``."""
-    command: click.Command = main
-    for word in sys.argv[1:]:
-        if isinstance(command, click.Group):
-            command = command.get_command(click.Context(command), word) or command
-    for param in command.params:
+    for param in _command()[1].params:
         option = max(param.opts, key=len)
         name = "output" if option == "--out" else option[2:].replace("-", "_")
         if isinstance(param, click.Option):
@@ -90,9 +97,8 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
 
 def _usage(error: click.UsageError) -> NoReturn:
     """A mistake in the command line, in one sentence that says where to look."""
-    words = error.format_message().rstrip(".").replace(". (Did", " (did")
-    place = error.ctx.command_path if error.ctx else "footprint"
-    _fail(f"{words[:1].lower()}{words[1:]}; see {place} --help.")
+    words = re.sub(r"\. \(?Did you mean ([^?]*)\?\)?", r" (did you mean \1?)", error.format_message()).rstrip(".")
+    _fail(f"{words[:1].lower()}{words[1:]}; see {_command()[0]} --help.")
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from footprint.errors import ArgumentError
 from footprint.io.output import check_output
@@ -25,8 +26,17 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
             continue
         place = os.path.realpath(name)
         if place in taken:
-            raise ArgumentError(option, f"{name}, which {taken[place]}", "another name")
+            raise ArgumentError(f"--{option}", f"{name}, which {taken[place]}", "another name")
         taken[place] = f"is written by --{option}"
+
+
+@contextmanager
+def under_option(option: str) -> Iterator[None]:
+    """Name the option in a check's error, where a job has several outputs."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise ArgumentError(f"--{option}", error.got, error.wanted, error.fix) from error
 
 
 def check_png(path: str | None, overwrite: bool) -> None:

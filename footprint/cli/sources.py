@@ -88,7 +88,7 @@ def command(
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
     """
     from footprint.api.find_sources import find_sources
-    from footprint.cli.outputs import check_names, check_png
+    from footprint.cli.outputs import check_names, check_png, under_option
     from footprint.io.catalog import check_catalog, write_catalog
     from footprint.io.image import check_image, create_image, open_image
     from footprint.io.sky_png import write_sky_png
@@ -97,11 +97,13 @@ def command(
     if target is not None:
         check_catalog(target, overwrite)
     check_png(png, overwrite)
+    if segmentation is not None:
+        with under_option("segmentation"):
+            check_image(segmentation, overwrite)
     check_names([image], {"out": target, "segmentation": segmentation, "png": png})
     with open_image(image, plane) as source, ExitStack() as stack:
         labels = None
         if segmentation is not None:
-            check_image(segmentation, overwrite)
             labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
         reporter.warm(lambda: _load(source, labels is not None, device))
         with reporter.progress("finding") as progress, reporter.measured():
