@@ -47,6 +47,18 @@ def plan_only(image: str, plane: int | None, segmentation: str | None, **options
         )
 
 
+def _brightest(table: Any, rows: int = 20) -> str:
+    """The brightest sources in columns, for whoever asked for no file."""
+    few = table[table["peak"].argsort()[::-1][:rows]]
+    few.keep_columns([n for n in ("label", "x", "y", "ra", "dec", "peak", "flux", "npix", "snr") if n in few.colnames])
+    for name, form in {"x": ".2f", "y": ".2f", "ra": ".6f", "dec": ".6f", "peak": ".4g", "flux": ".4g", "snr": ".1f"}.items():
+        if name in few.colnames:
+            few[name].format = form
+    rest = len(table) - len(few)
+    lines = few.pformat(max_lines=-1, max_width=-1)
+    return "\n".join([*lines, f"and {rest} more; -o FILE writes all"] if rest else lines)
+
+
 def _load(source: Any, labels: bool, device: str) -> None:
     """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
     import numpy as np
@@ -117,6 +129,8 @@ def command(
             write_catalog(table, target, overwrite)
         if png is not None:
             write_sky_png(source, table, png, overwrite)
+    if target is None and not reporter.silent:
+        click.echo(_brightest(table))
     figures = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
     written = {"catalogue": target, "segmentation": segmentation, "png": png}
     reporter.report(

@@ -53,6 +53,8 @@ def test_all_outputs_and_words(monkeypatch, capsys, image, tmp_path):
     labels = np.load(tmp_path / "s.npy")
     assert labels.max() == 2 and (labels == 1).sum() == 12
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    code, printed = run(monkeypatch, capsys, image, "--sigma", 1)
+    assert code == 0 and "more; -o FILE writes all" in printed.out and printed.out.splitlines()[3].split()[0].isdigit()
     code, printed = run(monkeypatch, capsys, image, "--quiet")
     assert code == 0 and printed.out == printed.err == ""
 
