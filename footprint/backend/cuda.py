@@ -219,7 +219,8 @@ class CudaBackend(Backend):
             module = function.Module()
             module.load(binary(text(launch.source, launch.defines, "cuda"), self._arch))
             found = (module, module.get_function(launch.entry))
-            if launch.local > 48 << 10:
+            if launch.local:
+                # Beyond 48 KB, static arrays included, a kernel must be allowed to.
                 attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 driver.funcSetAttribute(found[1].ptr, attribute, launch.local)
             self._shared.setdefault(key, found)
