@@ -1,7 +1,7 @@
 """The row filter that never leaves the chip: which lengths fit, in which radices, and the tables it reads.
 
-``launch("ramp_filter.fused", rows, twiddle, gains, padded=, mode=)`` filters float32 ``(n, n_x)`` in place and needs no work memory,
-where ``fused(limits, n_x, padded)`` is not None; ``twiddle, gains = tables(response)`` are constants of the plan.
+``launch("ramp_filter.fused", rows, twiddle, gains, padded=, mode=)`` filters float32 ``(n, n_x)`` in place and needs no work
+memory, where ``fused(limits, n_x, padded)`` is not None; ``twiddle, gains = tables(response)`` are constants of the plan.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _POWERS = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8
 
 
 def factors(half: int) -> tuple[int, ...] | None:
-    """At most five radices of which ``half`` is the product, the last a power of two where there is one; None where there are none."""
+    """At most five radices whose product is ``half``, the last a power of two if any is; None where there are none."""
     if half in _POWERS:
         return _POWERS[half]
     odd, rest = [], half
@@ -76,7 +76,8 @@ def fused(limits: Limits, n_x: int, padded: int) -> Fused | None:
 def tables(response: np.ndarray, padded: int) -> tuple[np.ndarray, np.ndarray]:
     """Turns ``(padded / 2,)`` complex64 and gains ``(padded / 2, 2)`` of the half-complex ``response`` ``(padded / 2 + 1,)``.
 
-    A gain is ``(H_k + conj H_(M-k), H_k - conj H_(M-k)) / 2 M`` with M = padded / 2, the transform's scale included; real where H is.
+    A gain is ``(H_k + conj H_(M-k), H_k - conj H_(M-k)) / 4 M`` with M = padded / 2, the transform's scale included;
+    real where H is.
     """
     half = padded // 2
     h = np.asarray(response, np.complex128).copy()

@@ -36,6 +36,6 @@ def backproject_program(limits: Limits, rows: ArraySpec, table: ArraySpec, out: 
         ("ACROSS", across), ("DOWN", down), ("SEGMENT", segment), ("ANGLES", angles), ("SLICES", slices),
         ("ACCUMULATE", int(accumulate)), ("MIN_GROUPS", 2 if slices == 2 else 3),
     )  # fmt: skip
-    args = (A(0), A(1), A(2), *(np.int32(n) for n in (n_z, n_a, n_x, out_y, out_x)))
+    sizes = np.int32(n_z), np.int32(n_a), np.int32(n_x), np.int32(out_y), np.int32(out_x)
     local = 8 * slices * segment * angles
-    return Program((Launch("backproject.knl", "backproject", grid, (256, 1, 1), args, defines, local),))
+    return Program((Launch("backproject.knl", "backproject", grid, (256, 1, 1), (A(0), A(1), A(2), *sizes), defines, local),))

@@ -25,7 +25,9 @@ def _program(
     end = sigma_clip.end(2, 3, clip[0].defines, 1 if lesson else 0)
     pixels: tuple[Argument, ...] = (A(0), A(2), np.float64(sigma))
     found = label.launches(limits, pixels, c_type(block.dtype), size, width, connectivity, ids, chunks, A(3), 3)
-    measured = measure.launches(limits, ArraySpec((height, width), block.dtype), capacity, (A(0), ids, A(2), A(4), A(5)), work, chunks[0])
+    measured = measure.launches(
+        limits, ArraySpec((height, width), block.dtype), capacity, (A(0), ids, A(2), A(4), A(5)), work, chunks[0]
+    )
     keep = measured[0]
     n = np.int32(capacity)
     last = [

@@ -19,15 +19,21 @@ def chunk_specs(size: int) -> tuple[ArraySpec, ArraySpec]:
 
 
 def launches(
-    limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument, work: tuple[W, W],
-    count: Argument, at: int,
+    limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument,
+    work: tuple[W, W], count: Argument, at: int,
 ) -> tuple[Launch, ...]:  # fmt: skip
-    """Label what is set; ``kind`` is the C type of a sky's pixels, empty for a mask; the number of components goes to ``count[at]``."""
+    """Label what is set, and count the components in ``count[at]``; ``kind`` is the C type of a sky's pixels, "" for a mask."""
     if size > LARGEST:
         raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels it", "label it in parts, or on the cpu")
     n, scanners = -(-size // CHUNK), 1024 if limits.group >= 1024 and limits.cores > 16 else 64
     chunks, roots = work
-    defines = (("CHUNK", CHUNK), ("REACH", int(connectivity == 8)), ("SOURCES", int(bool(kind))), ("T", kind or "u8"), ("NT", scanners))
+    defines = (
+        ("CHUNK", CHUNK),
+        ("REACH", int(connectivity == 8)),
+        ("SOURCES", int(bool(kind))),
+        ("T", kind or "u8"),
+        ("NT", scanners),
+    )
 
     def launch(entry: str, *args: Argument, groups: int = n, items: int = 256) -> Launch:
         return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)

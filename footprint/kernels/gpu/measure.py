@@ -30,7 +30,13 @@ def launches(
     image, labels, stats, moments, boxes = arrays
     ints, sums = work
     wide = pixels.itemsize == 8
-    defines = (("T", c_type(pixels.dtype)), ("WIDE", int(wide)), ("SOURCES", int(chunks is not None)), ("CHUNK", CHUNK), ("NT", KEEPERS))
+    defines = (
+        ("T", c_type(pixels.dtype)),
+        ("WIDE", int(wide)),
+        ("SOURCES", int(chunks is not None)),
+        ("CHUNK", CHUNK),
+        ("NT", KEEPERS),
+    )
     swept = -(-pixels.size // CHUNK) if chunks else groups_for(limits, pixels.size)
     listed = groups_for(limits, n)
     sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))

@@ -53,10 +53,10 @@ def pad_program(limits: Limits, rows: ArraySpec, padded: ArraySpec, *, mode: str
 def scale_program(limits: Limits, spectrum: ArraySpec, response: ArraySpec) -> Program:
     """Spectra times gains, in place."""
     sizes = (np.int64(spectrum.shape[0]), np.int32(spectrum.shape[1]))
-    return _rows("scale_rows", *spectrum.shape, (A(0), A(1), *sizes))
+    return _rows("scale_rows", spectrum.shape[0], spectrum.shape[1], (A(0), A(1), *sizes))
 
 
 def crop_program(limits: Limits, padded: ArraySpec, rows: ArraySpec) -> Program:
     """The start of longer rows."""
     sizes = (np.int64(rows.shape[0]), np.int32(padded.shape[1]), np.int32(rows.shape[1]))
-    return _rows("crop_rows", *rows.shape, (A(0), A(1), *sizes))
+    return _rows("crop_rows", rows.shape[0], rows.shape[1], (A(0), A(1), *sizes))

@@ -18,8 +18,8 @@ Defines = tuple[tuple[str, int | float | str], ...]
 def state_specs(groups: int) -> tuple[ArraySpec, ...]:
     """Numbers, marks, sums of each group, histograms, ticket."""
     return (
-        ArraySpec((8,), "float64"), ArraySpec((40,), "int64"), ArraySpec((groups, 4), "float64"), ArraySpec((LEVELS, BINS), "uint32"),
-        ArraySpec((2,), "uint32"),
+        ArraySpec((8,), "float64"), ArraySpec((40,), "int64"), ArraySpec((groups, 4), "float64"),
+        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((2,), "uint32"),
     )  # fmt: skip
 
 
@@ -28,9 +28,7 @@ def shape(limits: Limits) -> tuple[int, int]:
     return max(1, limits.cores), min(1024, 1 << (max(limits.group, 32).bit_length() - 1), 1024 if limits.cores > 16 else 64)
 
 
-def launches(
-    limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool
-) -> tuple[Launch, ...]:
+def launches(limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool) -> tuple[Launch, ...]:
     """Clip array 0 with ``where`` as array 1, the state in the first five work arrays."""
     if block.size < size:
         raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
@@ -45,7 +43,9 @@ def launches(
     args: tuple[Argument, ...] = (A(0), *state, np.int64(size), np.float64(sigma), np.int32(maxiters))
     start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, A(1)), defines)
     if limits.together >= groups:
-        whole = Launch("sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, (*defines, ("TOGETHER", 1)), together=True)
+        whole = Launch(
+            "sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, (*defines, ("TOGETHER", 1)), together=True
+        )
         return start, whole
     sweep = Launch("sigma_clip.knl", "clip_sweep", (groups, 1, 1), (items, 1, 1), args, defines)
     conclude = Launch("sigma_clip.knl", "clip_conclude", (1, 1, 1), (items, 1, 1), (*args, np.int32(groups)), defines)

@@ -1,0 +1,55 @@
+"""Runs one kernel of a GPU backend on NumPy arrays, for tests below the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from footprint.backend.base import Backend
+from footprint.kernels.table import work_specs
+from footprint.spec import ArraySpec
+
+
+def need_gpu(backend: Backend) -> None:
+    """Skip where kernels are Numba's."""
+    if backend.limits.family != "gpu":
+        pytest.skip("the kernels of this family are tested through their verbs")
+
+
+@contextmanager
+def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: Any) -> Iterator[Any]:
+    """Yield a function that runs the kernel on ``arrays`` and reads them back; its workspace starts as all ones and is kept."""
+    specs = tuple(ArraySpec(a.shape, a.dtype.str) for a in arrays)
+    work = work_specs(backend.limits, kernel, specs, numbers)
+    ready = backend.compile(kernel, specs, numbers)
+    blocks = [backend.alloc(max(s.nbytes, 1)) for s in (*specs, *work)]
+    views = tuple(backend.view(block, 0, spec) for block, spec in zip(blocks, (*specs, *work), strict=True))
+    for view, spec in zip(views[len(arrays) :], work, strict=True):
+        if spec.nbytes:
+            backend.write(view, np.full(spec.nbytes, 0xFF, np.uint8).view(spec.dtype).reshape(spec.shape))
+
+    def run() -> None:
+        for view, array in zip(views, arrays, strict=False):
+            if array.nbytes:
+                backend.write(view, array)
+        backend.launch(ready, views)
+        for view, array in zip(views, arrays, strict=False):
+            if array.nbytes:
+                backend.read(array, view)
+        backend.sync()
+
+    try:
+        yield run
+    finally:
+        for block in blocks:
+            backend.free(block)
+
+
+def run(backend: Backend, kernel: str, *arrays: np.ndarray, **numbers: Any) -> None:
+    """Run a kernel once."""
+    with bound(backend, kernel, list(arrays), **numbers) as once:
+        once()

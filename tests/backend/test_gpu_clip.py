@@ -1,0 +1,71 @@
+"""The clip's text: exact counts and medians, passes that go on where they stopped, results that repeat to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from footprint.reference.sigma_clip import sigma_clip as reference
+
+from .kernels import bound, need_gpu
+
+
+def image_of(kind, n, rng):
+    x = rng.standard_normal(n)
+    if kind == "sources":
+        x[::97] *= 1000
+    elif kind == "offset":
+        x += 1e4
+    elif kind == "integers":
+        x = np.round(3 * x)
+    elif kind == "holes":
+        x[1::5], x[3::50], x[7::33] = np.nan, np.inf, -np.inf
+    elif kind == "constant":
+        x[:] = 0.1
+    elif kind == "two values":
+        x = np.where(x > 0, 5.0, 1.0)
+    elif kind == "both zeros":
+        x = np.where(np.abs(x) < 2, 0.0, x) * np.where(rng.random(n) < 0.5, -1, 1)
+    elif kind == "denormal":
+        x *= 1e-42
+    return x
+
+
+def clip(backend, x, sigma, maxiters, strict):
+    where, stats, counts = np.array([0, 0, 1]), np.full(8, np.nan), np.full(8, -1)
+    arrays = [x.reshape(1, -1), where, stats, counts]
+    with bound(backend, "sigma_clip", arrays, size=x.size, width=x.size, sigma=sigma, maxiters=maxiters, strict=strict) as run:
+        for turn in range(20):
+            where[0] = turn
+            run()
+            if counts[0]:
+                return stats, counts
+    raise AssertionError("the clip did not end")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "kind", ["normal", "sources", "offset", "integers", "holes", "constant", "two values", "both zeros", "denormal"]
+)
+def test_equals_a_sort(backend, rng, kind, dtype):
+    need_gpu(backend)
+    for n in (1, 2, 3, 1000, 20011):
+        x = image_of(kind, n, rng).astype(dtype)
+        for sigma, maxiters, strict in ((3.0, -1, True), (1.5, 2, False), (2.0, 0, True)):
+            wanted = reference(x, sigma, None if maxiters < 0 else maxiters, strict)
+            stats, counts = clip(backend, x, sigma, maxiters, strict)
+            assert (counts[1], counts[2], stats[1]) == (wanted["count"], wanted["iterations"], wanted["median"]), (n, sigma)
+            assert np.allclose(stats[[0, 2, 3, 4]], [wanted[k] for k in ("mean", "std", "low", "high")], rtol=1e-10, atol=1e-13)
+
+
+def test_nothing_finite_and_nothing(backend):
+    need_gpu(backend)
+    for x in (np.full(7, np.nan, np.float32), np.array([np.inf, -np.inf])):
+        assert clip(backend, x, 3.0, -1, True)[1][1] == 0
+
+
+def test_repeats_to_the_last_bit(backend, rng):
+    need_gpu(backend)
+    x = image_of("sources", 50021, rng).astype(np.float32)
+    first, again = clip(backend, x, 3.0, -1, True), clip(backend, x, 3.0, -1, True)
+    assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])

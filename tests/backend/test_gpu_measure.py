@@ -1,0 +1,91 @@
+"""The measuring text: moments against SciPy's whatever the range of values, the same to the last bit each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from footprint.reference.find_sources import find_sources as reference_sources
+from footprint.reference.measure import measure as reference
+
+from .kernels import bound, need_gpu, run
+
+BOX = slice(2, 6)
+
+
+def measure(backend, image, labels, n):
+    moments, boxes = np.full((n, 4), np.nan), np.full((n, 8), -9)
+    run(backend, "measure", image, labels, moments, boxes)
+    return moments, boxes
+
+
+def agree(moments, boxes, wanted):
+    assert np.array_equal(boxes[:, 1], wanted["npix"]) and np.array_equal(boxes[:, BOX], wanted["box"])
+    assert np.array_equal(moments[:, 3], wanted["peak"])
+    assert np.array_equal(boxes[:, 6], wanted["x_peak"]) and np.array_equal(boxes[:, 7], wanted["y_peak"])
+    assert np.allclose(moments[:, 0], wanted["flux"], rtol=1e-12, atol=1e-9)
+    weigh = np.abs(wanted["flux"]) > 1e-3
+    for column, name in ((1, "x"), (2, "y")):
+        with np.errstate(all="ignore"):
+            assert np.allclose((moments[:, column] / moments[:, 0])[weigh], wanted[name][weigh], rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (13, 11), (97, 131)])
+def test_equals_the_reference(backend, rng, shape, dtype):
+    need_gpu(backend)
+    labels, n = ndimage.label(rng.random(shape) < 0.4)
+    image = (rng.standard_normal(shape) * 10 + 3).astype(dtype)
+    agree(*measure(backend, image, labels.astype(np.int32), n + 1), reference(image, labels, n + 1))
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e30])
+def test_range_of_values(backend, rng, scale):
+    need_gpu(backend)
+    labels, n = ndimage.label(rng.random((40, 50)) < 0.3)
+    image = (scale * rng.exponential(1, (40, 50)) ** 3).astype(np.float32)
+    moments, _ = measure(backend, image, labels.astype(np.int32), n)
+    wanted = ndimage.sum_labels(image.astype(np.float64), labels, np.arange(1, n + 1))
+    assert np.allclose(moments[:, 0], wanted, rtol=1e-13, atol=0)
+
+
+def test_what_is_not_finite_stays_in_its_label(backend):
+    need_gpu(backend)
+    image = np.array([[1.0, np.nan, 2.0, 0.0, 4.0, np.inf]], np.float32)
+    moments, boxes = measure(backend, image, np.array([[1, 1, 2, 0, 3, 3]], np.int32), 3)
+    assert np.isnan(moments[0, 0]) and moments[1, 0] == 2 and not np.isfinite(moments[2, 0])
+    assert moments[0, 3] == 1 and boxes[0, 6] == 0 and moments[2, 3] == np.inf
+
+
+@pytest.mark.parametrize(
+    ("shape", "min_area", "lesson", "connectivity"), [((64, 50), 1, False, 4), ((200, 301), 5, True, 8), ((1, 400), 1, False, 4)]
+)
+def test_sources(backend, rng, shape, min_area, lesson, connectivity):
+    need_gpu(backend)
+    image = rng.standard_normal(shape) + (0 if lesson else 5)
+    y, x = np.indices(shape)
+    for _ in range(image.size // 1500):
+        cy, cx = rng.integers(0, shape[0]), rng.integers(0, shape[1])
+        image += rng.exponential(60) * np.exp(-((y - cy) ** 2 + (x - cx) ** 2) / 4)
+    image[0, :7] = np.nan
+    image = image.astype(np.float32)
+    labels, n, background, noise = reference_sources(image, 5.0, 3.0, connectivity, min_area, lesson)
+    wanted = reference(image.astype(np.float64) - background, labels, n)
+    for capacity in (300, 1):
+        stats, counts, moments, boxes = np.zeros(8), np.zeros(8, int), np.zeros((capacity, 4)), np.zeros((capacity, 8), int)
+        painted = np.full(shape, -3, np.int32)
+        arrays = [image, np.array([0, 0, shape[0]]), stats, counts, moments, boxes, painted]
+        options = {"height": shape[0], "width": shape[1], "sigma": 5.0, "kappa": 3.0, "maxiters": -1, "connectivity": connectivity,
+                   "min_area": min_area, "lesson": lesson}  # fmt: skip
+        with bound(backend, "find_sources.labelled", arrays, **options) as once:
+            once()
+            results = [a.copy() for a in arrays]
+            once()
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results, arrays, strict=True))
+        assert counts[0] == 1 and counts[3] >= n
+        if counts[3] > capacity:
+            continue
+        assert np.allclose(stats[5:7], [background, noise], rtol=1e-12) and counts[4] == n and np.array_equal(painted, labels)
+        met = (boxes[: counts[3], 1] > 0) & (boxes[: counts[3], 0] > 0)
+        agree(moments[: counts[3]][met], boxes[: counts[3]][met], wanted)
