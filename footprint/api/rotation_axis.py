@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ def rotation_axis(
     job.check_flats(plan.outputs[0].spec.shape[0])
     found = np.zeros(op.out_specs()[0].shape)
     fills = job.fill(0, job.n_rows, op.frames)
-    run(plan, None, [lambda start, stop, fill=fill: fill for fill in fills], [whole(_receive(found, "correlations"))])
+    run(plan, None, [_always(fill) for fill in fills], [whole(_receive(found, "correlations"))])
     center, score, spread = op.axis(found)
     if not math.isfinite(center):
         wanted, fix = "projections with structure to register, these have none", "give the axis as a number"
@@ -124,6 +125,10 @@ def plan_rotation_axis(
         What the search takes.
     """
     return _prepare(scan, rows, search, i0, memory)[2]
+
+
+def _always(part: Any) -> Callable[[int, int], Any]:
+    return lambda start, stop: part
 
 
 def _prepare(

@@ -70,22 +70,24 @@ def command(
 
     \b
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
-      footprint reconstruct tiffs/ --flats flats.tif --darks darks.tif -o slices --rows 100:200 --filter hann
+      footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
     from footprint.api.reconstruct import plan_reconstruct, reconstruct
     from footprint.api.rotation_axis import rotation_axis
-    from footprint.io.output import check_output
+    from footprint.cli.outputs import check_names, check_png
     from footprint.io.volume import check_volume, create_volume
 
     reporter = Reporter(quiet, as_json)
+    read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
+    check_names(read, {"out": target, "png": png})
+    check_volume(target, overwrite)
+    check_png(png, overwrite)
     with _open(scan, options) as source:
         job = _arguments(source, options)
         plan = plan_reconstruct(source, written=True, memory=memory, device=device, **job)
         reporter.plan(plan)
-        slices = (plan.chunks[-1][1], *plan.outputs[0].spec.shape[1:])
-        check_volume(target, overwrite)
-        if png is not None:
-            check_output(png, overwrite)
+        _, n_y, n_x = plan.outputs[0].spec.shape
+        slices = (plan.chunks[-1][1], n_y, n_x)
         reporter.warm(lambda: _warm(source, plan, job))
         with reporter.progress("reconstructing") as progress, reporter.measured():
             found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
@@ -119,18 +121,23 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["center"] != "auto":
         job["center"] = _numbers("--center", job["center"], 1, float, "auto or a detector position in pixels")[0]
     if job["rows"] is not None:
-        # slice() would take anything before and after the colon; two whole numbers, either left out, are meant
-        ends = job["rows"].split(":")
-        try:
-            job["rows"] = slice(*(int(end) if end else None for end in ends)) if len(ends) == 2 else None
-        except ValueError:
-            job["rows"] = None
-        if job["rows"] is None:
-            raise ArgumentError("--rows", repr(options["rows"]), "A:B, such as 100:200 or :50")
+        job["rows"] = _rows(job["rows"], source.n_z)
     if job["roi"] is not None:
         job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
     job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
     return job
+
+
+def _rows(text: str, n_z: int) -> slice:
+    """``A:B``, either left out; unlike a slice, ends outside the scan are a mistake and not cut off."""
+    ends = text.split(":")
+    try:
+        start, stop = (int(end) if end else default for end, default in zip(ends, (0, n_z), strict=True))
+    except ValueError:
+        raise ArgumentError("--rows", repr(text), "A:B, such as 100:200 or :50") from None
+    if not 0 <= start < stop <= n_z:
+        raise ArgumentError("--rows", repr(text), f"A:B with A before B, both from 0 to {n_z}, the rows of this scan")
+    return slice(start, stop)
 
 
 def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:

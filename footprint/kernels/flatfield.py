@@ -8,8 +8,9 @@
     flat         = (1 - weight[a]) flats[lower[a], z, x] + weight[a] flats[upper[a], z, x]
 
 Where flat - dark is not above 1e-5 of the dark (two equal means, mixed, differ by rounding), or anything is not finite, the pixel
-is dead: it gets the value between its nearest good neighbours along x, by distance; at an end the nearest one's; 0 where the row has none. With ``border`` > 0 the open beam of a
-row is instead the mean of raw - dark over that many pixels at both its ends, and ``flats`` is not read.
+is dead: it gets the value between its nearest good neighbours along x, by distance; at an end the nearest one's; 0 where the row
+has none. With ``border`` > 0 the open beam of a row is instead the mean of raw - dark over that many pixels at both its ends, and
+``flats`` is not read.
 
 ``launch("flatfield.shift", sinograms, whole, fraction, out, z0=0)``: ``sinograms`` (n_in, n_angles, n_x), ``out``
 (n_z, n_angles, n_x), ``whole`` int64 and ``fraction`` float32 (n_angles,)::

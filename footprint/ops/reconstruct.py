@@ -77,7 +77,7 @@ class Reconstruct:
             def record(b: Builder, n: int) -> None:
                 direct.record_groups(b, *make(b, n), min(angles, len(self.fbp.angles)))
 
-            said = f"method direct: one slice's sinogram does not fit, so {angles} angles at a time are corrected, filtered and summed"
+            said = f"method direct: one slice's sinogram does not fit, so {angles} angles at a time are filtered and summed"
             return Variant("slices", rows, record, note=said)
 
         direct = Reconstruct(self.flatfield, self.fbp.by("direct"))
