@@ -12,6 +12,7 @@ from footprint.io.phantom import write_field, write_scan
 from tests.unit.io_files import nxtomo
 
 N_ANGLES, N_Z, N_X = 24, 4, 32
+FEW = N_ANGLES - 3
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,16 @@ def write_files(folder: Path) -> None:
     (folder / "words.txt").write_text("These are words.\n")
     (folder / "nothing.fits").touch()
     (folder / "folder").mkdir()
+    (folder / "folder" / "notes.txt").write_text("precious")
     nxtomo(folder / "no-projections.nx", [1, 1, 2, 2])
     nxtomo(folder / "no-flats.nx", [2, 0, 0, 0, 0, 0, 0])
     nxtomo(folder / "few-angles.nx", [2, 1, 0, 0, 0], angles=np.arange(4.0))
     nxtomo(folder / "nan-angles.nx", [2, 1, 0, 0, 0, 0], angles=np.array([0, 0, 0, 60, np.nan, 120]))
     with h5py.File(folder / "other.h5", "w") as file:
         file["numbers"] = np.arange(5)
-    np.savetxt(folder / "few-angles.txt", np.arange(N_ANGLES - 3))
+    np.savetxt(folder / "few-angles.txt", np.arange(FEW))
     np.savetxt(folder / "nan-angles.txt", np.where(np.arange(N_ANGLES) == 5, np.nan, np.arange(N_ANGLES)))
-    np.savetxt(folder / "few-shifts.txt", np.zeros(N_ANGLES - 3))
+    np.savetxt(folder / "few-shifts.txt", np.zeros(FEW))
     np.savetxt(folder / "nan-shifts.txt", np.where(np.arange(N_ANGLES) == 5, np.nan, 0))
     for name in ("taken.npy", "taken.ecsv", "taken.h5", "taken.png"):
         (folder / name).write_text("precious")

@@ -1,0 +1,224 @@
+"""The shell as its user meets it: help, --quiet, --json, closed pipes, full disks, interrupts, and how little is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from footprint.cli.main import _COMMANDS, main
+from footprint.io.phantom import write_scan
+from tests.unit.cli_files import listing, write_files
+
+COMMANDS = [[], *([name] for name in _COMMANDS), *(["plan", job] for job in ("reconstruct", "sources", "convolve"))]
+JOBS = {
+    "convolve": "convolve image.npy mask.npy -o new.npy",
+    "sources": "sources field.fits -o new.ecsv --segmentation new.fits --png new.png",
+    "reconstruct": "reconstruct scan.nx -o new.h5 --center 15.5",
+}
+PLAN_FIGURES = {"plan_arena", "plan_constant", "plan_library", "plan_host", "plan_total", "device"}
+RUN_FIGURES = PLAN_FIGURES | {"seconds", "measured_peak", "context", "shape"}
+FIGURES = {
+    "convolve": RUN_FIGURES | {"image", "mask", "output", "chunk", "runs"},
+    "sources": RUN_FIGURES | {"image", "sources", "noise", "background", "threshold", "unit", "catalogue", "segmentation", "png"},
+    "reconstruct": RUN_FIGURES | {"center", "output", "chunk", "runs"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("shell")
+    write_files(place)
+    return place
+
+
+@pytest.fixture
+def shell(folder):
+    """The real program, for what only a process of its own can show."""
+
+    def run(*words, module=True, **options):
+        # Threads of its own: the tests' process may hold the cores already.
+        program = ["-m", "footprint"] if module else ["-c", "from footprint.cli.main import entry; entry()"]
+        command = [sys.executable, *program, *words]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+
+    return run
+
+
+@pytest.fixture
+def said(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+    def run(line):
+        return CliRunner().invoke(main, shlex.split(line), catch_exceptions=False)
+
+    yield run
+    for left in folder.glob("new*"):
+        left.unlink()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "footprint")
+def test_help_teaches_within_eighty_columns(words):
+    text = CliRunner().invoke(main, [*words, "--help"], terminal_width=80, catch_exceptions=False).output
+    assert text.startswith("Usage: ")
+    assert max(map(len, text.splitlines())) <= 80
+    # Every option says what it does.
+    options = re.findall(r"^  (-\S.*?)(?:  +(\S.*))?\n(?: {6,}(\S.*))?", text.partition("Options:")[2] + "\n", re.M)
+    assert options and all(first or second for _, first, second in options), text
+    if words and words[0] in JOBS:
+        assert f"footprint {words[0]} " in text.partition("\n")[2], "an example"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_json_is_one_object_with_every_figure(said, job):
+    result = said(f"{JOBS[job]} --json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert isinstance(report, dict) and FIGURES[job] <= set(report), FIGURES[job] - set(report)
+    assert sum(report[f"plan_{kind}"] for kind in ("arena", "constant", "library", "host")) == report["plan_total"]
+    assert all(isinstance(report[name], int | float) for name in ("plan_total", "seconds", "context"))
+    assert "Plan" not in result.stderr and "━" not in result.stderr
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_json_plans(said, job):
+    line = JOBS[job].split(" -o ")[0]
+    report = json.loads(said(f"plan {line} --json").stdout)
+    assert PLAN_FIGURES | {"nbytes", "largest"} <= set(report)
+    elsewhere = json.loads(said(f"plan {line} --json --device null:h100").stdout)
+    assert elsewhere["device"] == "null:h100" and elsewhere["nbytes"] > 0
+
+
+def test_json_devices(said):
+    report = json.loads(said("devices --json").stdout)
+    assert {"cpu", "null:h100"} <= {row["device"] for row in report["devices"]}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_quiet_prints_nothing(said, job):
+    result = said(f"{JOBS[job]} --quiet")
+    assert (result.exit_code, result.output, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_words_fit_eighty_columns_and_name_the_peak(said, job, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = said(JOBS[job])
+    assert result.exit_code == 0 and result.stdout == ""
+    assert max(map(len, result.stderr.splitlines())) <= 80
+    assert "Plan: " in result.stderr and "measured peak" in result.stderr
+    assert re.search(r"seconds +[\d.e-]+ s\b", result.stderr)
+    # The plan comes before the work, the report after it.
+    assert result.stderr.index("total") < result.stderr.index("measured peak")
+
+
+@pytest.mark.parametrize(
+    "line", ["devices", "--version", "plan convolve image.npy mask.npy --json", "convolve absent.npy mask.npy -o new.npy"]
+)
+def test_the_module_is_the_program(shell, line):
+    module, program = (shell(*line.split(), module=kind) for kind in (True, False))
+    # Free memory moves between the two.
+    strip = lambda text: re.sub(r"[\d.]+ [KMGT]iB free", "", text)
+    assert module.returncode == program.returncode
+    assert strip(module.stdout) == strip(program.stdout) and module.stderr == program.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["plan", "convolve", "image.npy", "mask.npy"], ["plan", "reconstruct", "--help"]], ids=" ".join
+)
+def test_help_and_plans_import_no_numerical_library(folder, words):
+    code = f"""
+import sys
+sys.argv = ["footprint", *{words!r}]
+from footprint.cli.main import entry
+try:
+    entry()
+except SystemExit as end:
+    assert not end.code, end.code
+print(sorted({{"numba", "llvmlite", "scipy", "astropy", "h5py", "tifffile", "ducc0", "pyopencl", "cupy"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", [["devices"], ["plan", "sources", "field.fits", "--json"], ["--help"]], ids=" ".join)
+def test_a_closed_pipe_is_no_error(folder, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "footprint", *words]
+    done = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+_RESOURCE = pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs limits on the size of files")
+
+
+@_RESOURCE
+@pytest.mark.parametrize(
+    "line",
+    [
+        "convolve wide.npy mask.npy -o new.npy",
+        "convolve wide.npy mask.npy -o new.fits",
+        "sources wide.npy --segmentation new.h5",
+        "reconstruct scan.nx -o new.h5 --center 15.5",
+    ],
+)
+def test_a_full_disk_leaves_nothing(folder, line):
+    import resource
+
+    np.save(folder / "wide.npy", np.random.default_rng(1).standard_normal((200, 100)).astype(np.float32))
+    before = listing(folder)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    # Compiled kernels are in the cache already where it is written: a test before this one ran each job.
+    command = [sys.executable, "-m", "footprint", *line.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("footprint: new.") and "disk is full" in last and "Traceback" not in done.stderr
+    assert listing(folder) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "convolve big.npy huge-mask.npy -o new.npy --memory 40MB",
+        "sources big.npy --segmentation new.npy",
+        "reconstruct long.nx -o new.h5",
+    ],
+)
+def test_an_interrupt_leaves_nothing(folder, line, number):
+    if "long.nx" in line:
+        write_scan(folder / "long.nx", n_angles=360, n_z=16, n_x=256)
+    np.save(folder / "big.npy", np.random.default_rng(1).standard_normal((3000, 3000)).astype(np.float32))
+    np.save(folder / "huge-mask.npy", np.ones((31, 31), np.float32))
+    before = listing(folder)
+    command = [sys.executable, "-m", "footprint", *line.split()]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        # Under way as soon as there is something half-written.
+        while not list(folder.glob("*.partial")) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        under_way = process.poll() is None
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert under_way, err
+    assert process.returncode == 130, err
+    assert out == "" and "Traceback" not in err
+    assert err.rstrip().endswith("footprint: stopped; nothing half-written was left behind.")
+    assert listing(folder) == before
