@@ -1,0 +1,52 @@
+"""Backprojection as it is compiled for processors with AVX-512, with AVX2 and with neither: the same slices."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import sys
+import numpy as np
+from footprint.kernels.backproject import backproject_work
+from footprint.kernels.cpu import backproject as kernel
+from footprint.ops.backproject import Geometry
+from footprint.reference.backproject import angle_weights, backproject
+from footprint.spec import ArraySpec, Limits
+
+rng = np.random.default_rng(1)
+spec = lambda a: ArraySpec(a.shape, a.dtype.str)
+for n_z, n_a, n_x, roi in ((1, 11, 37, (0, 37, 0, 37)), (5, 9, 70, (-9, 90, 3, 80))):
+    rows, angles = rng.random((n_z, n_a, n_x), dtype="f4"), rng.uniform(-4, 4, n_a)
+    out = np.empty((n_z, roi[3] - roi[2], roi[1] - roi[0]), "f4")
+    table = Geometry(angles, n_x, 0.4 * n_x, roi).table()
+    work = [np.empty(w.shape, w.dtype) for w in backproject_work(Limits(threads=2), spec(rows), spec(table), spec(out))]
+    kernel.backproject(rows, table, out, *work)
+    want = [backproject(r, angles, angle_weights(angles), 0.4 * n_x, roi) for r in rows]
+    np.testing.assert_allclose(out, want, atol=2e-5 * np.abs(want).max())
+print(kernel._LANES, "+avx2" in kernel._FEATURES)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "printed"),
+    [("haswell", "+avx,+avx2,+fma", "8 True"), ("generic", "", "8 False"), ("skylake-avx512", None, "16 True")],
+)
+def test_every_kind_of_processor(name, features, printed, tmp_path):
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip(f"names of x86 processors mean nothing on {platform.machine()}")
+    if features is None:
+        cpuinfo = Path("/proc/cpuinfo")
+        if not cpuinfo.exists() or " avx512f " not in cpuinfo.read_text():
+            pytest.skip("this processor has no AVX-512")
+        features = "+avx,+avx2,+fma,+avx512f"
+    settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=os.environ | settings, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == printed
