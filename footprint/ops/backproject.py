@@ -95,6 +95,15 @@ class Geometry:
         x0, x1, y0, y1 = self.box
         return (y1 - y0, x1 - x0)
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The lowest and the highest detector position that any pixel of the region falls on."""
+        n_y, width = self.shape
+        cos, nsin, offset, _ = self.table().T
+        low = offset + np.minimum(0, (width - 1) * cos) + np.minimum(0, (n_y - 1) * nsin)
+        high = offset + np.maximum(0, (width - 1) * cos) + np.maximum(0, (n_y - 1) * nsin)
+        return float(low.min()), float(high.max())
+
     def table(self, scale: float = 1.0) -> np.ndarray:
         """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight times ``scale``."""
         angles = np.asarray(self.angles, np.float64)

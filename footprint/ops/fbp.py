@@ -12,7 +12,7 @@ from footprint.errors import ArgumentError, ShapeError, choose, missing_extra
 from footprint.kernels.fourier import available
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.ops.filters import fast_length
-from footprint.ops.fourier import FourierBackproject
+from footprint.ops.fourier import FourierBackproject, least_length
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
@@ -183,6 +183,7 @@ class Fbp:
         n_y, width = self.geometry.shape
         n_a = len(self.angles)
         direct = _UPDATE * n_a * n_y * width / limits.threads
-        fourier = (_SAMPLE * n_a * (fast_length(2 * self.n_x) // 2 + 1) + _GRID * n_y * width) / limits.threads
+        padded = fast_length(max(2 * self.n_x, least_length(self.geometry)))
+        fourier = (_SAMPLE * n_a * (padded // 2 + 1) + _GRID * n_y * width) / limits.threads
         method = "fourier" if fourier < direct else "direct"
         return method, f"method {method}: predicted {direct:.2g} s a slice by direct summation, {fourier:.2g} s by Fourier"

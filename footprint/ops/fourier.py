@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from footprint.kernels.fourier import EPSILON, library_bytes
@@ -9,6 +10,12 @@ from footprint.ops.backproject import Geometry
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
+
+
+def least_length(geometry: Geometry) -> int:
+    """The shortest padded row whose periods do not reach into the region: with a far axis, corners lie beyond twice the row."""
+    low, high = geometry.reach
+    return math.ceil(max(geometry.n_x - low, high)) + 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +30,7 @@ class FourierBackproject:
         """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is."""
         n_z, n_a, n_x = sino.spec.shape
         n_y, width = self.geometry.shape
-        gains = self.ramp.gains(n_x)
+        gains = self.ramp.gains(n_x, least_length(self.geometry))
         n_f, padded = len(gains), 2 * (len(gains) - 1)
         response, table = b.const(gains, "filter"), b.const(self.geometry.table(self.scale), "geometry")
         where = b.scratch((n_a * n_f, 2), "float32", "frequencies")

@@ -35,10 +35,14 @@ class RampFilter:
     padding: str = "constant"
     cutoff: float = 1.0
 
-    def gains(self, n_x: int) -> np.ndarray:
-        """The filter at the padded length's frequencies; also checks the names."""
+    def gains(self, n_x: int, least: int = 0) -> np.ndarray:
+        """The filter at the frequencies of the padded length, 2 n_x or ``least``; also checks the names."""
         choose("padding", self.padding, PADDINGS)
-        return response(self.filter, fast_length(2 * n_x), self.cutoff)
+        usual, padded = fast_length(2 * n_x), fast_length(max(2 * n_x, least))
+        if isinstance(self.filter, str) or padded == usual:
+            return response(self.filter, padded, self.cutoff)
+        own = response(self.filter, usual)
+        return np.interp(np.fft.rfftfreq(padded), np.fft.rfftfreq(usual), own).astype(np.complex64)
 
     def out_specs(self, rows: ArraySpec) -> tuple[ArraySpec, ...]:
         """Shape and dtype of the result: float32."""
