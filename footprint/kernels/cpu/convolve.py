@@ -17,6 +17,7 @@ import numpy as np
 
 from footprint.kernels import borders
 from footprint.kernels.convolve import LINE_TAPS, ROWS, SPAN, STEP, TAP_ROWS, WIDTH, groups, split
+from footprint.kernels.cpu.few import threads_for
 from footprint.kernels.cpu.generated import load
 
 PITCH = WIDTH + SPAN - 1
@@ -190,4 +191,5 @@ def convolve(
     module = _kernel("line" if line else "tall", parts[0], n_long < len(parts), out.dtype.name)
     codes = borders.CODES[border_y], borders.CODES[border_x]
     numbers = (y0, x0, *codes, out.dtype.type(cval), *(() if line else (groups((height, width)),)))
-    module.run(image, weights, out, tiles, sums, *numbers, n_long, len(parts) - n_long)
+    with threads_for(out.size * weights.size):
+        module.run(image, weights, out, tiles, sums, *numbers, n_long, len(parts) - n_long)

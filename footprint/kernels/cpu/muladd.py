@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit, prange
+
+from footprint.kernels.cpu.few import TOUCH, threads_for
 
 PIECE = 1 << 14
 
@@ -54,4 +58,5 @@ def muladd(
 ) -> None:
     """Combine two regions; see ``footprint.kernels.muladd``."""
     kind = dst.dtype.type
-    _muladd(dst, other, kind(a), kind(b), dst_start, dst_step, other_start, other_step, count)
+    with threads_for(math.prod(count) * TOUCH):
+        _muladd(dst, other, kind(a), kind(b), dst_start, dst_step, other_start, other_step, count)

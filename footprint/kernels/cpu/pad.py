@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.cpu.few import TOUCH, threads_for
+
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
@@ -45,7 +47,8 @@ def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarra
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad``."""
     bits = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
-    _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
+    with threads_for(out.size * TOUCH):
+        _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
@@ -69,13 +72,15 @@ def _ramp(out, lo, hi, left, right, flat, integer):
 
 def ramp(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
     """Fill one axis with straight lines, as numpy.pad's "linear_ramp"; computed in float64."""
-    _ramp(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
+    with threads_for(out.size * TOUCH):
+        _ramp(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
 
 
 def constant(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
     """Fill the two sides of one axis with two values."""
     kind = out.dtype.type
-    _ramp(out, lo, hi, kind(left), kind(right), True, False)
+    with threads_for(out.size * TOUCH):
+        _ramp(out, lo, hi, kind(left), kind(right), True, False)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
@@ -100,7 +105,8 @@ def _odd(out, lo, hi, repeat):
 
 def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
     """Fill one axis with its point reflections about its ends, as often as it takes; the axis is longer than one."""
-    _odd(out, lo, hi, repeat)
+    with threads_for(out.size * TOUCH):
+        _odd(out, lo, hi, repeat)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -233,8 +239,11 @@ def _medians(out, work, lo, hi, left, right, integer):
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
-    if statistic in ("maximum", "minimum"):
-        _extremes(out, work, lo, hi, 1 if statistic == "maximum" else -1, left, right)
-        return
-    fill = _means if statistic == "mean" else _medians
-    fill(out, work, lo, hi, left, right, out.dtype.kind in "iu")
+    integer = out.dtype.kind in "iu"
+    with threads_for(out.size * TOUCH):
+        if statistic == "mean":
+            _means(out, work, lo, hi, left, right, integer)
+        elif statistic == "median":
+            _medians(out, work, lo, hi, left, right, integer)
+        else:
+            _extremes(out, work, lo, hi, 1 if statistic == "maximum" else -1, left, right)

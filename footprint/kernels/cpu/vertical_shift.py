@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.cpu.few import TOUCH, threads_for
+
 STRIP = 1024
 
 
@@ -55,4 +57,5 @@ def _vertical_shift(radios, whole, fraction, out, z0):
 
 def vertical_shift(radios: np.ndarray, whole: np.ndarray, fraction: np.ndarray, out: np.ndarray, *, z0: int = 0) -> None:
     """Shift a stack; see ``footprint.kernels.vertical_shift``."""
-    _vertical_shift(radios, whole, fraction, out, z0)
+    with threads_for(out.size * TOUCH):
+        _vertical_shift(radios, whole, fraction, out, z0)
