@@ -29,7 +29,9 @@ def fbp(  # type: ignore[no-untyped-def]
     return backproject(filtered, angles, weights, center, roi, axis_shifts)
 
 
-def ellipse_sinogram(angles: np.ndarray, n_x: int, center: float, ellipses=SHEPP_LOGAN) -> np.ndarray:
+def ellipse_sinogram(
+    angles: np.ndarray, n_x: int, center: float, ellipses: tuple[tuple[float, ...], ...] = SHEPP_LOGAN
+) -> np.ndarray:
     """Line integrals, in pixels, of ellipses scaled to half the width, as seen at h = c + cos t X - sin t Y."""
     h, half = np.arange(n_x) - center, n_x / 2
     sino = np.zeros((len(angles), n_x))
@@ -43,7 +45,7 @@ def ellipse_sinogram(angles: np.ndarray, n_x: int, center: float, ellipses=SHEPP
     return sino
 
 
-def ellipse_image(n: int, center: float, ellipses=SHEPP_LOGAN) -> np.ndarray:
+def ellipse_image(n: int, center: float, ellipses: tuple[tuple[float, ...], ...] = SHEPP_LOGAN) -> np.ndarray:
     """The ellipses themselves on an n by n grid."""
     x, y = np.meshgrid((np.arange(n) - center) / (n / 2), (np.arange(n) - center) / (n / 2))
     image = np.zeros((n, n))

@@ -9,5 +9,5 @@ def ramp_filter(sinogram: np.ndarray, response: np.ndarray, padding: str = "cons
     n_x, padded = rows.shape[-1], 2 * (len(response) - 1)
     before = (padded - n_x) // 2
     width = [(0, 0)] * (rows.ndim - 1) + [(before, padded - n_x - before)]
-    wide = np.pad(rows, width, mode=padding)
+    wide = np.pad(rows, width, mode=padding)  # type: ignore[call-overload]
     return np.fft.irfft(np.fft.rfft(wide) * response, padded)[..., before : before + n_x]
