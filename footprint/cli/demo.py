@@ -12,7 +12,7 @@ import click
 
 @click.command()
 @click.option("--folder", default="footprint-demo", show_default=True, help="Where data and results go.")
-@click.option("--memory", default="64MB", show_default=True, metavar="SIZE", help="Budget of each job.")
+@click.option("--memory", default="24MB", show_default=True, metavar="SIZE", help="Budget of each job.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, opencl.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the errors at the end.")
 def command(folder: str, memory: str, device: str, as_json: bool) -> None:
