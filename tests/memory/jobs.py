@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import footprint as fp
 from footprint.backend.memory import PeakMeter
+from footprint.io.phantom import write_scan
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -121,6 +124,25 @@ def muladd(scale: int) -> Job:
     )
 
 
+def reconstruct(scale: int, method: str = "direct") -> Job:
+    folder = tempfile.TemporaryDirectory()
+    scan = fp.open_scan(write_scan(Path(folder.name) / "scan.nx", n_angles=180, n_z=4 * scale, n_x=256).path)
+    shifts = np.linspace(-1.5, 1.5, 180)
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (4 * scale, 256, 256), overwrite=True) as volume:
+            fp.reconstruct(scan, method=method, shifts=shifts, out=volume, memory=memory, device="cpu")
+
+    return (
+        lambda memory: fp.plan_reconstruct(scan, method=method, shifts=shifts, written=True, memory=memory, device="cpu"),
+        run,
+    )
+
+
+def reconstruct_fourier(scale: int) -> Job:
+    return reconstruct(scale, "fourier")
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "sigma_clip": sigma_clip,
@@ -133,6 +155,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "vertical_shift": vertical_shift,
     "pad": pad,
     "muladd": muladd,
+    "reconstruct": reconstruct,
+    "reconstruct_fourier": reconstruct_fourier,
 }
 
 

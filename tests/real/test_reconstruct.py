@@ -1,0 +1,124 @@
+"""Real scans from the shell: known axes, formats that agree, budgets a quarter of the whole, and one sentence for what is wrong."""
+
+import json
+import warnings
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import footprint as fp
+from footprint.cli.reconstruct import command
+
+TOOTH = "tomopy_tooth/tooth.h5"
+
+
+def run(*words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = CliRunner().invoke(command, [str(w) for w in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def volume(path):
+    with h5py.File(path) as file:
+        group = file["entry/reconstruction"]
+        return group["results/data"][()], dict(group.attrs)
+
+
+def test_the_tooth_from_both_formats_is_one_volume(data, tmp_path):
+    found = []
+    for name in (TOOTH, "tooth_nxtomo.nx"):
+        target, png = tmp_path / f"{len(found)}.h5", tmp_path / "tooth.png"
+        words = ("-o", target, "--png", png, "--json", "--device", "cpu", "--overwrite")
+        report = run(data / "tomography" / name, *words)
+        slices, about = volume(target)
+        assert abs(report["center"] - 295.8) < 0.5 and report["center"] == about["center"] and report["center_score"] > 0.95
+        assert report["shape"] == [2, 640, 640] == list(slices.shape) and about["unit"] == "1/pixel"
+        assert report["measured_peak"] is None or report["measured_peak"] <= report["plan_total"] + (512 << 10), report
+        assert png.stat().st_size > 10000
+        found.append(slices)
+    # Not to the last bit: where the Fourier method is taken, its sums run in no fixed order.
+    assert np.linalg.norm(found[0] - found[1]) <= 1e-6 * np.linalg.norm(found[0])
+    # a tooth: dense inside, air around it
+    inside, corner = found[0][0, 220:420, 220:380].mean(), found[0][0, :60, :60].mean()
+    assert inside > 10 * abs(corner)
+
+
+@pytest.mark.parametrize(("name", "center"), [("savu_24737_nxtomo.nx", "auto"), ("diad_k11/k11-18014.nxs", 12.5)])
+def test_a_quarter_of_the_memory_gives_the_same_bits(data, name, center):
+    settings = {"center": center, "method": "direct", "device": "cpu"}
+    plans = []
+    with fp.open_scan(data / "tomography" / name) as scan:
+        whole = fp.reconstruct(scan, memory="4GB", on_plan=plans.append, **settings)
+        quarter = plans[0].footprint.total // 4
+        part = fp.reconstruct(scan, memory=quarter, on_plan=plans.append, **settings)
+    assert plans[1].footprint.total <= quarter and plans[0].chunk.size == scan.n_z > plans[1].chunk.size
+    np.testing.assert_array_equal(part, whole)
+
+
+@pytest.mark.parametrize("method", ["direct", "fourier"])
+def test_the_smallest_budget_gives_the_same_tooth(data, method):
+    """Two rows, and 4 MiB that reading compressed frames takes: there is no quarter, so the least that works is taken."""
+    if method == "fourier":
+        pytest.importorskip("ducc0")
+    settings = {"center": "auto", "method": method, "device": "cpu"}
+    with fp.open_scan(data / "tomography" / TOOTH) as scan:
+        whole = fp.reconstruct(scan, memory="4GB", **settings)
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.plan_reconstruct(scan, memory=1, method=method, device="cpu")
+        part = fp.reconstruct(scan, memory=caught.value.smallest, **settings)
+    assert np.abs(part - whole).max() <= 1e-5 * np.abs(whole).max()
+
+
+def test_savus_axis(data, tmp_path):
+    report = run(data / "tomography" / "savu_24737_nxtomo.nx", "--rows", "60:75", "-o", tmp_path / "v.h5", "--json")
+    assert abs(report["center"] - 85.9) < 1 and report["center_score"] > 0.9 and report["shape"] == [15, 160, 160]
+    folder = data / "tomography" / "savu_24737_tiff"
+    own = ("--flats", folder / "flat_00001.tiff", "--darks", folder / "dark_00001.tiff")
+    slices, png = tmp_path / "slices", tmp_path / "s.png"
+    chosen = ("--angles", f"{folder / 'angles.txt'}[10:101]", "--rows", "60:75")
+    tiff = run(folder / "tiffs", *own, *chosen, "-o", slices, "--png", png, "--json")
+    assert abs(tiff["center"] - report["center"]) < 0.05 and len(list(slices.glob("*.tif"))) == 15
+
+
+def test_diad_through_its_external_links(data, tmp_path):
+    scan = data / "tomography" / "diad_k11" / "k11-18014.nxs"
+    report = run(scan, "--center", "12.5", "-o", tmp_path / "v.tif", "--memory", "30MB", "--circle", "--json")
+    assert report["shape"] == [22, 26, 26] and report["plan_total"] <= 30e6
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "word"),
+    [
+        (["--center", "900"], fp.ArgumentError, "on the detector"),
+        (["--center", "left"], fp.ArgumentError, "--center"),
+        (["--filter", "sharp"], fp.ArgumentError, "ramlak"),
+        (["--rows", "5"], fp.ArgumentError, "A:B"),
+        (["--rows", "a:b"], fp.ArgumentError, "A:B"),
+        (["--rows", "2:9"], fp.ArgumentError, "both from 0 to 2"),
+        (["--roi", "1,2,3"], fp.ArgumentError, "X0,X1,Y0,Y1"),
+        (["--memory", "10kB"], fp.BudgetError, "or more"),
+        (["--shifts", "nowhere.txt"], fp.FormatError, "no such file"),
+        (["--device", "abacus"], fp.ArgumentError, "abacus"),
+        (["--angles", "short.txt"], fp.FormatError, "lists 3 angles for 181"),
+    ],
+)
+def test_bad_words_end_in_one_sentence_and_leave_nothing(data, tmp_path, words, error, word):
+    (tmp_path / "short.txt").write_text("1\n2\n3\n")
+    words = [str(tmp_path / w) if w.endswith(".txt") else w for w in words]
+    target = tmp_path / "out" / "v.h5"
+    target.parent.mkdir()
+    with pytest.raises(error) as caught:
+        run(data / "tomography" / TOOTH, "-o", target, "--json", *words)
+    assert word in str(caught.value) and not list(target.parent.iterdir())
+
+
+def test_existing_volumes_stay(data, tmp_path):
+    target = tmp_path / "v.h5"
+    target.write_text("mine")
+    with pytest.raises(fp.FormatError, match="overwrite"):
+        run(data / "tomography" / TOOTH, "-o", target)
+    assert target.read_text() == "mine"
