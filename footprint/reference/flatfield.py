@@ -3,7 +3,15 @@
 import numpy as np
 
 
-def flatfield(raw, flats, dark, lower, upper, weight, border: int = 0) -> np.ndarray:
+def flatfield(
+    raw: np.ndarray,
+    flats: np.ndarray,
+    dark: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    weight: np.ndarray,
+    border: int = 0,
+) -> np.ndarray:
     """-log of (raw - dark) / (flat - dark), clipped to 1e-6 .. 10; bad pixels from their neighbours along x.
 
     ``raw`` (n_angles, n_z, n_x), ``flats`` (n_groups, n_z, n_x), ``dark`` (n_z, n_x); the result is (n_z, n_angles, n_x).
