@@ -20,7 +20,8 @@ def flatfield_program(limits: Limits, raw: ArraySpec, *others: ArraySpec, border
         return Program(())
     n_a, n_z, n_x = raw.shape
     defines = (("TIN", c_type(raw.dtype)), *_BOUNDS)
-    args = (A(0), A(1), A(2), A(3), A(4), A(5), A(6), *map(np.int64, (n_a, n_z, n_x, border)))
+    sizes = map(np.int64, (n_a, n_z, n_x, border))
+    args = (A(0), A(1), A(2), A(3), A(4), A(5), A(6), *sizes)
     grid = (min(n_a * n_z, MAX_GRID), 1, 1)
     return Program((Launch("flatfield.knl", "flatfield", grid, (GROUP, 1, 1), args, defines),))
 
@@ -34,6 +35,7 @@ def shift_program(
     n_in, n_a, n_x = sinograms.shape
     # The text holds both kernels, so the constants of the first are needed by the second's compilation, too.
     defines = (("TIN", "f32"), *_BOUNDS)
-    args = (A(0), A(1), A(2), A(3), *map(np.int64, (n_in, n_a, n_x, out.shape[0], z0)))
+    sizes = map(np.int64, (n_in, n_a, n_x, out.shape[0], z0))
+    args = (A(0), A(1), A(2), A(3), *sizes)
     grid = (min(n_a * out.shape[0], MAX_GRID), 1, 1)
     return Program((Launch("flatfield.knl", "shift_sinograms", grid, (GROUP, 1, 1), args, defines),))
