@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.flatfield import DEAD, HIGHEST, LOWEST
-from footprint.kernels.launch import A, Launch, Program
+from footprint.kernels.launch import A, Argument, Launch, Program
 from footprint.kernels.load import c_type
 from footprint.spec import ArraySpec, Limits
 
@@ -21,7 +21,7 @@ def flatfield_program(limits: Limits, raw: ArraySpec, *others: ArraySpec, border
     n_a, n_z, n_x = raw.shape
     defines = (("TIN", c_type(raw.dtype)), *_BOUNDS)
     sizes = map(np.int64, (n_a, n_z, n_x, border))
-    args = (A(0), A(1), A(2), A(3), A(4), A(5), A(6), *sizes)
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), A(4), A(5), A(6), *sizes)
     grid = (min(n_a * n_z, MAX_GRID), 1, 1)
     return Program((Launch("flatfield.knl", "flatfield", grid, (GROUP, 1, 1), args, defines),))
 
@@ -36,6 +36,6 @@ def shift_program(
     # The text holds both kernels, so the constants of the first are needed by the second's compilation, too.
     defines = (("TIN", "f32"), *_BOUNDS)
     sizes = map(np.int64, (n_in, n_a, n_x, out.shape[0], z0))
-    args = (A(0), A(1), A(2), A(3), *sizes)
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), *sizes)
     grid = (min(n_a * out.shape[0], MAX_GRID), 1, 1)
     return Program((Launch("flatfield.knl", "shift_sinograms", grid, (GROUP, 1, 1), args, defines),))
