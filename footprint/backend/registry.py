@@ -52,12 +52,7 @@ def choose_device(name: str, like: str | None = None) -> str:
 
 
 def open_backend(name: str) -> Backend:
-    """The backend of a device name; opened once a process. The CPU's limits are read afresh each time."""
-    if name == "cpu":
-        module, _ = _kind(name)
-        backend = _open("cpu")
-        backend.limits = module.limits()
-        return backend
+    """The backend of a device name; opened once a process. What is free *now* is `device_limits`' to say."""
     return _open(name)
 
 
