@@ -56,8 +56,8 @@ def fbp(
     method : {"auto", "direct", "fourier"}
         Direct summation with linear interpolation, or the adjoint non-uniform FFT of the filtered polar spectrum (CPU, extra
         ``fourier``), which interpolates by sinc and agrees within the seen circle to what sharp edges allow; outside that circle
-        direct takes what the detector missed as 0, Fourier as the filter's tail. "auto" takes the faster by prediction and says
-        so in the plan.
+        direct takes what the detector missed as 0, Fourier as the filter's tail. "auto" takes the faster by prediction, direct
+        where ``memory`` is too short for the transform, and says so in the plan; name one where runs must agree to the digit.
     roi : (x0, x1, y0, y1), optional
         Region of the slice, end-exclusive, in pixels of the n_x by n_x square.
     pixel_size : float, optional

@@ -5,7 +5,7 @@ y first, in radians a pixel.
 ``fourier.scale(spectrum (n_angles, n_f) complex64, response (n_f,) complex64, table, *, x0, y0)`` multiplies by the gains, the
 angle's weight, the half-complex transform's own factor, and the phase that puts the origin on pixel (y0, x0) of the slice.
 ``fourier.nufft(points (n_angles * n_f,) complex64, coords, grid (n_y, n_x) complex64, *, epsilon)`` is the transform.
-``fourier.real(grid, out (n_y, n_x) float32)`` takes the real part.
+``fourier.real(grid, out (n_y, n_x) float32)`` takes the real part, ``fourier.add`` adds it.
 """
 
 from __future__ import annotations

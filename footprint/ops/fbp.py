@@ -151,6 +151,15 @@ class Fbp:
         found = []
         if method == "fourier":
             found.append(whole(self.by("fourier")))
+            # Every group transforms the whole grid: past a few groups direct summation is the faster.
+            least = 1 if self.method == "fourier" else -(-n_a // 8)
+
+            def polar(b: Builder, n: int) -> None:
+                op = FourierBackproject(self.geometry, self.ramp, self.scale)
+                op.record_groups(b, *make(b, n_z), max(n, least), lambda volume: self.mask(b, volume))
+
+            parts = note + "; one slice does not fit, so its angles are transformed in groups"
+            found.append(Variant("angles", n_a, polar, inner=True, note=parts))
             if self.method == "fourier":
                 return found
         direct = self.by("direct")

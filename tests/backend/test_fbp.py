@@ -152,6 +152,24 @@ def test_fourier_equals_the_plain_sum(rng):
         close(got, want, 2e-4)
 
 
+@pytest.mark.parametrize("method", ["auto", "fourier"])
+@pytest.mark.parametrize("padding", ["constant", "edge"])
+def test_fourier_in_groups_of_angles_equals_the_whole(method, padding, rng):
+    if not available(device_limits("cpu")):
+        pytest.skip("ducc0 is not installed")
+    x = rng.random((2, 700, 301)).astype(">f8")
+    options = {"method": method, "padding": padding, "circle": True, "device": "cpu"}
+    plan = fp.plan_fbp(x.shape, dtype=">f8", memory="1GB", **options)
+    assert any("method fourier" in note for note in plan.notes)
+    whole = fp.fbp(x, memory="1GB", out=np.zeros((2, 301, 301)), **options)
+    single = fp.plan_fbp(x.shape[1:], dtype=">f8", **options).footprint.total
+    for share in (0.9, 0.75):
+        small = fp.plan_fbp(x.shape, dtype=">f8", memory=int(share * single), **options)
+        assert any("in groups" in note for note in small.notes) and small.footprint.total <= share * single
+        cut = fp.fbp(x, memory=int(share * single), out=np.zeros((2, 301, 301)), **options)
+        assert np.abs(cut - whole).max() < 1e-4 * np.abs(whole).max()
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_a_far_axis_brings_no_ghosts(own):
     """Corners farther from the axis than the padded row is long must not see the row's next period."""

@@ -34,6 +34,11 @@ def real(grid: np.ndarray, out: np.ndarray) -> None:
     out[...] = grid.real
 
 
+def add(grid: np.ndarray, out: np.ndarray) -> None:
+    """Add the real part."""
+    np.add(out, grid.real, out=out)
+
+
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _coords(table, where, padded):
     n_f = where.shape[0] // table.shape[0]
