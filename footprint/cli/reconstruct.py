@@ -88,7 +88,7 @@ def command(
         reporter.plan(plan)
         _, n_y, n_x = plan.outputs[0].spec.shape
         slices = (plan.chunks[-1][1], n_y, n_x)
-        reporter.warm(lambda: _warm(source, plan, job))
+        reporter.warm(lambda: _warm(source, plan, job, target))
         with reporter.progress("reconstructing") as progress, reporter.measured():
             found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
             if not found:
@@ -164,18 +164,24 @@ def _about(scan: str, source: Any, plan: Any, options: dict[str, Any]) -> dict[s
     return about
 
 
-def _warm(source: Any, plan: Any, job: dict[str, Any]) -> None:
+def _warm(source: Any, plan: Any, job: dict[str, Any], target: str) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
+    import tempfile
+    from pathlib import Path
+
     import numpy as np
 
     from footprint.api.reconstruct import reconstruct
     from footprint.api.rotation_axis import rotation_axis
+    from footprint.io.volume import create_volume
 
     few = _Few(source.dtype, source.n_flats)
     settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0")}
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
-    reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, **settings)
+    source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
+    with tempfile.TemporaryDirectory() as folder, create_volume(Path(folder) / f"few{Path(target).suffix}", (2, 8, 8)) as volume:
+        reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, out=volume, **settings)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
         rotation_axis(few, i0=job["i0"])
