@@ -124,6 +124,24 @@ def test_the_head_comes_back_in_its_own_values(method, span, n_angles, device):
     assert (image[np.hypot(x, y) > min(center, n - 1 - center) + 0.5] == 0).all()
 
 
+@pytest.mark.parametrize("group", [1, 7, 64])
+def test_groups_of_angles_give_the_same_bits_on_the_cpu(group, rng):
+    from footprint.kernels.backproject import backproject_work
+    from footprint.kernels.cpu.backproject import backproject as kernel
+    from footprint.ops.backproject import Geometry
+    from footprint.spec import ArraySpec
+
+    rows = rng.standard_normal((5, 90, 77), np.float32)
+    table = Geometry(turns(90), 77, 30.3).table()
+    whole, summed = np.empty((5, 77, 77), "f4"), np.zeros((5, 77, 77), "f4")
+    specs = [ArraySpec(a.shape, a.dtype.str) for a in (rows, table, whole)]
+    work = [np.empty(w.shape, w.dtype) for w in backproject_work(device_limits("cpu"), *specs)]
+    kernel(rows, table, whole, *work)
+    for a in range(0, 90, group):
+        kernel(rows[:, a : a + group].copy(), table[a : a + group], summed, *work, accumulate=True)
+    np.testing.assert_array_equal(summed, whole)
+
+
 def test_uneven_angles_weigh_by_their_gaps(device, rng):
     n, center = 128, 63.5
     angles = np.sort(rng.uniform(0, np.pi, 800))

@@ -150,7 +150,14 @@ def _stage(rows, z0, slices, table, a0, x0, y0, tile_x, tile_y, segments, corner
 def _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate):
     corners, down, step, base = lines[:ANGLES], lines[ANGLES : 2 * ANGLES], lines[2 * ANGLES : 3 * ANGLES], lines[3 * ANGLES :]
     n_x, n_y = min(TILE_X, out.shape[2] - x0), min(TILE_Y, out.shape[1] - y0)
+    n_z = min(slices, out.shape[0] - z0)
     acc[:] = 0
+    if accumulate:
+        # Onto what is there, not added at the end: so the sum is the same to the last bit however angles are grouped.
+        for z in range(n_z):
+            for y in range(n_y):
+                for x in range(n_x):
+                    acc[z * _PIXELS + y * TILE_X + x] = out[z0 + z, y0 + y, x0 + x]
     for a0 in range(0, rows.shape[1], ANGLES):
         # A whole row of sixteens is swept, so the segment covers the tile's full width even where the image is narrower.
         _stage(rows, z0, slices, table, a0, x0, y0, TILE_X, n_y, segments, corners, down, step)
@@ -162,11 +169,10 @@ def _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate
                     _sweep_one(acc, y * TILE_X + x, x, segments, base, step)
                 else:
                     _sweep_four(acc, y * TILE_X + x, x, segments, base, step)
-    for z in range(min(slices, out.shape[0] - z0)):
+    for z in range(n_z):
         for y in range(n_y):
             for x in range(n_x):
-                total = acc[z * _PIXELS + y * TILE_X + x]
-                out[z0 + z, y0 + y, x0 + x] = out[z0 + z, y0 + y, x0 + x] + total if accumulate else total
+                out[z0 + z, y0 + y, x0 + x] = acc[z * _PIXELS + y * TILE_X + x]
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
