@@ -147,6 +147,12 @@ def _check_sources(dataset: h5py.Dataset, seen: set[tuple[str, str]]) -> None:
                 _check_sources(found, seen)
 
 
+# HDF5 keeps a map of every chunk that one call touches: 6.5 KB each, measured, so that 3,001 frames of 26 columns took 19 MB.
+_MAPPED, _MAP_BYTES = 256, 8192
+# Its cache of the chunk index grows to 32 MiB: measured, 730 bytes a chunk for 6,000 chunks and 250 for 60,000.
+_INDEX_BYTES, _INDEX_MOST = 768, 32 << 20
+
+
 class Hdf5Frames:
     """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
 
@@ -176,7 +182,14 @@ class Hdf5Frames:
         """Bytes that reading holds beside ``out``: a staged piece and HDF5's chunk, compressed and not."""
         frame = n_rows * self.shape[2] * self.dtype.itemsize
         chunk = int(np.prod(self._chunks, dtype=np.int64)) * self.dtype.itemsize if self._chunks else 0
-        return max(self._step(frame) * frame, PIECE) + 2 * chunk
+        return max(self._step(frame) * frame, PIECE) + 2 * chunk + self._bookkeeping()
+
+    def _bookkeeping(self) -> int:
+        """Bytes of HDF5's own for its chunks, at most."""
+        if not self._chunks:
+            return 0
+        chunks = int(np.prod([-(-n // c) for n, c in zip(self.shape, self._chunks)], dtype=np.int64))
+        return min(chunks, _MAPPED) * _MAP_BYTES + min(chunks * _INDEX_BYTES, _INDEX_MOST)
 
     def close(self) -> None:
         """Close the file."""
@@ -190,6 +203,14 @@ class Hdf5Frames:
         if step >= chunk:
             return step - step % chunk
         return chunk if chunk * frame <= 4 * PIECE else step
+
+    def _mapped(self, rows: slice) -> int:
+        """Frames one call to HDF5 may ask for, in whole chunks."""
+        if not self._chunks:
+            return max(1, self.shape[0])
+        deep, high, wide = self._chunks
+        across = ((rows.stop - 1) // high - rows.start // high + 1) * -(-self.shape[2] // wide)
+        return deep * max(1, _MAPPED // max(1, across))
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
@@ -212,7 +233,11 @@ class Hdf5Frames:
         if self._data.ndim == 2:
             self._data.read_direct(out[0], np.s_[rows.start : rows.stop, :])
         elif self._data.ndim == 3:
-            self._data.read_direct(out, np.s_[start:stop, rows.start : rows.stop, :])
+            step, at = self._mapped(rows), start
+            while at < stop:
+                end = min(stop, (at // step + 1) * step)
+                self._data.read_direct(out[at - start : end - start], np.s_[at:end, rows.start : rows.stop, :])
+                at = end
         else:
             for i in range(start, stop):
                 lead = tuple(int(k) for k in np.unravel_index(i, self._data.shape[:-2]))
