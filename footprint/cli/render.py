@@ -93,7 +93,8 @@ class Reporter:
         try:
             yield update
         finally:
-            bar.stop()
+            if bar.live.is_started:
+                bar.stop()
             self._bar = None
 
     def warm(self, tiny_job: Callable[[], object]) -> None:
@@ -174,7 +175,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _words(value)
         if value is not None and name in _UNITS:
-            text = f"{text} {figures.get('unit', '') if _UNITS[name] == 'unit' else _UNITS[name]}".rstrip()
+            text = _count(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
         console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(text)}", highlight=False, soft_wrap=True)
 
 
@@ -182,6 +183,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
 _UNITS = {
     "seconds": "s",
     "center": "pixels",
+    "center_spread": "pixels",
     "beam_area": "pixels",
     "min_area": "pixels",
     "clip_count": "pixels",
