@@ -180,8 +180,11 @@ def _warm(source: Any, plan: Any, job: dict[str, Any], target: str) -> None:
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
-    with tempfile.TemporaryDirectory() as folder, create_volume(Path(folder) / f"few{Path(target).suffix}", (2, 8, 8)) as volume:
-        reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, out=volume, **settings)
+    slices = reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, **settings)
+    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
+    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
+        with create_volume(Path(folder) / f"few{Path(target).suffix}", (2, 8, 8)) as volume:
+            volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
         rotation_axis(few, i0=job["i0"])
