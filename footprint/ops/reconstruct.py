@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import Flatfield
+from footprint.ops.fourier import FourierBackproject
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Ref
@@ -66,6 +67,14 @@ class Reconstruct:
                 b.launch("backproject", sino, part(table), volume, accumulate=True)
             self.fbp.mask(b, volume)
 
+    def record_polar(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int) -> None:
+        """Record the Fourier method on whole sinograms, ``angles`` of a slice transformed at a time."""
+        n_a, _, n_x = raw.spec.shape
+        sino = b.scratch((out.spec.shape[0], n_a, n_x), name="sinograms")
+        self.flatfield.record(b, b.bring(raw), b.bring(flats), b.bring(dark), sino)
+        transform = FourierBackproject(self.fbp.geometry, self.fbp.ramp, self.fbp.scale)
+        transform.record_groups(b, sino, out, angles, lambda volume: self.fbp.mask(b, volume))
+
     def variants(self, rows: int, make: Callable[[Builder, int], Slots], limits: Limits) -> list[Variant]:
         """Ways to cut the job, the one to prefer first; ``make(b, n)`` makes the slots of ``n`` slices."""
         method, note = self.fbp.choose_method(limits)
@@ -80,10 +89,13 @@ class Reconstruct:
             said = f"method direct: one slice's sinogram does not fit, so {angles} angles at a time are filtered and summed"
             return Variant("slices", rows, record, note=said)
 
+        def parts(angles: int) -> Variant:
+            said = f"{note}; one slice does not fit, so {angles} angles at a time are transformed"
+            return Variant("slices", rows, lambda b, n: self.record_polar(b, *make(b, n), angles), note=said)
+
         direct = Reconstruct(self.flatfield, self.fbp.by("direct"))
         if method == "fourier":
-            first = whole(Reconstruct(self.flatfield, self.fbp.by("fourier")))
-            if self.fbp.method == "fourier":
-                return [first]
-            return [first, whole(direct), *map(groups, _GROUPS)]
+            fewer = (n for n in _GROUPS if n < len(self.fbp.angles))
+            polar = [whole(Reconstruct(self.flatfield, self.fbp.by("fourier"))), *map(parts, fewer)]
+            return polar if self.fbp.method == "fourier" else [*polar, whole(direct), *map(groups, _GROUPS)]
         return [whole(direct), *map(groups, _GROUPS)]
