@@ -97,7 +97,7 @@ def rotation_axis(
         raise ArgumentError("center", "auto", wanted, fix)
     if score < _DOUBTFUL:
         warnings.warn(
-            f"the rotation axis {center:.2f} is doubtful: opposite projections agree by {score:.2f} of 1; check it, or give center",
+            f"the rotation axis {center:.2f} is doubtful: opposite projections agree by {score:.2f} of 1; check, or give center=N",
             UserWarning,
             stacklevel=2,
         )

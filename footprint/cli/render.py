@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -122,7 +123,9 @@ class Reporter:
         """The last word: every figure by name."""
         self.figures |= dict(figures)
         if self.as_json:
-            click.echo(json.dumps(self.figures, default=_plain))
+            # JSON knows no NaN and no infinity; readers refuse them.
+            known = {name: None if isinstance(n, float) and not math.isfinite(n) else n for name, n in self.figures.items()}
+            click.echo(json.dumps(known, default=_plain))
         elif not self.quiet:
             _show_report(title, self.figures)
 

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from footprint.cli.main import _COMMANDS, main
+from footprint.cli.render import Reporter
 from footprint.io.phantom import write_scan
 from tests.unit.cli_files import listing, write_files
 
@@ -96,6 +97,11 @@ def test_json_plans(said, job):
     assert PLAN_FIGURES | {"nbytes", "largest"} <= set(report)
     elsewhere = json.loads(said(f"plan {line} --json --device null:h100").stdout)
     assert elsewhere["device"] == "null:h100" and elsewhere["nbytes"] > 0
+
+
+def test_json_knows_no_nan(capsys):
+    Reporter(as_json=True).report("done", {"noise": float("nan"), "score": np.float32(1), "shape": np.array([2, 3])})
+    assert json.loads(capsys.readouterr().out) == {"noise": None, "score": 1, "shape": [2, 3]}
 
 
 def test_json_devices(said):
