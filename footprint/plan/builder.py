@@ -25,6 +25,7 @@ class Builder:
         self.constants: dict[int, np.ndarray] = {}
         self.libraries: dict[str, Library] = {}
         self.notes: list[str] = []
+        self._tables: dict[tuple[tuple[int, ...], str, bytes], Ref] = {}
 
     # -- slots ---------------------------------------------------------------------------------------------------------
     def _slot(self, spec: ArraySpec, kind: str, name: str, given: Given = Given()) -> Ref:  # noqa: B008  frozen
@@ -45,11 +46,14 @@ class Builder:
         return self._slot(ArraySpec(shape, dtype), "scratch", name)
 
     def const(self, array: np.ndarray, name: str = "") -> Ref:
-        """A table written when the plan is bound and kept for all its runs."""
+        """A table written when the plan is bound and kept for all its runs; equal tables are one."""
         array = np.ascontiguousarray(array)
-        ref = self._slot(ArraySpec(array.shape, array.dtype.str), "const", name)
-        self.constants[ref.slot.id] = array
-        return ref
+        same = (array.shape, array.dtype.str, array.tobytes())
+        if same not in self._tables:
+            ref = self._slot(ArraySpec(array.shape, array.dtype.str), "const", name)
+            self.constants[ref.slot.id] = array
+            self._tables[same] = ref
+        return self._tables[same]
 
     def library(self, name: str, nbytes: int, *, bound: bool = True) -> None:
         """Memory a library takes for itself during the run; the largest of equal names counts, as they do not overlap."""
