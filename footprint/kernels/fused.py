@@ -35,11 +35,11 @@ _POWERS = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8
 
 
 def factors(half: int) -> tuple[int, ...] | None:
-    """At most five radices whose product is ``half``, the last a power of two if any is; None where there are none."""
+    """At most six radices whose product is ``half``, the last a power of two if any is; None where there are none."""
     if half in _POWERS:
         return _POWERS[half]
     odd, rest = [], half
-    for prime in (7, 5, 3):
+    for prime in (9, 7, 5, 3):
         while rest % prime == 0:
             odd.append(prime)
             rest //= prime
@@ -49,7 +49,7 @@ def factors(half: int) -> tuple[int, ...] | None:
     parts = -(-twos // 4)
     even = [2 ** (twos // parts + (i < twos % parts)) for i in range(parts)] if parts else []
     found = tuple(even[:-1] + odd + even[-1:])
-    return found if 2 <= len(found) <= 5 else None
+    return found if 2 <= len(found) <= 6 else None
 
 
 def fused(limits: Limits, n_x: int, padded: int) -> Fused | None:

@@ -15,8 +15,11 @@ from footprint.spec import Limits
 from .kernels import need_gpu, run
 
 H100 = Limits("null:h100", "gpu", False, local_mem=232448, group=1024, cores=132)
-SHAPES = [(3, 4, 8), (2, 5, 16), (3, 16, 32), (2, 33, 128), (3, 100, 200), (2, 101, 210), (3, 300, 1024), (2, 600, 1200),
-          (2, 1000, 2048), (2, 1050, 2100), (3, 1021, 2048), (2, 2048, 4096), (1, 7999, 16384), (1, 16384, 32768)]  # fmt: skip
+SHAPES = [
+    (3, 4, 8), (2, 5, 16), (3, 16, 32), (2, 33, 128), (3, 100, 200), (2, 101, 210), (3, 300, 1024), (2, 600, 1200),
+    (2, 1000, 2048), (2, 1050, 2100), (3, 1021, 2048), (2, 2048, 4096), (1, 7999, 16384), (1, 16384, 32768),
+    (2, 80, 162), (2, 3990, 8100), (1, 6200, 12500),
+]  # fmt: skip
 
 
 def check(backend, rng, n, n_x, padded, mode="constant", shape="ramlak"):
@@ -45,7 +48,7 @@ def test_paddings(backend, rng, mode, n_x, padded):
 
 def test_which_lengths_fit():
     assert factors(2048) == (16, 16, 8) and factors(11 * 64) is None and factors(4) == (2, 2)
-    assert all(np.prod(factors(m)) == m for m in (*(2**k for k in range(2, 15)), 6, 105, 1050, 3000, 8100))
+    assert all(np.prod(factors(m)) == m for m in (*(2**k for k in range(2, 15)), 6, 81, 105, 1050, 3000, 8100, 6561, 12500))
     assert fused(H100, 16384, 32768) is not None and fused(H100, 16384, 65536) is None
     assert fused(dataclasses.replace(H100, local_mem=48 << 10), 4096, 8192) is not None
     assert fused(dataclasses.replace(H100, local_mem=32 << 10), 4096, 8192) is None

@@ -27,8 +27,8 @@ def fused_program(
 
 def _launch(shape: Fused, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
     radices = shape.radices
-    ones = (1,) * (4 - len(radices[:-1]))
-    names = zip(("R1", "R2", "R3", "R4"), (*radices[:-1], *ones), strict=True)
+    ones = (1,) * (5 - len(radices[:-1]))
+    names = zip(("R1", "R2", "R3", "R4", "R5"), (*radices[:-1], *ones), strict=True)
     defines: tuple[tuple[str, int | float | str], ...] = (
         ("M", shape.half), ("STAGES", len(radices)), *names, ("RS", radices[-1]), ("NT", shape.group), ("MODE", MODES[mode]),
         ("HALF", int(mode == "constant" and n_x <= shape.half)), ("COMPLEX", int(is_complex)),

@@ -8,18 +8,18 @@ from footprint.errors import ShapeError
 from footprint.kernels.launch import A, Argument, Launch, Program, W
 from footprint.spec import ArraySpec, Limits
 
-BINS, LEVELS = 8192, 6
+BINS, LEVELS, STRAYS = 8192, 6, 256
 PASSES = 40
 """Passes made before the host is asked whether it is done, where groups may not wait for each other."""
 
 Defines = tuple[tuple[str, int | float | str], ...]
 
 
-def state_specs(groups: int) -> tuple[ArraySpec, ...]:
-    """Numbers, marks, sums of each group, histograms, ticket."""
+def state_specs(groups: int, dtype: str) -> tuple[ArraySpec, ...]:
+    """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds."""
     return (
-        ArraySpec((8,), "float64"), ArraySpec((40,), "int64"), ArraySpec((groups, 4), "float64"),
-        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((2,), "uint32"),
+        ArraySpec((12,), "float64"), ArraySpec((41,), "int64"), ArraySpec((groups, 4), "float64"),
+        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), dtype),
     )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def shape(limits: Limits) -> tuple[int, int]:
 
 
 def launches(limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool) -> tuple[Launch, ...]:
-    """Clip array 0 with ``where`` as array 1, the state in the first five work arrays."""
+    """Clip array 0 with ``where`` as array 1, the state in the first six work arrays."""
     if block.size < size:
         raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
     groups, items = shape(limits)
@@ -39,7 +39,7 @@ def launches(limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
         ("NT", items), ("STRICT", int(strict)),
     )  # fmt: skip
-    state = tuple(W(i) for i in range(5))
+    state = tuple(W(i) for i in range(6))
     args: tuple[Argument, ...] = (A(0), *state, np.int64(size), np.float64(sigma), np.int32(maxiters))
     start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, A(1)), defines)
     if limits.together >= groups:
@@ -64,4 +64,4 @@ def sigma_clip_program(
 ) -> Program:  # fmt: skip
     """The whole clip, or PASSES passes of it; see `footprint.kernels.sigma_clip` for the arguments."""
     made = launches(limits, block, size, sigma, maxiters, strict)
-    return Program((*made, end(2, 3, made[0].defines)), state_specs(shape(limits)[0]))
+    return Program((*made, end(2, 3, made[0].defines)), state_specs(shape(limits)[0], block.dtype))
