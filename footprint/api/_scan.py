@@ -33,6 +33,12 @@ class Described:
     n_flats: int
     n_flat_groups: int
 
+    def flat_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As if the first group were taken before and the last after the scan: tables that differ take memory each."""
+        n = self.shape[0]
+        last = np.full(n, max(self.n_flat_groups - 1, 0), np.int64)
+        return np.zeros(n, np.int64), last, np.linspace(0, 1, n, dtype=np.float32)
+
     def host_bytes(self, n_rows: int) -> int:
         """Bytes that reading holds beside the block: not known, none."""
         return 0
@@ -125,13 +131,12 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
     start, stop = _rows(rows, n_z)
     border, level = _open_beam(i0, np.dtype(scan.dtype), n_x)
-    if scan.n_flats and hasattr(scan, "flat_weights"):
+    if scan.n_flats:
         lower, upper, weight = scan.flat_weights()
+        border, level = 0, None
     else:
         lower = upper = np.zeros(n_angles, np.int64)
         weight = np.zeros(n_angles, np.float32)
-    if scan.n_flats:
-        border, level = 0, None
     moves = None if shifts is None else np.asarray(shifts, np.float64)
     flatfield = Flatfield(lower, upper, weight, max(int(scan.n_flat_groups), 1), border, moves)
     flatfield.check(n_angles, n_z)
