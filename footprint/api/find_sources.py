@@ -254,9 +254,7 @@ def _columns(moments: np.ndarray, boxes: np.ndarray, needed: int) -> dict[str, n
     return table_columns(moments, boxes, np.flatnonzero((boxes[:n, PIXELS] > 0) & (boxes[:n, LABEL] > 0)))
 
 
-def _table(
-    columns: dict[str, np.ndarray], clip: Clip, background: float, noise: float, op: FindSources, sky: Sky
-) -> Any:
+def _table(columns: dict[str, np.ndarray], clip: Clip, background: float, noise: float, op: FindSources, sky: Sky) -> Any:
     """The catalogue as an astropy Table, with units and positions where they are known."""
     from astropy.table import Table
 

@@ -16,9 +16,7 @@ from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
 
-def label(
-    mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory = None, device: str = "auto"
-) -> tuple[Any, int]:
+def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory = None, device: str = "auto") -> tuple[Any, int]:
     """Number the connected components of a mask from 1, by the raster order of their first pixel: SciPy's numbers exactly.
 
     Parameters

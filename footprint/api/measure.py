@@ -115,9 +115,7 @@ def plan_measure(
     return _plan(limits, budget, Measure(count), (spec, Given("host", np.dtype(dtype).isnative)), (ids, Given()))
 
 
-def _plan(
-    limits: Limits, budget: int | None, op: Measure, image: tuple[ArraySpec, Given], labels: tuple[ArraySpec, Given]
-) -> Plan:
+def _plan(limits: Limits, budget: int | None, op: Measure, image: tuple[ArraySpec, Given], labels: tuple[ArraySpec, Given]) -> Plan:
     def record(b: Builder, _: int) -> None:
         outs = [b.out(s, name, Given(owner="plan")) for s, name in zip(op.out_specs(image[0], labels[0]), ("moments", "boxes"))]
         op.record(b, b.inp(image[0], "image", image[1]), b.inp(labels[0], "labels", labels[1]), *outs)

@@ -13,8 +13,14 @@ from footprint.errors import ArgumentError
 from footprint.io.output import check_output, output
 
 _KINDS = {
-    ".ecsv": "ecsv", ".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".xml": "votable",
-    ".csv": "csv", ".reg": "regions",
+    ".ecsv": "ecsv",
+    ".fits": "fits",
+    ".fit": "fits",
+    ".vot": "votable",
+    ".votable": "votable",
+    ".xml": "votable",
+    ".csv": "csv",
+    ".reg": "regions",
 }
 
 

@@ -46,7 +46,8 @@ def get(group: h5py.Group, name: str) -> Any:
         except (KeyError, OSError, RuntimeError, ValueError) as error:
             if isinstance(link, h5py.ExternalLink):
                 raise FormatError(
-                    group.file.filename, f"{name} is a link to {link.path} in {link.filename}, which cannot be opened",
+                    group.file.filename,
+                    f"{name} is a link to {link.path} in {link.filename}, which cannot be opened",
                     "keep the linked files beside it",
                 ) from error
             if isinstance(link, h5py.SoftLink):

@@ -31,7 +31,9 @@ _LAYOUTS = (
     _Layout("NXtomo", ("instrument/detector/data",), "instrument/detector", ("sample/rotation_angle", "data/rotation_angle")),
     _Layout("Diamond", ("data/data",), "instrument/detector", ("data/rotation_angle", "sample/rotation_angle")),
     _Layout(
-        "DIAD", ("imaging/data", "instrument/imaging/data"), "instrument/imaging",
+        "DIAD",
+        ("imaging/data", "instrument/imaging/data"),
+        "instrument/imaging",
         ("imaging_sum/gts_theta_value", "imaging/gts_theta_value", "instrument/gts_theta/value"),
     ),
 )

@@ -341,6 +341,3 @@ def _resolve_angles(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray
         problem = f"{bad.size} of its {n} angles are NaN or infinite, the first is that of projection {bad[0]}"
         raise FormatError(where, problem, "give them with angles=FILE")
     return values
-
-
-

@@ -166,7 +166,13 @@ def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype
     # A page costs about 300 bytes of tags; the offsets of a classic TIFF end at 4 GiB.
     big = nbytes + 512 * int(np.prod(shape[:-2], dtype=np.int64)) > (1 << 32) - (1 << 25)
     offset, _ = tifffile.imwrite(
-        path, data=None, shape=shape, dtype=dtype, bigtiff=big, photometric="minisblack", returnoffset=True,
+        path,
+        data=None,
+        shape=shape,
+        dtype=dtype,
+        bigtiff=big,
+        photometric="minisblack",
+        returnoffset=True,
     ) or (None, None)
     if offset is None:
         raise FormatError(path, f"a TIFF of shape {shape} cannot be laid out", "write .h5 instead")

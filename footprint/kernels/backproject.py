@@ -22,9 +22,7 @@ SEGMENT = 48 + math.ceil(math.hypot(TILE_X, TILE_Y))
 """Samples of a row that a tile can see, and room for two vectors read beyond the last."""
 
 
-def backproject_work(
-    limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, **numbers: object
-) -> tuple[ArraySpec, ...]:
+def backproject_work(limits: Limits, rows: ArraySpec, table: ArraySpec, out: ArraySpec, **numbers: object) -> tuple[ArraySpec, ...]:
     """Accumulators, segments, positions and steps of each thread."""
     slices = SLICES if rows.shape[0] >= SLICES else 1
     return (ArraySpec((limits.threads, slices * (TILE_Y * TILE_X + ANGLES * SEGMENT) + 4 * ANGLES), "float32"),)

@@ -9,6 +9,9 @@ from footprint.units import format_bytes
 if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
+# Arrays of fewer bytes (a mask, a few statistics) would only crowd the table.
+_SMALL = 1024
+
 
 def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
     """Kind, bytes and remark of every line of the memory table; the last is the total."""
@@ -29,6 +32,8 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.footprint.context:
         rows.append(("context", f"{format_bytes(plan.footprint.context)}, the runtime's own, measured, not in the total"))
     for slot in (*plan.inputs, *plan.outputs):
+        if slot.spec.nbytes < _SMALL:
+            continue
         whose = "the caller's" if slot.given.owner == "caller" else "in the plan"
         rows.append(
             (

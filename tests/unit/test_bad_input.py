@@ -285,5 +285,5 @@ def test_without_ducc0_the_fourier_method_names_its_extra(folder):
     words = "reconstruct scan.nx --center 15 -o new.h5 --device cpu --method fourier".split()
     code = f"import sys; sys.modules['ducc0'] = None; sys.argv[1:] = {words}; from footprint.cli.main import entry; entry()"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and 'ducc0' in done.stderr and 'pip install "footprint[fourier]"' in done.stderr, done.stderr
+    assert done.returncode == 2 and "ducc0" in done.stderr and 'pip install "footprint[fourier]"' in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and listing(folder) == before

@@ -21,9 +21,12 @@ from tests.unit import fuzz_worker
 from tests.unit.io_files import dxchange, frames, nxtomo
 
 _REAL = (
-    ("image", "astronomy/aegean_1904/small_4D.fits"), ("image", "astronomy/aegean_1904/1904-66_SIN.fits"),
-    ("image", "astronomy/vast_askap/epoch01.fits"), ("scan", "tomography/savu_24737_tiff/tiffs/raw_00000.tiff"),
-    ("scan", "tomography/tomopy_tooth/tooth.h5"), ("scan", "tomography/diad_k11/k11-18014.nxs"),
+    ("image", "astronomy/aegean_1904/small_4D.fits"),
+    ("image", "astronomy/aegean_1904/1904-66_SIN.fits"),
+    ("image", "astronomy/vast_askap/epoch01.fits"),
+    ("scan", "tomography/savu_24737_tiff/tiffs/raw_00000.tiff"),
+    ("scan", "tomography/tomopy_tooth/tooth.h5"),
+    ("scan", "tomography/diad_k11/k11-18014.nxs"),
     ("image", "tomography/tomopy_golden/cube.npy"),
 )
 _COPIES = 40

@@ -79,10 +79,15 @@ def test_shifts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("1\n2\n", "lists 2 shifts for 3 projections"), ("1\n2\n3\n4", r'select its lines as "'), ("1\nx\n3", "could not convert"),
+        ("1\n2\n", "lists 2 shifts for 3 projections"),
+        ("1\n2\n3\n4", r'select its lines as "'),
+        ("1\nx\n3", "could not convert"),
         ("1\nnan\n3", "1 of its shifts are NaN or infinite, the first is number 1"),
-        ("", "the file is empty"), ("# no\n", "holds no shifts"),
-        ("1 2\n3 4\n5 6", r"shape \(3, 2\)"), ("1 2\n3", "different counts"), ("\x00\x01", "cannot be read"),
+        ("", "the file is empty"),
+        ("# no\n", "holds no shifts"),
+        ("1 2\n3 4\n5 6", r"shape \(3, 2\)"),
+        ("1 2\n3", "different counts"),
+        ("\x00\x01", "cannot be read"),
     ],
 )
 def test_bad_shifts(tmp_path: Path, text: str, match: str) -> None:

@@ -20,8 +20,18 @@ from footprint.io.image import create_image, open_image
 def radio_header() -> fits.Header:
     header = fits.Header()
     for key, value in {
-        "CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 3.0, "CRPIX2": 4.0, "CRVAL1": 266.4, "CRVAL2": -29.0,
-        "CDELT1": -2 / 3600, "CDELT2": 2 / 3600, "BMAJ": 10 / 3600, "BMIN": 6 / 3600, "BPA": 30.0, "BUNIT": "JY/BEAM ",
+        "CTYPE1": "RA---SIN",
+        "CTYPE2": "DEC--SIN",
+        "CRPIX1": 3.0,
+        "CRPIX2": 4.0,
+        "CRVAL1": 266.4,
+        "CRVAL2": -29.0,
+        "CDELT1": -2 / 3600,
+        "CDELT2": 2 / 3600,
+        "BMAJ": 10 / 3600,
+        "BMIN": 6 / 3600,
+        "BPA": 30.0,
+        "BUNIT": "JY/BEAM ",
     }.items():
         header[key] = value
     return header
@@ -198,11 +208,19 @@ def test_bad_images(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "none.h5", "w") as file:
         file["x"] = 1
     cases = {
-        "missing.fits": "there is no such file", "header.fits": "holds no image, only headers", "line.fits": "wanted an image",
-        "cut.fits": "is truncated: its header announces 8880 bytes, it has 5000", "head.fits": "cannot be read",
-        "text.fits": "is not a FITS, TIFF, HDF5", "line.npy": "wanted an image", "objects.npy": "wanted real numbers",
-        "columns.npy": "Fortran order", "empty.npy": "an empty image",
-        "cut.npy": "its header cannot be read", "rgb.tif": "3 samples, wanted one grey value", "none.h5": "holds no array",
+        "missing.fits": "there is no such file",
+        "header.fits": "holds no image, only headers",
+        "line.fits": "wanted an image",
+        "cut.fits": "is truncated: its header announces 8880 bytes, it has 5000",
+        "head.fits": "cannot be read",
+        "text.fits": "is not a FITS, TIFF, HDF5",
+        "line.npy": "wanted an image",
+        "objects.npy": "wanted real numbers",
+        "columns.npy": "Fortran order",
+        "empty.npy": "an empty image",
+        "cut.npy": "its header cannot be read",
+        "rgb.tif": "3 samples, wanted one grey value",
+        "none.h5": "holds no array",
     }
     for name, match in cases.items():
         with pytest.raises(FootprintError, match=match) as caught, open_image(tmp_path / name) as image:

@@ -98,8 +98,13 @@ def test_plugin_filters(tmp_path: Path, plugin: str) -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "metres"),
     [
-        (2.0, "um", 2e-6), (2.0, "µm", 2e-6), (0.5, "mm", 5e-4), (1e-6, "m", 1e-6), (3.0, "microns", 3e-6),
-        (0.0, "m", None), (1.0, "parsec", None),
+        (2.0, "um", 2e-6),
+        (2.0, "µm", 2e-6),
+        (0.5, "mm", 5e-4),
+        (1e-6, "m", 1e-6),
+        (3.0, "microns", 3e-6),
+        (0.0, "m", None),
+        (1.0, "parsec", None),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*unknown unit")
@@ -314,8 +319,10 @@ def test_importing_reads_no_library() -> None:
     import subprocess
     import sys
 
-    code = "import sys, footprint.io.scan, footprint.io.image, footprint.io.volume, footprint.io.catalog; " \
+    code = (
+        "import sys, footprint.io.scan, footprint.io.image, footprint.io.volume, footprint.io.catalog; "
         "print(sorted({'h5py', 'astropy', 'tifffile', 'hdf5plugin'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 

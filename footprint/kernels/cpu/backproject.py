@@ -25,9 +25,7 @@ _F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _VF, _VI = ir.VectorType(_F32, _LANES), ir.VectorType(_I32, _LANES)
 
 
-def backproject(
-    rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False
-) -> None:
+def backproject(rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False) -> None:
     """Sum the rows ``(n_z, n_angles, n_x)`` into the slices ``(n_z, n_y, n_x')``; see `footprint.kernels.backproject`."""
     slices = SLICES if work.shape[1] >= SLICES * _PIXELS else 1
     _backproject(rows, table, out, work, accumulate, slices)
@@ -39,9 +37,7 @@ def _ints(*values: int) -> ir.Constant:
 
 def _splat(builder, scalar, vector):
     nothing = ir.Constant(vector, ir.Undefined)
-    return builder.shuffle_vector(
-        builder.insert_element(nothing, scalar, ir.Constant(_I32, 0)), nothing, _ints(*[0] * _LANES)
-    )
+    return builder.shuffle_vector(builder.insert_element(nothing, scalar, ir.Constant(_I32, 0)), nothing, _ints(*[0] * _LANES))
 
 
 def _load(builder, pointer, index, vector):
@@ -61,9 +57,7 @@ def _pairs(builder, segments, start, left):
         a, b = (_load(builder, segments, builder.add(start, ir.Constant(_I64, i)), _VF) for i in (0, _LANES))
         last = _ints(*[_LANES - 1] * _LANES)
         return tuple(
-            builder.select(
-                builder.icmp_signed(">", i, last), builder.call(permute, [b, i]), builder.call(permute, [a, i])
-            )
+            builder.select(builder.icmp_signed(">", i, last), builder.call(permute, [b, i]), builder.call(permute, [a, i]))
             for i in (left, right)
         )
     v0 = v1 = ir.Constant(_VF, ir.Undefined)
@@ -84,9 +78,7 @@ def _sweep(slices: int):
         sums_, segments, bases, steps = (context.make_array(t)(context, builder, v).data for t, v in arrays)
         x = builder.sitofp(args[2], _F32)
         # Fused where the processor can, two roundings where a fused one would be a call.
-        fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_VF, [_VF, _VF, _VF]), f"llvm.fmuladd.v{_LANES}f32"
-        )
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VF, [_VF, _VF, _VF]), f"llvm.fmuladd.v{_LANES}f32")
         lanes = ir.Constant(_VF, [float(i) for i in range(_LANES)])
         places = [builder.add(args[1], ir.Constant(_I64, z * _PIXELS)) for z in range(slices)]
         sums = [_load(builder, sums_, place, _VF) for place in places]

@@ -24,9 +24,7 @@ def nufft(points: np.ndarray, where: np.ndarray, grid: np.ndarray, *, epsilon: f
     import ducc0
 
     threads = numba.get_num_threads()
-    ducc0.nufft.nu2u(
-        points=points, coord=where, forward=False, epsilon=epsilon, nthreads=threads, out=grid, sigma_max=SIGMA
-    )
+    ducc0.nufft.nu2u(points=points, coord=where, forward=False, epsilon=epsilon, nthreads=threads, out=grid, sigma_max=SIGMA)
 
 
 def real(grid: np.ndarray, out: np.ndarray) -> None:

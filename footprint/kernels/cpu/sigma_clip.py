@@ -293,9 +293,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         _start_scanning(numbers, marks, dtype, *medians, strict)
 
 
-def clip_block(
-    block, where, stats, counts, kept, histogram, sums, numbers, marks, *, size, width, sigma, maxiters, strict
-) -> None:
+def clip_block(block, where, stats, counts, kept, histogram, sums, numbers, marks, *, size, width, sigma, maxiters, strict) -> None:
     """Take in one block, and at the end of a pass turn to the next."""
     flat = block.reshape(-1)[: where[2] * width]
     _read(flat, int(where[1]) * width, kept, histogram, sums, numbers, marks, size, width, strict)
