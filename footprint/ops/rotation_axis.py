@@ -31,7 +31,7 @@ class Opposite:
 
 
 def opposites(angles: np.ndarray) -> list[Opposite]:
-    """Choose the projections to compare; empty where none has another within 6 degrees of its opposite."""
+    """Choose the projections to compare; empty where none has another within 6 degrees, or one step, of its opposite."""
     angles = np.asarray(angles, np.float64)
     if len(angles) < 2:
         return []
@@ -49,7 +49,9 @@ def opposites(angles: np.ndarray) -> list[Opposite]:
         later = next((i for i in ranked[1:] if abs(missed[i] - missed[near]) > _EXACT), near)
         found.append(Opposite(base, near, missed[near], later, missed[later]))
     best = min(abs(o.missed) for o in found)
-    if best > _FARTHEST:
+    # A half turn whose last step is left out misses by that step, however coarse the scan is.
+    step = float(np.median(np.diff(np.sort(np.unique(turned))))) if len(np.unique(turned)) > 1 else 0.0
+    if best > max(_FARTHEST, 1.05 * min(step, np.pi / 8)):
         return []
     # Every exact pair turns up from both its ends: one is enough.
     usable = [o for o in found if abs(o.missed) <= max(1.05 * best, _EXACT) and not (abs(o.missed) <= _EXACT and o.near < o.base)]
