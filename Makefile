@@ -10,6 +10,8 @@ check:  ## what needs no device: seconds
 gpu-check:  ## the whole backend suite on CUDA and on OpenCL of this machine, and what only a GPU can show
 	FOOTPRINT_TEST_DEVICES=cuda,opencl $(PYTHON) -m pytest -rs tests/backend tests/device
 
-gpu-bench:  ## rates of the streaming kernels beside their peers and their floors, and the ladder
+gpu-bench:  ## rates of every kernel beside its peers and floor, a slice larger than its budget, and the ladder
 	$(PYTHON) -m benchmarks.gpu
+	$(PYTHON) -m benchmarks.gpu_tomography
+	$(PYTHON) -m benchmarks.fbp_large
 	$(PYTHON) -m benchmarks.ladder
