@@ -18,7 +18,7 @@ class ArrayScan:
         self.weights = weights
         self.rows_read = []
 
-    def host_bytes(self, n_rows):
+    def host_bytes(self, n_rows, dtype=None):
         return 0
 
     def read(self, rows, out, angles=slice(None)):

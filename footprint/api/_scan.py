@@ -39,7 +39,7 @@ class Described:
         last = np.full(n, max(self.n_flat_groups - 1, 0), np.int64)
         return np.zeros(n, np.int64), last, np.linspace(0, 1, n, dtype=np.float32)
 
-    def host_bytes(self, n_rows: int) -> int:
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside the block: not known, none."""
         return 0
 
@@ -72,7 +72,9 @@ class Job:
         height, groups = raw.shape[1], self.flatfield.n_groups
         # Means are summed in float64 frame by frame, kept a group, and stacked.
         means = height * n_x * (20 + 8 * groups) if self.scan.n_flats else 0
-        b.library("file reader", self.scan.host_bytes(height) + means)
+        # Rows beyond the detector are left out of what is read, so the rest of a block with a halo is not contiguous.
+        into = None if sum(self.flatfield.halo) else raw.dtype
+        b.library("file reader", self.scan.host_bytes(height, into) + means)
         return (
             b.inp(raw, "projections", _OWN),
             b.inp(ArraySpec((groups, height, n_x)), "flats", _OWN),

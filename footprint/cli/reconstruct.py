@@ -199,7 +199,7 @@ class _Few:
         self.shape, self.dtype, self.n_flats = (9, 2, 8), np.dtype(dtype), min(n_flats, 1)
         self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
 
-    def host_bytes(self, n_rows: int) -> int:
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Nothing is staged."""
         return 0
 

@@ -45,8 +45,8 @@ class HeldFrames:
         self.shape: tuple[int, int, int] = (values.shape[0], values.shape[1], values.shape[2])
         self.dtype = values.dtype.newbyteorder("=")
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes held: all of them."""
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes held: all of them, whatever they are read into."""
         return self._values.nbytes
 
     def close(self) -> None:
@@ -81,9 +81,11 @@ class ScaledFrames:
         else:
             self.dtype = np.dtype(np.float32 if bits <= 16 else np.float64)
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading holds beside ``out``: staged rows, as stored and as float64."""
-        return 4 * PIECE + 4 * self._raw.row_bytes * 8
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``, whatever its dtype: rows as stored, as float64, and where they are blank."""
+        rows = min(max(1, PIECE // max(1, 8 * self.shape[2])), n_rows)
+        # What was stored of the piece before is let go only when the next one is there.
+        return rows * self.shape[2] * (2 * self._raw.dtype.itemsize + 9)
 
     def close(self) -> None:
         """Close the file."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,8 +29,11 @@ class Frames(Protocol):
         """Fill ``out`` ``(stop - start, n_rows, n_x)`` with rows of frames ``start`` to ``stop``, cast to its dtype."""
         ...
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading ``n_rows`` rows holds beside ``out``."""
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading ``n_rows`` rows holds beside ``out``: a bound.
+
+        ``dtype`` is that of a contiguous ``out``; None is any other ``out``, which may have to be staged.
+        """
         ...
 
     def close(self) -> None:

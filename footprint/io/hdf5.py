@@ -14,6 +14,8 @@ from footprint.errors import FormatError
 from footprint.io.frames import PIECE, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
+# Chunks that HDF5 keeps a dataset: readers ask for whole chunks in order, so the 8 MiB of HDF5 2 would buy nothing.
+_CACHE = 1 << 20
 # Filters below this number are HDF5's own; the others come with hdf5plugin.
 _FIRST_PLUGIN_FILTER = 256
 
@@ -29,7 +31,7 @@ def open_file(path: str | os.PathLike[str]) -> h5py.File:
     if not is_hdf5(path):
         raise FormatError(path, "is not an HDF5 file")
     with reading(path):
-        return h5py.File(path, "r")
+        return h5py.File(path, "r", rdcc_nbytes=_CACHE)
 
 
 def get(group: h5py.Group, name: str) -> Any:
@@ -179,18 +181,28 @@ class Hdf5Frames:
             self.dtype = dataset.dtype.newbyteorder("=")
             self._chunks: tuple[int, ...] | None = dataset.chunks if dataset.ndim == 3 else None
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading holds beside ``out``: a staged piece and HDF5's chunk, compressed and not."""
-        frame = n_rows * self.shape[2] * self.dtype.itemsize
-        chunk = int(np.prod(self._chunks, dtype=np.int64)) * self.dtype.itemsize if self._chunks else 0
-        return max(self._step(frame) * frame, PIECE) + 2 * chunk + self._bookkeeping()
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: what is staged, and HDF5's own for chunks.
 
-    def _bookkeeping(self) -> int:
-        """Bytes of HDF5's own for its chunks, at most."""
-        if not self._chunks:
+        Nothing is staged where ``out`` is contiguous and of the file's ``dtype``; None is any other ``out``.
+        """
+        frame = n_rows * self.shape[2] * self.dtype.itemsize
+        direct = dtype is not None and np.dtype(dtype) == self._data.dtype
+        staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame
+        # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
+        return max(staged, PIECE) if self._data.is_virtual else staged + self._chunk_bytes()
+
+    def _chunk_bytes(self) -> int:
+        """Bytes of HDF5's own for chunks, at most: one on its way through filters, those it keeps, its map and index."""
+        chunk = self._data.chunks
+        if not chunk:
             return 0
-        chunks = int(np.prod([-(-n // c) for n, c in zip(self.shape, self._chunks)], dtype=np.int64))
-        return min(chunks, _MAPPED) * _MAP_BYTES + min(chunks * _INDEX_BYTES, _INDEX_MOST)
+        count = int(np.prod([-(-n // c) for n, c in zip(self._data.shape, chunk)], dtype=np.int64))
+        nbytes = int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize
+        kept = min(self._data.id.get_access_plist().get_chunk_cache()[1], count * nbytes)
+        mapped = min(count, _MAPPED) if self._chunks else count
+        filtered = self._data.id.get_create_plist().get_nfilters() > 0
+        return (3 if filtered else 1) * nbytes + kept + mapped * _MAP_BYTES + min(count * _INDEX_BYTES, _INDEX_MOST)
 
     def close(self) -> None:
         """Close the file."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,9 +50,12 @@ class RawFrames:
         self._file = open(path, "r+b" if writable else "rb", buffering=0)
         self._lock = threading.Lock()
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading holds beside ``out``: one staged piece."""
-        return max(PIECE, self.row_bytes)
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: a staged piece, none for a contiguous ``out`` of the file's ``dtype``."""
+        if dtype is not None and np.dtype(dtype) == self.dtype:
+            return 0
+        rows = n_rows * (self.shape[0] if n_rows == self.shape[1] else 1)
+        return min(max(1, PIECE // max(1, self.row_bytes)), rows) * self.row_bytes
 
     def close(self) -> None:
         """Close the file."""

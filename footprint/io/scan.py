@@ -6,6 +6,7 @@ import os
 import warnings
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -126,9 +127,15 @@ class Scan:
         weight = np.where(gap > 0, (self.times - times[lower]) / np.where(gap > 0, gap, 1), 0)
         return lower, upper, weight.astype(np.float32)
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that `read` of ``n_rows`` rows holds beside ``out``: an upper bound."""
-        return self._parts.projections.frames.host_bytes(n_rows)
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading ``n_rows`` rows of projections, flats and darks holds beside ``out``: an upper bound.
+
+        ``dtype`` is that of a contiguous ``out``: where it is the file's, nothing is staged. None is any other ``out``.
+        """
+        projections = self._parts.projections.frames
+        others = {id(g.frames): g.frames for g in (self._parts.flats, self._parts.darks) if g and g.frames is not projections}
+        # Flats and darks are summed in their own dtype. What a library keeps for a file it keeps while it reads the next.
+        return projections.host_bytes(n_rows, dtype) + sum(f.host_bytes(n_rows, f.dtype) for f in others.values())
 
     def close(self) -> None:
         """Close the files."""

@@ -6,12 +6,13 @@ import logging
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tifffile
 
 from footprint.errors import FormatError
-from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
+from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
 SUFFIXES = (".tif", ".tiff")
@@ -77,10 +78,12 @@ class TiffFile:
         elif len(series.pages) != self.shape[0]:
             raise FormatError(self.path, f"has {len(series.pages)} pages for {self.shape[0]} frames")
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading holds beside ``out``: a staged piece, or a decoded page and its compressed bytes."""
-        page = self.shape[1] * self.shape[2] * self.dtype.itemsize
-        return PIECE if self.raw is not None else PIECE + 2 * page
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: a staged piece, or a page decoded, its strip and its compressed bytes."""
+        if self.raw is not None:
+            return self.raw.host_bytes(n_rows, dtype)
+        # The page before is let go only when the next one is there.
+        return 4 * self.shape[1] * self.shape[2] * self.dtype.itemsize
 
     def close(self) -> None:
         """Close the file."""
@@ -127,9 +130,9 @@ class TiffFolder:
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
         self._offsets: dict[int, tuple[int, np.dtype]] = {}
 
-    def host_bytes(self, n_rows: int) -> int:
-        """Bytes that reading holds beside ``out``."""
-        return self._first.host_bytes(n_rows)
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: one file's."""
+        return self._first.host_bytes(n_rows, dtype)
 
     def close(self) -> None:
         """Nothing is held open between reads."""
