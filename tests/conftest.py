@@ -14,6 +14,9 @@ from footprint.backend.registry import devices, open_backend
 # Compiled once, shared by every run of the tests on this machine.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.cache_dir() / "numba"))
 
+# Workspaces, and so budgets, grow with the threads: two everywhere, so that a test means the same on every machine.
+os.environ.setdefault("FOOTPRINT_THREADS", "2")
+
 _WANTED = os.environ.get("FOOTPRINT_TEST_DEVICES", "cpu,opencl,cuda").split(",")
 
 
