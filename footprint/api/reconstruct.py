@@ -11,11 +11,12 @@ import numpy as np
 from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, run, where
 from footprint.api._run import rows as rows_of
 from footprint.api._scan import Described, Job, job_of
+from footprint.api._tiles import Tiles, into
 from footprint.api._tomo import angles_of
 from footprint.api.rotation_axis import rotation_axis
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.fbp import Fbp
-from footprint.ops.reconstruct import Reconstruct
+from footprint.ops.reconstruct import TILES, Reconstruct
 from footprint.plan.builder import Builder
 from footprint.plan.fit import fit
 from footprint.plan.plan import Plan
@@ -66,16 +67,17 @@ def reconstruct(
         The open beam where the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is
         1 for floating-point projections, which are taken as corrected already, and "border" for counts.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
-        Where the volume goes, slices counted from 0.
+        Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``.
     memory : str, int or float, optional
         The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
-        worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups.
+        worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups; where
+        the slice itself does not fit, it is made in tiles of rows, and its projections are read again for each.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
     progress : callable, optional
-        ``progress(slices_done, slices)``.
+        ``progress(done, total)`` in slices, or in rows of slices where they are made in tiles.
 
     Returns
     -------
@@ -111,14 +113,20 @@ def reconstruct(
     target, given_back = (None, out) if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
     limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory)
     plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
-    if isinstance(center, str):
+    if isinstance(center, str) and center == "auto":
         found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
         op = Reconstruct(job.flatfield, replace(fbp, center=found.center))
         op.out_specs(ArraySpec(scan.shape), job.n_rows)
         plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
     if on_plan is not None:
         on_plan(plan)
-    job.check_flats(plan.chunk.size if plan.chunk else job.n_rows)
+    assert plan.chunk is not None
+    tiled = plan.chunk.unit == TILES
+    job.check_flats(1 if tiled else plan.chunk.size)
+    if tiled:
+        tiles = Tiles(job, op.fbp, writer.write if writer is not None else into(target))
+        run(plan, None, tiles.inputs, [tiles.take], progress)
+        return given_back
     fills = [lambda start, stop, k=k: job.fill(start, stop)[k] for k in range(3)]
     if writer is not None:
         taken: Any = lambda start, stop: lambda block: writer.write(slice(start, stop), block)
@@ -167,7 +175,7 @@ def plan_reconstruct(
     Returns
     -------
     Plan
-        Its chunks are slices.
+        Its chunks are slices, or rows of a slice where one is made in tiles.
 
     Examples
     --------
@@ -208,4 +216,17 @@ def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Gi
         raw, flats, dark = job.slots(b, n_angles, n)
         return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
 
-    return fit(limits, budget, "reconstruct", op.variants(job.n_rows, make, limits))
+    def tile(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
+        raw, flats, dark = job.slots(b, n_angles, 1)
+        return raw, flats, dark, b.out(ArraySpec((1, n, op.fbp.geometry.shape[1])), "tile", Given(owner="plan"))
+
+    # Where kernels write a slice straight into the caller's array, a tile of it would save nothing.
+    straight = out.owner == "caller" and (out.space == "device" or (limits.host and out.direct))
+    return fit(limits, budget, "reconstruct", op.variants(job.n_rows, make, limits, None if straight else tile))
+
+
+def volume_shape(plan: Plan) -> tuple[int, int, int]:
+    """(n_rows, n_y, n_x) of the volume that a plan of `reconstruct` makes, in however many runs."""
+    _, n_y, n_x = plan.outputs[0].spec.shape
+    assert plan.chunk is not None
+    return (plan.chunk.times, plan.chunk.total, n_x) if plan.chunk.unit == TILES else (plan.chunk.total, n_y, n_x)

@@ -72,7 +72,7 @@ def command(
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
       footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
-    from footprint.api.reconstruct import plan_reconstruct, reconstruct
+    from footprint.api.reconstruct import plan_reconstruct, reconstruct, volume_shape
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
     from footprint.io.volume import check_volume, create_volume
@@ -86,8 +86,7 @@ def command(
         job = _arguments(source, options)
         plan = plan_reconstruct(source, written=True, memory=memory, device=device, **job)
         reporter.plan(plan)
-        _, n_y, n_x = plan.outputs[0].spec.shape
-        slices = (plan.chunks[-1][1], n_y, n_x)
+        slices = volume_shape(plan)
         reporter.warm(lambda: _warm(source, plan, job, target))
         with reporter.progress("reconstructing") as progress, reporter.measured():
             found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}

@@ -128,10 +128,17 @@ class Fbp:
 
     def mask(self, b: Builder, volume: Ref, y0: int = 0) -> None:
         """Zeros outside the circle that every projection has seen, where that is wanted; ``volume`` starts ``y0`` rows down."""
-        if self.circle:
-            x0, _, top, _ = self.geometry.box
-            radius = min(self.center, self.n_x - 1 - self.center) + 0.5
-            b.launch("slices.circle", volume, cx=self.center - x0, cy=self.center - top - y0, radius=radius, value=0.0)
+        placed = self.circle_at(y0)
+        if placed is not None:
+            b.launch("slices.circle", volume, **placed, value=0.0)
+
+    def circle_at(self, y0: int) -> dict[str, float] | None:
+        """Centre and radius of the circle, seen from row ``y0`` of the slice; None where none is wanted."""
+        if not self.circle:
+            return None
+        x0, _, top, _ = self.geometry.box
+        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
+        return {"cx": self.center - x0, "cy": self.center - top - y0, "radius": radius}
 
     def _need_fourier(self, limits: Limits) -> None:
         if not available(limits):

@@ -10,13 +10,16 @@ from footprint.ops.flatfield import Flatfield
 from footprint.ops.fourier import FourierBackproject
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
-from footprint.plan.slots import Ref
+from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 # Angles that are corrected, filtered and summed at a time where a slice's whole sinogram does not fit.
 _GROUPS = (256, 16)
+TILES = "rows of a slice"
+"""What is counted where a run makes a tile of one slice."""
 
 Slots = tuple[Ref, Ref, Ref, Ref]
+Make = Callable[[Builder, int], Slots]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +47,19 @@ class Reconstruct:
         self.flatfield.record(b, b.bring(raw), b.bring(flats), b.bring(dark), sino)
         self.fbp.record(b, sino, out, consume=True)
 
-    def record_groups(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int) -> None:
-        """Record the same with ``angles`` projections at a time, so that no whole sinogram is ever held."""
+    def record_groups(
+        self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int, geometry: Ref | None = None
+    ) -> None:
+        """Record the same with ``angles`` projections at a time, so that no whole sinogram is ever held.
+
+        ``geometry`` is the table of the tile that ``out`` is, where it is one. Its circle is left to the caller, who alone knows
+        where the tile lies: one record serves all tiles.
+        """
         n_a, _, n_x = raw.spec.shape
         n_z = out.spec.shape[0]
         light, shade = b.bring(flats), b.bring(dark)
         shifts, times = self.flatfield.tables(b)
-        table = b.const(self.fbp.geometry.table(self.fbp.scale), "geometry")
+        table = b.const(self.fbp.geometry.table(self.fbp.scale), "geometry") if geometry is None else b.bring(geometry)
         with b.deliver(out) as volume:
             b.launch("slices.fill", volume, value=0.0)
             with b.repeat(-(-n_a // angles)) as group:
@@ -65,7 +74,8 @@ class Reconstruct:
                 self.flatfield.step(b, block, light, shade, sino, moved, now)
                 self.fbp.ramp.record(b, sino.reshape(-1, n_x))
                 b.launch("backproject", sino, part(table), volume, accumulate=True)
-            self.fbp.mask(b, volume)
+            if geometry is None:
+                self.fbp.mask(b, volume)
 
     def record_polar(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int) -> None:
         """Record the Fourier method on whole sinograms, ``angles`` of a slice transformed at a time."""
@@ -75,8 +85,11 @@ class Reconstruct:
         transform = FourierBackproject(self.fbp.geometry, self.fbp.ramp, self.fbp.scale)
         transform.record_groups(b, sino, out, angles, lambda volume: self.fbp.mask(b, volume))
 
-    def variants(self, rows: int, make: Callable[[Builder, int], Slots], limits: Limits) -> list[Variant]:
-        """Ways to cut the job, the one to prefer first; ``make(b, n)`` makes the slots of ``n`` slices."""
+    def variants(self, rows: int, make: Make, limits: Limits, tile: Make | None = None) -> list[Variant]:
+        """Ways to cut the job, the one to prefer first.
+
+        ``make(b, n)`` makes the slots of ``n`` slices, ``tile(b, n)`` those of ``n`` rows of one, where that takes less.
+        """
         method, note = self.fbp.choose_method(limits)
 
         def whole(op: Reconstruct) -> Variant:
@@ -93,9 +106,24 @@ class Reconstruct:
             said = f"{note}; one slice does not fit, so {angles} angles at a time are transformed"
             return Variant("slices", rows, lambda b, n: self.record_polar(b, *make(b, n), angles), note=said)
 
+        def tiles(make: Make) -> Variant:
+            angles = min(_GROUPS[-1], len(self.fbp.angles))
+
+            def record(b: Builder, n: int) -> None:
+                # After the scan's, so that inputs keep their order.
+                slots = make(b, n)
+                b.library("geometry of the slice", 32 * len(self.fbp.angles), bound=False)
+                geometry = b.inp(ArraySpec((len(self.fbp.angles), 4), "float64"), "geometry", Given(owner="plan"))
+                direct.record_groups(b, *slots, angles, geometry)
+
+            said = "method direct: one slice does not fit, so its projections are read again for every tile of its rows, "
+            said += f"{angles} angles at a time"
+            return Variant(TILES, self.fbp.geometry.shape[0], record, note=said, times=rows)
+
         direct = Reconstruct(self.flatfield, self.fbp.by("direct"))
+        parts_of_slices = [*map(groups, _GROUPS), *([tiles(tile)] if tile else [])]
         if method == "fourier":
             fewer = (n for n in _GROUPS if n < len(self.fbp.angles))
             polar = [whole(Reconstruct(self.flatfield, self.fbp.by("fourier"))), *map(parts, fewer)]
-            return polar if self.fbp.method == "fourier" else [*polar, whole(direct), *map(groups, _GROUPS)]
-        return [whole(direct), *map(groups, _GROUPS)]
+            return polar if self.fbp.method == "fourier" else [*polar, whole(direct), *parts_of_slices]
+        return [whole(direct), *parts_of_slices]

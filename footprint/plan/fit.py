@@ -26,6 +26,8 @@ class Variant:
         The size cuts the work *inside* one run (its loops), so the job is still a single run with no tail.
     note
         A sentence for the table when this variant is chosen.
+    times
+        Parts of ``total`` units that are cut alike, one after another.
     """
 
     unit: str
@@ -33,6 +35,7 @@ class Variant:
     record: Record
     inner: bool = False
     note: str = ""
+    times: int = 1
 
 
 def build(limits: Limits, name: str, record: Callable[[Builder], None]) -> Plan:
@@ -99,7 +102,7 @@ def _balanced(at: Callable[[int], Plan], best: int, variant: Variant, budget: in
     for size in sorted({max(1, total >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
         nbytes = at(size).footprint.total
         if not choices or nbytes < choices[-1].nbytes:
-            choices.append(Choice(size, -(-total // size), nbytes))
+            choices.append(Choice(size, -(-total // size) * variant.times, nbytes))
     return replace(plan, choices=tuple(choices))
 
 
@@ -120,7 +123,7 @@ def _at(limits: Limits, name: str, variant: Variant, size: int) -> Plan:
         return finish(one(size), name)
     rest = total % size
     tail = finish(one(rest), name) if rest else None
-    plan = finish(one(size), name, Chunk(variant.unit, total, size), tail)
+    plan = finish(one(size), name, Chunk(variant.unit, total, size, variant.times), tail)
     return _covering(plan, tail) if tail else plan
 
 

@@ -151,15 +151,20 @@ class Library:
 
 @dataclass(frozen=True)
 class Chunk:
-    """How a job of ``total`` units is cut: ``size`` units a run, the last run shorter when it does not divide."""
+    """How a job of ``total`` units is cut: ``size`` units a run, the last run shorter when it does not divide.
+
+    With ``times`` there are so many parts of ``total`` units, each cut alike: no run has units of two parts.
+    """
 
     unit: str
     total: int
     size: int
+    times: int = 1
 
     def ranges(self) -> list[tuple[int, int]]:
-        """``(start, stop)`` of every run."""
-        return [(a, min(a + self.size, self.total)) for a in range(0, self.total, max(self.size, 1))]
+        """``(start, stop)`` of every run, counted over all parts."""
+        step, total = max(self.size, 1), self.total
+        return [(k * total + a, k * total + min(a + step, total)) for k in range(self.times) for a in range(0, total, step)]
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -126,6 +126,69 @@ def test_groups_also_move_and_mask(device, rng):
     assert np.all(corner == 0) and np.all(whole[:, 20, 20] != 0)
 
 
+WIDE = (-60, 100, -50, 100)
+
+
+class Writer:
+    """Takes slices, or tiles of them, and keeps count."""
+
+    def __init__(self, shape):
+        self.volume, self.written, self.tiles = np.full(shape, np.nan, "f4"), np.zeros(shape[:2], int), 0
+
+    def write(self, where, block):
+        where = where if isinstance(where, tuple) else (where, slice(None))
+        self.volume[where] = block
+        self.written[where] += 1
+        self.tiles += 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"circle": True, "shifts": SHIFTS, "roi": WIDE}, {"roi": WIDE}, {"rows": (2, 4)}, {"axis_shifts": SHIFTS}],
+    ids=lambda o: ",".join(o) or "plain",
+)
+def test_a_slice_that_does_not_fit_is_made_in_tiles(device, rng, options):
+    scan = phantom(rng, n_z=3 if "rows" not in options else 6)
+    scan.dark = scan.dark if "shifts" not in options else None
+    if "shifts" in options:
+        options = options | {"shifts": SHIFTS / 3}
+    settings = {"center": CENTER, "method": "direct", "device": device, **options}
+    whole = fp.reconstruct(scan, **settings)
+    groups = fp.plan_reconstruct(scan, written=True, **settings)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_reconstruct(scan, written=True, memory=1, **settings)
+    least = caught.value.smallest
+    assert least < groups.choices[-1].nbytes
+    for memory in (least, least + 4 * 7 * whole.shape[2] + 256):
+        plans, done, writer = [], [], Writer(whole.shape)
+        fp.reconstruct(
+            scan, out=writer, memory=memory, on_plan=plans.append, progress=lambda *n, done=done: done.append(n), **settings
+        )
+        assert plans[0].chunk.unit == "rows of a slice" and plans[0].footprint.total <= memory
+        assert (writer.written == 1).all() and writer.tiles == len(done) == len(plans[0].chunks) > whole.shape[0]
+        assert done[-1] == (whole.shape[0] * whole.shape[1],) * 2
+        # Far outside the detector positions are less exact in float32, of tiles and of whole slices.
+        close(writer.volume, whole, 2e-5 if "roi" in options else 1e-5)
+        if options.get("circle"):
+            y, x = np.mgrid[WIDE[2] : WIDE[3], WIDE[0] : WIDE[1]] - CENTER
+            outside = y**2 + x**2 > 20.8**2
+            assert np.all(writer.volume[:, outside] == 0) and np.any(writer.volume[:, ~outside] != 0)
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8"])
+def test_tiles_go_into_arrays_that_kernels_cannot_write(device, rng, dtype):
+    scan = phantom(rng, n_z=2)
+    settings = {"center": CENTER, "method": "direct", "device": device}
+    whole = fp.reconstruct(scan, **settings)
+    out = np.zeros((*whole.shape, 2), dtype)[..., 0]
+    plans = []
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.reconstruct(scan, out=out, memory=1, **settings)
+    fp.reconstruct(scan, out=out, memory=caught.value.smallest, on_plan=plans.append, **settings)
+    assert plans[0].chunk.unit == "rows of a slice"
+    np.testing.assert_allclose(out, whole, rtol=0, atol=(1e-3 if dtype == "f2" else 1e-5) * np.abs(whole).max())
+
+
 def test_fourier_and_direct_agree(rng):
     pytest.importorskip("ducc0")
     scan = phantom(rng, n_angles=120, n_x=96)

@@ -143,6 +143,22 @@ def reconstruct_fourier(scale: int) -> Job:
     return reconstruct(scale, "fourier")
 
 
+def reconstruct_tiles(scale: int) -> Job:
+    """Few angles of wide rows: a slice is far larger than its projections, so small budgets make it in tiles."""
+    folder = tempfile.TemporaryDirectory()
+    n_x = 96 * scale
+    scan = fp.open_scan(write_scan(Path(folder.name) / "scan.nx", n_angles=24, n_z=1, n_x=n_x).path)
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (1, n_x, n_x), overwrite=True) as volume:
+            fp.reconstruct(scan, center=n_x / 2, method="direct", out=volume, memory=memory, device="cpu")
+
+    return (
+        lambda memory: fp.plan_reconstruct(scan, method="direct", written=True, memory=memory, device="cpu"),
+        run,
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "sigma_clip": sigma_clip,
@@ -157,6 +173,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "muladd": muladd,
     "reconstruct": reconstruct,
     "reconstruct_fourier": reconstruct_fourier,
+    "reconstruct_tiles": reconstruct_tiles,
 }
 
 

@@ -6,6 +6,7 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+import tifffile
 from click.testing import CliRunner
 
 import footprint as fp
@@ -47,21 +48,51 @@ def test_the_tooth_from_both_formats_is_one_volume(data, tmp_path):
     assert inside > 10 * abs(corner)
 
 
-def test_a_quarter_of_the_memory_gives_the_same_bits(data):
-    settings = {"center": "auto", "method": "direct", "device": "cpu"}
+@pytest.mark.parametrize(
+    ("name", "center"),
+    [(TOOTH, "auto"), ("tooth_nxtomo.nx", "auto"), ("savu_24737_nxtomo.nx", "auto"), ("diad_k11/k11-18014.nxs", 12.5)],
+)
+@pytest.mark.parametrize("written", [True, False])
+def test_a_quarter_of_the_memory_gives_the_same(data, tmp_path, name, center, written):
+    settings = {"center": center, "method": "direct", "device": "cpu"}
     plans = []
-    with fp.open_scan(data / "tomography" / "savu_24737_nxtomo.nx") as scan:
-        whole = fp.reconstruct(scan, memory="4GB", on_plan=plans.append, **settings)
+    with fp.open_scan(data / "tomography" / name) as scan:
+
+        def job(memory):
+            if not written:
+                return fp.reconstruct(scan, memory=memory, on_plan=plans.append, **settings)
+            target = tmp_path / f"{len(plans)}.h5"
+            with fp.create_volume(target, (scan.n_z, scan.n_x, scan.n_x)) as out:
+                fp.reconstruct(scan, memory=memory, out=out, on_plan=plans.append, **settings)
+            return volume(target)[0]
+
+        whole = job("4GB")
+        assert len(plans[0].chunks) == 1 and not any("does not fit" in note for note in plans[0].notes)
         quarter = plans[0].footprint.total // 4
-        part = fp.reconstruct(scan, memory=quarter, on_plan=plans.append, **settings)
-    assert plans[1].footprint.total <= quarter and plans[0].chunk.size == scan.n_z > plans[1].chunk.size
-    np.testing.assert_array_equal(part, whole)
+        part = job(quarter)
+    assert plans[1].footprint.total <= quarter and len(plans[1].chunks) > 1
+    np.testing.assert_allclose(part, whole, rtol=0, atol=1e-5 * np.abs(whole).max())
+    if written and "tooth" in name:
+        assert plans[1].chunk.unit == "rows of a slice", "two slices of 640 x 640 are a quarter only in tiles"
+    else:
+        np.testing.assert_array_equal(part, whole)
+
+
+def test_the_shell_takes_a_quarter_too(data, tmp_path):
+    words = (data / "tomography" / TOOTH, "--method", "direct", "--center", "295.8", "--circle", "--json", "--device", "cpu")
+    whole = run(*words, "-o", tmp_path / "whole.h5")
+    part = run(*words, "-o", tmp_path / "slices", "--memory", whole["plan_total"] // 4)
+    assert part["shape"] == [2, 640, 640] and part["plan_total"] <= whole["plan_total"] // 4 and part["runs"] > 2
+    assert part["measured_peak"] is None or part["measured_peak"] <= part["plan_total"] + (512 << 10), part
+    want = volume(tmp_path / "whole.h5")[0]
+    for got, slice_ in zip(sorted((tmp_path / "slices").glob("*.tif")), want, strict=True):
+        np.testing.assert_allclose(tifffile.imread(got), slice_, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("method", ["direct", "fourier"])
 @pytest.mark.parametrize(("name", "center"), [(TOOTH, "auto"), ("diad_k11/k11-18014.nxs", 12.5)])
 def test_the_smallest_budget_gives_the_same(data, name, center, method):
-    """Few or narrow rows, and MiBs that reading takes whatever the rows: there is no quarter, so the least that works is taken."""
+    """Far below a quarter: what the smallest run of all takes."""
     if method == "fourier":
         pytest.importorskip("ducc0")
     settings = {"center": center, "method": method, "device": "cpu"}
