@@ -91,6 +91,9 @@ class CpuBackend(Backend):
         """Call it."""
         kernel(arrays)
 
+    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """NumPy's FFT takes its buffers within each call; the plan bounds them."""
+
     def fft(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
         """Rows shared among threads."""
         if self._fft is None:

@@ -242,14 +242,21 @@ class CudaBackend(Backend):
                 values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
                 entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
 
+    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """Make cuFFT's handle and the work area it asks for."""
+        self._transform().prepare(src, dst, inverse)
+
     def fft(self, src: View, dst: View, inverse: bool) -> None:
         """By cuFFT, in a work area of our own."""
+        with self._stream():
+            self._transform()(src, dst, inverse)
+
+    def _transform(self) -> Any:
         if self._fft is None:
             from footprint.backend.fft.cufft import RowFFT
 
             self._fft = RowFFT(self)
-        with self._stream():
-            self._fft(src, dst, inverse)
+        return self._fft
 
     def sync(self) -> None:
         """Wait for the current stream."""

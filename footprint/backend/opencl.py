@@ -219,13 +219,20 @@ class OpenClBackend(Backend):
             size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
             entry(self.queue, size, launch.group, *values)
 
+    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """Take the work area."""
+        self._transform().prepare(src, dst, inverse)
+
     def fft(self, src: View, dst: View, inverse: bool) -> None:
         """By our own kernels."""
+        self._transform()(src, dst, inverse)
+
+    def _transform(self) -> Any:
         if self._fft is None:
             from footprint.backend.fft.stockham import RowFFT
 
             self._fft = RowFFT(self)
-        self._fft(src, dst, inverse)
+        return self._fft
 
     def sync(self) -> None:
         """Wait for the queue."""

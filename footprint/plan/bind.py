@@ -111,6 +111,8 @@ class _Program:
         for index, step in enumerate(plan.steps):
             if step.action == "launch":
                 self._kernel(index, step, tuple(ref.spec for ref in step.refs))
+            elif step.action in ("fft", "ifft"):
+                backend.prepare_fft(step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
 
     def write_constants(self) -> None:
         for key, array in self.plan.constants.items():

@@ -113,8 +113,7 @@ class RowFFT:
         n, rows, kind = _shape(src.spec, dst.spec, inverse)
         if n == 0 or rows == 0:
             return
-        handle, padded = _handle(backend.index, n, rows, kind), _padded(src.spec, n, inverse, backend.limits.align)
-        self.reserve(padded + handle.work)
+        handle, padded = self.prepare(src.spec, dst.spec, inverse)
         if padded:
             wide = backend.view(self._block, 0, ArraySpec((rows, n), src.spec.dtype))
             backend.launch(backend.compile("fft.widen", (src.spec, wide.spec), {}), (src, wide))
@@ -129,11 +128,18 @@ class RowFFT:
             scale = backend.compile("fft.scale", (dst.spec,), {"factor": 1 / n})
             backend.launch(scale, (dst,))
 
-    def reserve(self, nbytes: int) -> None:
-        """Make the work area at least this large."""
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[Any, int]:
+        """The transform's handle, and bytes of the work area that widened rows take; the area is made large enough."""
+        n, rows, kind = _shape(src, dst, inverse)
+        if n == 0 or rows == 0:
+            return None, 0
+        handle = _handle(self.backend.index, n, rows, kind)
+        padded = _padded(src, n, inverse, self.backend.limits.align)
+        nbytes = padded + handle.work
         if self._block is None or self._block.nbytes < nbytes:
             self.release()
             self._block = self.backend.take(nbytes)
+        return handle, padded
 
     def release(self) -> None:
         """Give the work area back; also when that closes the backend's last block."""

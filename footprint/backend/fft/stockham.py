@@ -26,18 +26,23 @@ class RowFFT:
 
     def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
         """Transform the rows of one view into another."""
-        limits = self.backend.limits
-        work = fft_program(limits, src.spec, dst.spec, inverse=inverse).work
-        need = sum(aligned(w.nbytes, limits.align) for w in work)
-        if need > self.size:
-            self.release()
-            self._block, self.size = self.backend.alloc(need), need
+        limits, work = self.backend.limits, self.prepare(src.spec, dst.spec, inverse)
         views, offset = [], 0
         for w in work:
             views.append(self.backend.view(self._block, offset, w))
             offset += aligned(w.nbytes, limits.align)
         kernel = self.backend.compile("fft", (src.spec, dst.spec), {"inverse": inverse})
         self.backend.launch(kernel, (src, dst, *views))
+
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[ArraySpec, ...]:
+        """The work arrays of a transform; the area that holds them is made large enough."""
+        limits = self.backend.limits
+        work = fft_program(limits, src, dst, inverse=inverse).work
+        need = sum(aligned(w.nbytes, limits.align) for w in work)
+        if need > self.size:
+            self.release()
+            self._block, self.size = self.backend.alloc(need), need
+        return work
 
     def release(self) -> None:
         """Give the work area back."""

@@ -1,4 +1,5 @@
-/* The dialect every kernel text is written in, as CUDA C++ (NVRTC, nvcc) and HIP. opencl.h is its twin: change both.
+/* The dialect every kernel text is written in, as CUDA C++ (NVRTC, nvcc) and HIP (untested: no such
+   device was at hand). opencl.h is its twin: change both.
 
    KERNEL(x, y, z) name(GLOBAL const f32 *RESTRICT in, GLOBAL f32 *RESTRICT out, i64 n) { ... }   group of x*y*z work-items
    GID(d) group, LID(d) work-item in its group, GROUPS(d) groups in the grid; BARRIER() after writes to SHARED memory
