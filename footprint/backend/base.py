@@ -43,7 +43,7 @@ class Backend(ABC):
 
     @abstractmethod
     def write(self, dst: Array, src: np.ndarray) -> None:
-        """Host to device, or a casting copy between host arrays where kernels read host memory."""
+        """Host to device, or a casting copy between host arrays; ``src`` must stay as it is until `sync`."""
 
     @abstractmethod
     def read(self, dst: np.ndarray, src: Array) -> None:

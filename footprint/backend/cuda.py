@@ -181,11 +181,10 @@ class CudaBackend(Backend):
         return View(array.data.ptr + offset, spec)
 
     def write(self, dst: View, src: np.ndarray) -> None:
-        """Host to device; ``src`` may be changed again when it returns."""
+        """Host to device, queued: pinned ``src`` must stay as it is until `sync`; other memory is staged before this returns."""
         src = np.ascontiguousarray(src, dst.spec.dtype)
         with self._stream() as stream:
             runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
-            stream.synchronize()
 
     def read(self, dst: np.ndarray, src: View) -> None:
         """Device to host."""

@@ -208,6 +208,9 @@ class _Program:
         backend = self.backend
         a, b = self._host_array(*src), self._host_array(*dst)
         if a is not None and b is not None:
+            if dst[0].slot.kind == "stage":
+                # What was staged before may still be on its way to the device.
+                backend.sync()
             np.copyto(b, a, casting="unsafe")
         elif a is not None:
             backend.write(self._view(*dst), a)
