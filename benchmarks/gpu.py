@@ -17,6 +17,7 @@ import scipy.ndimage
 
 from benchmarks.device import captured, copy_rate, fma_rate, median
 from footprint.backend.cuda import CudaBackend, View, open_backend
+from footprint.kernels.table import work_specs
 from footprint.spec import ArraySpec
 
 Peers = dict[str, Callable[[], object]]
@@ -27,14 +28,18 @@ class Bench:
 
     def __init__(self) -> None:
         self.backend: CudaBackend = open_backend(0)
+        self.kept: list[object] = []
         self.copy, self.fma = copy_rate(), fma_rate()
         print(f"copy {self.copy / 1e12:.2f} TB/s   FMA {self.fma / 1e12:.1f} TFLOP/s")
         print(f"{'work':<34}{'ms':>9}{'floor':>9}{'floor/ms':>10}   peers, ms")
 
     def kernel(self, name: str, *arrays: cupy.ndarray, **numbers: Any) -> Callable[[], None]:
-        """One launch, ready to be repeated."""
-        views = tuple(View(a.data.ptr, ArraySpec(a.shape, a.dtype.str)) for a in arrays)
-        ready = self.backend.compile(name, tuple(v.spec for v in views), numbers)
+        """One launch, ready to be repeated, with the workspace it asks for."""
+        specs = tuple(ArraySpec(a.shape, a.dtype.str) for a in arrays)
+        work = tuple(cupy.empty(w.shape, w.dtype) for w in work_specs(self.backend.limits, name, specs, numbers))
+        views = tuple(View(a.data.ptr, ArraySpec(a.shape, a.dtype.str)) for a in (*arrays, *work))
+        ready = self.backend.compile(name, specs, numbers)
+        self.kept.append((arrays, work))
         return lambda: self.backend.launch(ready, views)
 
     def row(self, name: str, call: Callable[[], None], nbytes: float, flops: float = 0.0, peers: Peers | None = None) -> None:
