@@ -204,15 +204,16 @@ def test_a_full_disk_leaves_nothing(folder, line):
     "line",
     [
         "convolve big.npy huge-mask.npy -o new.npy --memory 40MB",
-        "sources big.npy --segmentation new.npy",
-        "reconstruct long.nx -o new.h5",
+        "sources big.npy --segmentation new.npy --memory 3MB",
+        "reconstruct long.nx -o new.h5 --method direct --roi=-900,1156,-900,1156",
     ],
 )
 def test_an_interrupt_leaves_nothing(folder, line, number):
     if "long.nx" in line:
-        write_scan(folder / "long.nx", n_angles=360, n_z=16, n_x=256)
-    np.save(folder / "big.npy", np.random.default_rng(1).standard_normal((3000, 3000)).astype(np.float32))
-    np.save(folder / "huge-mask.npy", np.ones((31, 31), np.float32))
+        write_scan(folder / "long.nx", n_angles=360, n_z=6, n_x=256)
+    # Jobs of seconds: one that ends before the signal arrives shows nothing.
+    np.save(folder / "big.npy", np.random.default_rng(1).standard_normal((5000, 5000)).astype(np.float32))
+    np.save(folder / "huge-mask.npy", np.ones((61, 61), np.float32))
     before = listing(folder)
     command = [sys.executable, "-m", "footprint", *line.split()]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
