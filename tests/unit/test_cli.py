@@ -204,7 +204,7 @@ def test_a_full_disk_leaves_nothing(folder, line):
     "line",
     [
         "convolve big.npy huge-mask.npy -o new.npy --memory 40MB",
-        "sources big.npy --segmentation new.npy --memory 3MB",
+        "sources big.npy --segmentation new.npy --memory 24MB",
         "reconstruct long.nx -o new.h5 --method direct --roi=-900,1156,-900,1156",
     ],
 )
