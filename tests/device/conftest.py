@@ -12,7 +12,9 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 @pytest.fixture(scope="session")
 def cuda():
-    """CuPy with a device behind it."""
+    """CuPy with a device behind it, and nobody else on it."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        pytest.skip("memory is measured on a device that nothing else uses: run make gpu-check")
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     try:
         count = cupy.cuda.runtime.getDeviceCount()
