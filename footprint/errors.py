@@ -47,16 +47,16 @@ class FormatError(FootprintError, ValueError):
 class BudgetError(FootprintError, MemoryError):
     """The smallest plan does not fit the memory budget."""
 
-    def __init__(self, budget: int, terms: Mapping[str, int], smallest: int, what: str = "this plan") -> None:
-        self.budget, self.terms, self.smallest, self.what = budget, dict(terms), smallest, what
+    def __init__(self, budget: int, terms: Mapping[str, int], smallest: int, what: str = "this plan", fix: str = "") -> None:
+        self.budget, self.terms, self.smallest, self.what, self.fix = budget, dict(terms), smallest, what, fix
         parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items())
         super().__init__(
             f"memory: {what} needs {parts} = {format_bytes(sum(terms.values()))} at its smallest, "
-            f"the budget is {format_bytes(budget)}; give memory={smallest} ({format_bytes(smallest)}) or more."
+            f"the budget is {format_bytes(budget)}; {fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}."
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.budget, self.terms, self.smallest, self.what)
+        return type(self), (self.budget, self.terms, self.smallest, self.what, self.fix)
 
 
 class CapacityError(FootprintError, RuntimeError):

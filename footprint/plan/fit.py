@@ -61,6 +61,7 @@ def fit(limits: Limits, budget: int | None, name: str, variants: Sequence[Varian
             raise BudgetError(budget, plan.footprint.terms(), plan.footprint.total, name)
         return plan
     smallest: Plan | None = None
+    refused: BudgetError | None = None
     for variant in variants:
         cache: dict[int, Plan] = {}
 
@@ -72,24 +73,40 @@ def fit(limits: Limits, budget: int | None, name: str, variants: Sequence[Varian
         best = _largest(at, max(variant.total, 1), budget)
         if best:
             return _balanced(at, best, variant, budget)
-        if smallest is None or at(1).footprint.total < smallest.footprint.total:
-            smallest = at(1)
+        try:
+            least = at(1)
+        except BudgetError as error:
+            refused = refused or error
+            continue
+        if smallest is None or least.footprint.total < smallest.footprint.total:
+            smallest = least
+    if smallest is None and refused is not None:
+        raise refused
     assert smallest is not None and budget is not None
     raise BudgetError(budget, smallest.footprint.terms(), smallest.footprint.total, name)
 
 
 def _largest(at: Callable[[int], Plan], total: int, budget: int | None) -> int:
     """The largest size that fits, 0 where none does; ``high`` only ever moves below a size that was seen not to fit."""
-    if budget is None or at(total).footprint.total <= budget:
+    if _fits(at, total, budget):
         return total
     low, high = 0, total - 1  # low fits (0 means none yet)
     while low < high:
         middle = (low + high + 1) // 2
-        if at(middle).footprint.total <= budget:
+        if _fits(at, middle, budget):
             low = middle
         else:
             high = middle - 1
     return low
+
+
+def _fits(at: Callable[[int], Plan], size: int, budget: int | None) -> bool:
+    try:
+        plan = at(size)
+    except BudgetError:
+        # An array of it is larger than the largest block of the device: fewer units may still do.
+        return False
+    return budget is None or plan.footprint.total <= budget
 
 
 def _balanced(at: Callable[[int], Plan], best: int, variant: Variant, budget: int | None) -> Plan:
@@ -100,6 +117,8 @@ def _balanced(at: Callable[[int], Plan], best: int, variant: Variant, budget: in
     total = max(variant.total, 1)
     choices: list[Choice] = []
     for size in sorted({max(1, total >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
+        if not _fits(at, size, None):
+            continue
         nbytes = at(size).footprint.total
         if not choices or nbytes < choices[-1].nbytes:
             choices.append(Choice(size, -(-total // size) * variant.times, nbytes))

@@ -40,9 +40,8 @@ def pack(items: Iterable[Item], align: int = 64, max_block: int = 1 << 62) -> tu
     for item in sorted(items, key=lambda one: (-one.nbytes, one.first, one.id)):
         size = aligned(item.nbytes, align)
         if size > max_block:
-            raise BudgetError(
-                max_block, {item.name or f"slot {item.id}": size}, size, "one array (the device's largest block is the limit)"
-            )
+            what, fix = "one array (the device's largest block is the limit)", "give a smaller job, or another device"
+            raise BudgetError(max_block, {item.name or f"slot {item.id}": size}, size, what, fix)
         best: tuple[int, int, int] | None = None
         for block in range(len(blocks)):
             gap, offset = _gap(placed, block, item, size)
