@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -141,7 +141,9 @@ class Plan:
         digest = hashlib.sha256()
         tail = self.tail.key if self.tail else None
         memory = (self.slots, self.places, self.blocks, self.stages)
-        digest.update(repr((self.name, self.limits, self.steps, self.loops, memory, self.chunk, tail)).encode())
+        # What is free changes from one moment to the next, and decided the budget only.
+        limits = replace(self.limits, free=None, context=0)
+        digest.update(repr((self.name, limits, self.steps, self.loops, memory, self.chunk, tail)).encode())
         for key, array in sorted(self.constants.items()):
             digest.update(repr((key, array.shape, array.dtype.str)).encode() + array.tobytes())
         return digest.hexdigest()

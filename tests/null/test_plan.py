@@ -1,6 +1,7 @@
 """Planning without a device: what is recorded is what is priced, the budget chooses the shape, errors show every term."""
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -118,6 +119,7 @@ def test_plan_is_hashable_picklable_and_told_apart():
     c = fit(CPU, None, "job", variants(11))
     assert a == b and a != c and len({a, b, c}) == 2
     assert pickle.loads(pickle.dumps(a)) == a
+    assert fit(replace(CPU, free=1 << 30), None, "job", variants(10)) == fit(replace(CPU, free=1 << 31), None, "job", variants(10))
 
 
 def test_table_shows_every_term():
@@ -130,6 +132,8 @@ def test_blocks_stay_under_the_largest_allocation():
     small = Limits(max_block=50_000)
     plan = fit(small, None, "job", [Variant("rows", 10, rows_job)])
     assert len(plan.blocks) > 1 and max(plan.blocks) <= 50_000
+    cut = fit(small, None, "job", [Variant("rows", 1000, rows_job)])
+    assert len(cut.chunks) > 1 and max(cut.blocks) <= 50_000
     with pytest.raises(BudgetError, match="largest block"):
         fit(small, None, "job", [Variant("rows", 1, lambda b, n: rows_job(b, n, width=20_000))])
 
