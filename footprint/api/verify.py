@@ -95,7 +95,7 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
             result = call(device)
             seconds.append(time.perf_counter() - start)
         first = result if first is None else first
-        scale = float(np.abs(first).max()) or 1.0
+        scale = float(np.abs(first).max(initial=0)) or 1.0
         same = result.shape == first.shape
         difference = (result - first) / scale if same else np.array([np.inf])
         largest = float(np.abs(difference).max(initial=0))
