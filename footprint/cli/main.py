@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from footprint import __version__
+from footprint.cli import stop
 from footprint.errors import FootprintError, FormatError
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
@@ -115,6 +116,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def entry() -> None:
     """What the shell calls."""
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = stop.keep
     warnings.showwarning = _show_warning
     try:
         code = main(standalone_mode=False)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from footprint.backend.memory import PeakMeter, resident_bytes
+from footprint.cli import stop
 from footprint.plan.explain import choice_rows, memory_rows, summary_rows
 from footprint.plan.plan import Plan
 from footprint.units import format_bytes
@@ -70,7 +71,7 @@ class Reporter:
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """A bar with time left and the process's memory; yields ``callback(done, total)``."""
         if self.silent:
-            yield lambda done, total: None
+            yield lambda done, total: stop.check()
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -88,6 +89,7 @@ class Reporter:
         task = bar.add_task(what, total=None, memory="")
 
         def update(done: int, total: int) -> None:
+            stop.check()
             bar.start()
             bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
 
