@@ -72,6 +72,7 @@ def command(
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
       footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
+    from footprint.api._run import limits_and_budget, where
     from footprint.api.reconstruct import plan_reconstruct, reconstruct, volume_shape
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
@@ -84,7 +85,9 @@ def command(
     check_png(png, overwrite)
     with _open(scan, options) as source:
         job = _arguments(source, options)
-        plan = plan_reconstruct(source, written=True, memory=memory, device=device, **job)
+        # Read once: what is free changes until the run, which is to be the plan that is shown.
+        budget = limits_and_budget(where(device), memory)[1]
+        plan = plan_reconstruct(source, written=True, memory=budget, device=device, **job)
         reporter.plan(plan)
         slices = volume_shape(plan)
         reporter.warm(lambda: _warm(source, plan, job, target))
@@ -97,7 +100,7 @@ def command(
             about = _about(scan, source, plan, options) | found
             with create_volume(target, slices, "float32", overwrite, about) as volume:
                 settings = job | {"center": found["center"], "out": volume}
-                reconstruct(source, memory=memory, device=device, progress=progress, **settings)
+                reconstruct(source, memory=budget, device=device, progress=progress, **settings)
     if png is not None:
         _picture(target, slices[0] // 2, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
