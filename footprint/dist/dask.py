@@ -63,6 +63,10 @@ def convolve(
     even = {axis: max(sides) for axis, sides in depth.items()}
     outside: Any = cval if name == "constant" else _OUTSIDE[name]
 
+    if name == "constant":
+        # An integer image could not hold every cval around it.
+        image = image.astype(sum_dtype(image.dtype))
+
     def block(part: np.ndarray) -> np.ndarray:
         return _convolve(part, mask, memory=memory, device=device)
 
