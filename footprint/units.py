@@ -37,7 +37,7 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
     elif isinstance(text, int | float):
         size = float(text)
     else:
-        match = _NUMBER.fullmatch(text)
+        match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
         if match is None:
             raise _bad(name, text)
         number, unit = float(match[1]), match[2].upper()

@@ -61,6 +61,8 @@ def receive(array: Any, name: str) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     kind = type(array).__module__.partition(".")[0]
     kind = {"jaxlib": "jax", "numba_cuda": "numba"}.get(kind, kind)
+    if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
+        raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if isinstance(array, np.ndarray):
         data: Any = array
         kind = "numpy"
