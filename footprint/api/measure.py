@@ -72,10 +72,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
         raise ShapeError("labels", f"dtype {ids.data.dtype}", "integers, as `label` gives")
     if count is None:
         count = int(ids.data.max()) if ids.spec.size else 0
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise ArgumentError("count", repr(count), "a number from 0 up")
-    # One row at least, because some devices have no arrays of none.
-    op = Measure(max(int(count), 1))
+    op = _op(count)
     limits, budget = limits_and_budget(where(device, source, ids), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))
     found: dict[str, np.ndarray] = {}
@@ -112,7 +109,14 @@ def plan_measure(
     """
     limits, budget = limits_and_budget(where(device), memory)
     spec, ids = ArraySpec(tuple(shape), dtype), ArraySpec(tuple(shape), "int32")
-    return _plan(limits, budget, Measure(count), (spec, Given("host", np.dtype(dtype).isnative)), (ids, Given()))
+    return _plan(limits, budget, _op(count), (spec, Given("host", np.dtype(dtype).isnative)), (ids, Given()))
+
+
+def _op(count: Any) -> Measure:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise ArgumentError("count", repr(count), "a number from 0 up")
+    # One row at least, because some devices have no arrays of none.
+    return Measure(max(int(count), 1))
 
 
 def _plan(limits: Limits, budget: int | None, op: Measure, image: tuple[ArraySpec, Given], labels: tuple[ArraySpec, Given]) -> Plan:
