@@ -56,7 +56,7 @@ def ramp_filter(
     array([[0., 0., 1., 0., 0.]], dtype=float32)
     """
     source = receive(sinogram, "sinogram")
-    op = RampFilter(filter, padding, float(cutoff))
+    op = RampFilter(filter, padding, cutoff)
     target, given_back = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and out is not sinogram and shared(source, target):
         raise ArgumentError("out", "memory that overlaps sinogram", "an array of its own, or sinogram itself")

@@ -79,8 +79,9 @@ class Fbp:
         if sino.shape[2] != self.n_x or min(sino.shape) < 1:
             raise ShapeError("sinogram", f"shape {sino.shape}", f"at least one slice and angle of {self.n_x or 'some'} pixels")
         choose("method", self.method, METHODS)
-        if self.pixel_size is not None and not (np.isfinite(self.pixel_size) and self.pixel_size > 0):
-            raise ArgumentError("pixel_size", self.pixel_size, "a length above 0")
+        size = self.pixel_size
+        if size is not None and not (isinstance(size, int | float | np.number) and np.isfinite(size) and size > 0):
+            raise ArgumentError("pixel_size", repr(size), "a length above 0")
         self.ramp.gains(self.n_x)
         return Backproject(self.geometry).out_specs(sino)
 

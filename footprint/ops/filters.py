@@ -90,7 +90,7 @@ def response(shape: str | np.ndarray, padded: int, cutoff: float = 1.0) -> np.nd
             raise ArgumentError("filter", f"an array {own.dtype} {own.shape}", wanted, fix)
         return own.astype(np.complex64)
     choose("filter", shape, NAMES)
-    if not 0 < cutoff <= 1:
+    if not isinstance(cutoff, int | float | np.number) or not 0 < cutoff <= 1:
         raise ArgumentError("cutoff", cutoff, "a share of the Nyquist frequency above 0, at most 1")
     frequency = np.fft.rfftfreq(padded)
     if shape == "hilbert":
