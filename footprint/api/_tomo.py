@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._run import Array
-from footprint.errors import ShapeError
+from footprint.errors import ArgumentError, ShapeError
 
 
 def angles_of(angles: Any, n_angles: int) -> np.ndarray:
@@ -16,10 +16,18 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
         if angles is not None and angles != n_angles:
             raise ShapeError("angles", int(angles), f"{n_angles}, one a projection")
         return np.linspace(0, np.pi, n_angles, endpoint=False)
-    values = np.asarray(angles.get() if hasattr(angles, "get") else angles, np.float64)
+    values = numbers("angles", angles.get() if hasattr(angles, "get") else angles)
     if values.ndim != 1 or len(values) != n_angles:
         raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one a projection")
     return values
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """A small table of the caller's as float64."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(name, repr(values), "numbers") from None
 
 
 def stacked(array: Array, name: str) -> tuple[Array, bool]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
-from footprint.api._tomo import angles_of, stacked
+from footprint.api._tomo import angles_of, numbers, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.plan.builder import Builder
@@ -103,8 +103,8 @@ def plan_backproject(
 
 
 def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
-    axis = (n_x - 1) / 2 if center is None else float(center)
-    shifts = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    axis = (n_x - 1) / 2 if center is None else float(numbers("center", center))
+    shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Backproject(Geometry(angles, n_x, axis, roi, shifts))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
-from footprint.api._tomo import angles_of, stacked
+from footprint.api._tomo import angles_of, numbers, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.fbp import Fbp
 from footprint.plan.builder import Builder
@@ -180,7 +180,7 @@ def _op(
         axis = middle if center is None else float(center)
     except (TypeError, ValueError):
         raise ArgumentError("center", repr(center), "a detector position in pixels") from None
-    shifts = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Fbp(angles, n_x, axis, filter, padding, method, roi, pixel_size, circle, shifts, cutoff)
 
 
