@@ -42,9 +42,10 @@ def close(got, want, tolerance=2e-5):
 def tiled(device):
     """How far tiles of a slice may differ from the whole: a pixel's float32 position rounds by where its tile starts.
 
-    A GPU's tiles start elsewhere than the whole's, the CPU's do not; far outside the detector positions are twice as coarse.
+    On an H100 these tests differ by 1.05e-5, the same in every run, on the CPU by nothing;
+    far outside the detector positions are twice as coarse.
     """
-    return 1e-5 if device == "cpu" else 2.5e-5
+    return 1e-5 if device == "cpu" else 1.2e-5
 
 
 @pytest.mark.parametrize("dtype", ["u2", "f4", "u1", "i4", "f8", "f2", ">u2"])
