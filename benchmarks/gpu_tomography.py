@@ -14,7 +14,7 @@ import scipy.ndimage
 
 from benchmarks.device import median
 from benchmarks.gpu import Bench
-from footprint.kernels.find_sources import default_capacity
+from footprint.kernels.find_sources import default_capacities
 from footprint.kernels.fused import tables
 from footprint.ops.backproject import Geometry
 from footprint.ops.filters import response
@@ -84,7 +84,7 @@ def sources(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
     print(f"{'four source steps':<34}{'ms':>9}   the lesson in CuPy, ms")
     for n, number in ((2048, 185), (8192, 2994)):
         host = sky(n, number, rng)
-        image, capacity = cupy.asarray(host), default_capacity(n * n)
+        image, capacity = cupy.asarray(host), default_capacities(n * n)[0]
         stats, counts = cupy.zeros(8), cupy.zeros(8, "i8")
         moments, boxes = cupy.zeros((capacity, 4)), cupy.zeros((capacity, 8), "i8")
         labels, where = cupy.empty((n, n), "i4"), cupy.asarray(np.array([0, 0, n], "i8"))

@@ -14,7 +14,7 @@ from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError
-from footprint.kernels.find_sources import BACKGROUND, LABEL, NEEDED, NOISE, PAINTED, PIXELS, default_capacity
+from footprint.kernels.find_sources import BACKGROUND, LABEL, NEEDED, NOISE, PAINTED, PIXELS, default_capacities
 from footprint.kernels.sigma_clip import DONE
 from footprint.ops.find_sources import FindSources
 from footprint.ops.label import check_connectivity
@@ -69,8 +69,8 @@ def find_sources(
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
-        Components the plan has room for: one for every 768 pixels unless given. Where an image needs more, it is planned
-        again with the number needed, if the budget allows and none was given.
+        Components the plan has room for: one for every 768 pixels unless given, fewer in a small budget. Where an image needs
+        more, it is planned again with the number needed, if the budget allows and none was given.
     memory : str, int or float, optional
         The most the run may take beside the image and the labels.
     device : str
@@ -182,7 +182,7 @@ def _op(
         connectivity=check_connectivity(connectivity),
         min_area=int(min_area),
         lesson=bool(lesson),
-        capacity=int(capacity or default_capacity(spec.size)),
+        capacity=int(capacity or 0),
         labels=labels,
     )
 
@@ -196,8 +196,9 @@ def _plan(
     labels: Given | None,
     reading: Callable[[int], int] | None = None,
 ) -> Plan:
-    variant = pass_variant(limits, op, spec, given, labels, reading)
-    return fit(limits, budget, "find_sources", [variant], size=1 if variant.total == 1 else None)
+    capacities = (op.capacity,) if op.capacity else default_capacities(spec.size)
+    variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading) for n in capacities]
+    return fit(limits, budget, "find_sources", variants)
 
 
 def _attempt(

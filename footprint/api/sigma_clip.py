@@ -143,4 +143,4 @@ def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> Si
 
 def _plan(limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading = None) -> Plan:
     variant = pass_variant(limits, op, spec, given, None, reading)
-    return fit(limits, budget, "sigma_clip", [variant], size=1 if variant.total == 1 else None)
+    return fit(limits, budget, "sigma_clip", [variant])

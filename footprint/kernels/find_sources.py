@@ -27,9 +27,10 @@ LABEL, PIXELS, X_MIN, X_MAX, Y_MIN, Y_MAX, X_PEAK, Y_PEAK = range(8)
 FLAG = 64
 
 
-def default_capacity(size: int) -> int:
-    """Components a plan holds unless told otherwise: 3 % of a float32 image's bytes."""
-    return 64 + size // 768
+def default_capacities(size: int) -> tuple[int, int]:
+    """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and at least where memory is short."""
+    most = (size + 1) // 2
+    return min(64 + size // 768, most), min(8 + size // 1536, most)
 
 
 def table_work(

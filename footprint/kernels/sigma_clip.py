@@ -28,8 +28,13 @@ SAMPLE = 65536
 
 
 def rows_per_strip(width: int) -> int:
-    """Whole rows that make up a strip; blocks of an image are cut at multiples of it."""
+    """Whole rows that make up a strip."""
     return -(-STRIP // max(width, 1))
+
+
+def rows_per_block(size: int, width: int) -> int:
+    """Blocks of an image are cut at multiples of so many rows: at strips, or anywhere where all of it is kept and sorted."""
+    return 1 if kept_capacity(size) >= size else rows_per_strip(width)
 
 
 def kept_capacity(size: int) -> int:
@@ -50,12 +55,13 @@ def sample_stride(size: int, width: int) -> int:
 def sigma_clip_work(
     limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """Pixels put aside, a histogram a thread, sums a strip, and the state kept from pass to pass."""
-    strip = rows_per_strip(width) * max(width, 1)
+    """Pixels put aside, a histogram a thread that has a strip, sums a strip, and the state kept from pass to pass."""
+    strips, kept = -(-block.size // (rows_per_strip(width) * max(width, 1))), kept_capacity(size)
     return (
-        ArraySpec((kept_capacity(size),), block.dtype),
-        ArraySpec((limits.threads, BINS), "int64"),
-        ArraySpec((-(-block.size // strip), 6), "float64"),
+        ArraySpec((kept,), block.dtype),
+        # Nothing is counted where all is kept.
+        ArraySpec((min(limits.threads, strips), BINS) if kept < size else (1, 1), "int64"),
+        ArraySpec((strips, 6), "float64"),
         ArraySpec((16,), "float64"),
         ArraySpec((24,), "int64"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footprint.kernels.find_sources import default_capacity
+from footprint.kernels.find_sources import default_capacities
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -18,7 +18,7 @@ _ROW = 160
 class FindSources(SigmaClip):
     """Islands over ``threshold`` sigmas of the noise left after clipping at ``sigma``.
 
-    ``capacity`` is the number of components the plan has room for; ``labels`` asks for the label image too.
+    ``capacity`` is the number of components the plan has room for, 0 for the usual; ``labels`` asks for the label image too.
     """
 
     threshold: float = 5.0
@@ -30,7 +30,7 @@ class FindSources(SigmaClip):
 
     def out_specs(self, image: ArraySpec) -> tuple[ArraySpec, ...]:
         """Statistics, counts, moments and boxes of the components, and the label image of the block if wanted."""
-        n = self.capacity or default_capacity(self.height * self.width)
+        n = self.capacity or default_capacities(self.height * self.width)[0]
         table = (ArraySpec((n, 4), "float64"), ArraySpec((n, 8), "int64"))
         return (*super().out_specs(image), *table, *((ArraySpec(image.shape, "int32"),) if self.labels else ()))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.sigma_clip import rows_per_strip
+from footprint.kernels.sigma_clip import rows_per_block
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Given, Ref
@@ -103,7 +103,7 @@ def pass_variant(
     ``given`` is None for a file; ``reading(rows)`` says what reading them takes beside the block.
     """
     height, width = op.height, op.width
-    group = rows_per_strip(width)
+    group = rows_per_block(height * width, width)
     direct = given is not None and given.direct and np.dtype(image.dtype) == np.dtype(kernel_dtype(image.dtype))
     whole = given is not None and (direct or not limits.host)
     at_once = whole or not limits.host

@@ -80,10 +80,27 @@ def test_blocks_change_no_bit(rng):
     labels, again = np.empty(image.shape, np.int32), np.empty(image.shape, np.int32)
     table = fp.find_sources(image, sigma=2.0, labels=labels, device="cpu")
     foreign = image.astype(">f4")
-    for memory in ("1MB", "700kB"):
+    smallest = smallest_plan(foreign, sigma=2.0, capacity=len(table) * 2, labels=True)
+    for memory in ("1MB", "700kB", smallest):
         found = fp.find_sources(foreign, sigma=2.0, labels=again, memory=memory, device="cpu")
         assert np.array_equal(labels, again)
         assert all(np.array_equal(table[name], found[name]) for name in table.colnames)
+
+
+def smallest_plan(image, **options):
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_find_sources(image.shape, image.dtype.str, memory=1, device="cpu", **options)
+    return caught.value.smallest
+
+
+def test_small_images_come_row_by_row(rng):
+    image = field(rng, (40, 101), 4).astype(">f4")
+    plans = []
+    smallest = smallest_plan(image)
+    whole = fp.find_sources(image, device="cpu")
+    part = fp.find_sources(image, memory=smallest, on_plan=plans.append, device="cpu")
+    assert plans[0].footprint.total == smallest and plans[0].inputs[0].spec.shape == (1, 101)
+    assert len(whole) and whole.meta == part.meta and all(np.array_equal(whole[n], part[n]) for n in whole.colnames)
 
 
 @pytest.mark.parametrize("make", [field, lambda rng, shape: (10 * field(rng, shape)).round()], ids=["forecast", "counted"])
