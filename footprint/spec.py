@@ -66,6 +66,8 @@ class Limits:
         Compute units (GPU).
     fft
         Which FFT library serves it: a name of ``backend.fft``.
+    fused
+        Whether rows that fit on the chip are filtered there, without that library (GPU).
     context
         Bytes the runtime itself holds, measured at start; reported, never ours.
     together
@@ -83,6 +85,7 @@ class Limits:
     group: int = 0
     cores: int = 0
     fft: str = "numpy"
+    fused: bool = True
     context: int = field(default=0, compare=False)
     together: int = 0
 

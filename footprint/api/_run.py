@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from footprint.backend.base import Backend
+from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on, running_backend
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.plan import Plan
@@ -98,9 +99,9 @@ def where(device: str, *arrays: Array) -> str:
     return choose_device(device, on_device)
 
 
-def limits_and_budget(device: str, memory: Memory) -> tuple[Limits, int | None]:
+def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[Limits, int | None]:
     """Limits of the device and the bytes a plan may take there: ``memory``, or four fifths of what is free."""
-    limits = device_limits(device)
+    limits = with_fft(device_limits(device), fft)
     if memory is None:
         return limits, int(_SHARE * limits.free) if limits.free is not None else None
     try:

@@ -33,6 +33,7 @@ def fbp(
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
     progress: Progress | None = None,
 ) -> Any:
     """Reconstruct slices by filtered backprojection, f(x, y) = sum of weight_a (q * p_a)(h_a(x, y)).
@@ -75,6 +76,9 @@ def fbp(
         chunks; one that does not fit is cut into groups of angles, then into tiles of rows.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
+    fft : str
+        What transforms rows: "auto" is our own kernel where a row fits on the chip, else the device's usual library; or the name
+        of a library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
     progress : callable, optional
         ``progress(slices_done, slices)``.
 
@@ -108,7 +112,7 @@ def fbp(
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
     volume, _ = stacked(target, "out")
-    limits, budget = limits_and_budget(where(device, source, target), memory)
+    limits, budget = limits_and_budget(where(device, source, target), memory, fft)
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
     cut = rows if plan.chunk else whole
     run(plan, None, [cut(source)], [cut(volume)], progress)
@@ -131,6 +135,7 @@ def plan_fbp(
     cutoff: float = 1.0,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
 ) -> Plan:
     """Plan `fbp` of C-contiguous sinograms of this shape and dtype on the host: every byte, before any data.
 
@@ -138,7 +143,7 @@ def plan_fbp(
     ----------
     shape : (n_angles, n_x) or (n_z, n_angles, n_x)
         Of the sinograms.
-    angles, dtype, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, memory, device
+    angles, dtype, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, memory, device, fft
         As in `fbp`; ``angles`` may be their number.
 
     Returns
@@ -158,7 +163,7 @@ def plan_fbp(
     n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
     op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(spec)[0]
-    limits, budget = limits_and_budget(where(device), memory)
+    limits, budget = limits_and_budget(where(device), memory, fft)
     return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (result, Given()))
 
 

@@ -25,6 +25,7 @@ def ramp_filter(
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
 ) -> Any:
     """Filter every row of a sinogram, out = irfft(H rfft(row continued to P samples)), cropped.
 
@@ -36,7 +37,7 @@ def ramp_filter(
         As in `fbp`.
     out : array like the sinogram, optional
         Where the result goes: a floating array, or ``sinogram`` itself, which is then filtered in place, in batches.
-    memory, device
+    memory, device, fft
         As in `fbp`.
 
     Returns
@@ -60,7 +61,7 @@ def ramp_filter(
     target, given_back = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and out is not sinogram and shared(source, target):
         raise ArgumentError("out", "memory that overlaps sinogram", "an array of its own, or sinogram itself")
-    limits, budget = limits_and_budget(where(device, source, target), memory)
+    limits, budget = limits_and_budget(where(device, source, target), memory, fft)
     plan = _plan(limits, budget, op, (source.spec, source.given), (target.spec, target.given), out is sinogram)
     run(plan, None, [rows(source)], [rows(target)])
     return given_back
@@ -76,6 +77,7 @@ def plan_ramp_filter(
     in_place: bool = False,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
 ) -> Plan:
     """Plan `ramp_filter` of a C-contiguous sinogram of this shape and dtype on the host.
 
@@ -83,7 +85,7 @@ def plan_ramp_filter(
     ----------
     shape, dtype
         Of the sinogram.
-    filter, padding, cutoff, memory, device
+    filter, padding, cutoff, memory, device, fft
         As in `ramp_filter`.
     in_place : bool
         Whether ``out`` is the sinogram.
@@ -96,7 +98,7 @@ def plan_ramp_filter(
     spec, op = ArraySpec(tuple(shape), dtype), RampFilter(filter, padding, cutoff)
     result = op.out_specs(spec)[0]
     given = Given("host", np.dtype(dtype).isnative)
-    limits, budget = limits_and_budget(where(device), memory)
+    limits, budget = limits_and_budget(where(device), memory, fft)
     return _plan(limits, budget, op, (spec, given), (spec, given) if in_place else (result, Given()), in_place)
 
 

@@ -42,6 +42,7 @@ def reconstruct(
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Any:
@@ -72,8 +73,8 @@ def reconstruct(
         The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
         worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups; where
         the slice itself does not fit, it is made in tiles of rows, and its projections are read again for each.
-    device : str
-        "auto", "cpu", "cuda", "cuda:1", "opencl".
+    device, fft : str
+        As in `fbp`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
     progress : callable, optional
@@ -111,7 +112,7 @@ def reconstruct(
     result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target, given_back = (None, out) if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
-    limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory)
+    limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory, fft)
     plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
     if isinstance(center, str) and center == "auto":
         found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
@@ -158,6 +159,7 @@ def plan_reconstruct(
     written: bool = False,
     memory: Memory = None,
     device: str = "auto",
+    fft: str = "auto",
 ) -> Plan:
     """Plan `reconstruct`: every byte it will take, from the scan's description alone.
 
@@ -167,7 +169,7 @@ def plan_reconstruct(
         No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, memory, device
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, memory, device, fft
         As in `reconstruct`.
     written : bool
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's.
@@ -195,7 +197,7 @@ def plan_reconstruct(
     fbp = Fbp(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
     op = Reconstruct(job.flatfield, fbp)
     op.out_specs(ArraySpec(scan.shape), job.n_rows)
-    limits, budget = limits_and_budget(where(device), memory)
+    limits, budget = limits_and_budget(where(device), memory, fft)
     return _plan(limits, budget, op, job, Given(owner="plan") if written else Given())
 
 

@@ -62,12 +62,12 @@ class Backend(ABC):
         """Start a compiled kernel on arrays and their workspace."""
 
     @abstractmethod
-    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Take now what transforms of these specs will need, so that a run allocates nothing."""
 
     @abstractmethod
-    def fft(self, src: Array, dst: Array, inverse: bool) -> None:
-        """Real to half-complex over the last axis, or back; a short source counts as zero-padded."""
+    def fft(self, library: str, src: Array, dst: Array, inverse: bool) -> None:
+        """Real to half-complex over the last axis, or back, by a module of `backend.fft`; a short source counts as zero-padded."""
 
     @abstractmethod
     def sync(self) -> None:

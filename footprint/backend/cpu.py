@@ -91,10 +91,10 @@ class CpuBackend(Backend):
         """Call it."""
         kernel(arrays)
 
-    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """NumPy's FFT takes its buffers within each call; the plan bounds them."""
 
-    def fft(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
+    def fft(self, library: str, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
         """Rows shared among threads."""
         if self._fft is None:
             self._fft = RowFFT(self.limits.threads)

@@ -18,6 +18,7 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 from footprint import settings
 from footprint.backend import nvml
 from footprint.backend.base import Backend
+from footprint.backend.fft.base import Libraries
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.launch import A, Launch, W
 from footprint.kernels.load import text
@@ -127,7 +128,7 @@ class CudaBackend(Backend):
         self.bus = runtime.deviceGetPCIBusId(index)
         self._arch = "sm_" + cupy.cuda.Device(index).compute_capability
         self._shared: dict[tuple[Any, ...], Any] = {}
-        self._fft: Any = None
+        self._fft = Libraries(self)
         self._alive = 0
 
     def alloc(self, nbytes: int) -> Block:
@@ -155,7 +156,7 @@ class CudaBackend(Backend):
         """Give a plan's block back; with the last one the FFT library's work area goes too."""
         self._alive -= 1
         self.give(block)
-        if self._alive == 0 and self._fft is not None:
+        if self._alive == 0:
             self._fft.release()
 
     def give(self, block: Block) -> None:
@@ -241,21 +242,15 @@ class CudaBackend(Backend):
                 values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
                 entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
 
-    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """Make cuFFT's handle and the work area it asks for."""
-        self._transform().prepare(src, dst, inverse)
-
-    def fft(self, src: View, dst: View, inverse: bool) -> None:
-        """By cuFFT, in a work area of our own."""
+    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """Make the library's transform and the work area it asks for."""
         with self._stream():
-            self._transform()(src, dst, inverse)
+            self._fft[library].prepare(src, dst, inverse)
 
-    def _transform(self) -> Any:
-        if self._fft is None:
-            from footprint.backend.fft.cufft import RowFFT
-
-            self._fft = RowFFT(self)
-        return self._fft
+    def fft(self, library: str, src: View, dst: View, inverse: bool) -> None:
+        """By cuFFT in a work area of our own, or by VkFFT."""
+        with self._stream():
+            self._fft[library](src, dst, inverse)
 
     def sync(self) -> None:
         """Wait for the current stream."""

@@ -84,10 +84,10 @@ class NullBackend(Backend):
         """Note the name."""
         self.launched.append(kernel)
 
-    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Nothing to prepare."""
 
-    def fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Note that one was asked for."""
         self.launched.append("ifft" if inverse else "fft")
 

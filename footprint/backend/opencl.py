@@ -18,6 +18,7 @@ import pyopencl as cl
 
 from footprint import settings
 from footprint.backend.base import Backend
+from footprint.backend.fft.base import Libraries
 from footprint.backend.memory import free_host_bytes
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.launch import A, Launch, W
@@ -110,7 +111,7 @@ class OpenClBackend(Backend):
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
         self._programs: dict[tuple[Any, ...], Any] = {}
-        self._fft: Any = None
+        self._fft = Libraries(self)
         self._used = 0
 
     def alloc(self, nbytes: int) -> Block:
@@ -134,8 +135,24 @@ class OpenClBackend(Backend):
             self.queue.finish()
             block.memory.release()
             self._used -= block.bytes.nbytes
-        if self._fft is not None and self._used == self._fft.size:
+        if self._used == self._fft.size:
             self._fft.release()
+
+    def buffer(self, nbytes: int) -> Any:
+        """Memory for libraries that take no shared virtual memory; views cannot be made of it."""
+        try:
+            memory = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes)
+        except (cl.Error, MemoryError) as error:
+            problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
+            raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
+        self._used += nbytes
+        return memory
+
+    def give(self, memory: Any, nbytes: int) -> None:
+        """Release what ``buffer`` gave."""
+        self.queue.finish()
+        memory.release()
+        self._used -= nbytes
 
     def host(self, nbytes: int) -> np.ndarray:
         """Ordinary memory: OpenCL has no pinned memory that arrays can be made of without mapping."""
@@ -219,20 +236,13 @@ class OpenClBackend(Backend):
             size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
             entry(self.queue, size, launch.group, *values)
 
-    def prepare_fft(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Take the work area."""
-        self._transform().prepare(src, dst, inverse)
+        self._fft[library].prepare(src, dst, inverse)
 
-    def fft(self, src: View, dst: View, inverse: bool) -> None:
-        """By our own kernels."""
-        self._transform()(src, dst, inverse)
-
-    def _transform(self) -> Any:
-        if self._fft is None:
-            from footprint.backend.fft.stockham import RowFFT
-
-            self._fft = RowFFT(self)
-        return self._fft
+    def fft(self, library: str, src: View, dst: View, inverse: bool) -> None:
+        """By our own kernels, or by VkFFT."""
+        self._fft[library](src, dst, inverse)
 
     def sync(self) -> None:
         """Wait for the queue."""

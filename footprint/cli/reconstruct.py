@@ -29,6 +29,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of the slice, ends excluded."),
         click.option("--cutoff", type=float, default=1.0, show_default=True, help="Share of the Nyquist frequency that passes."),
         click.option("--method", default="auto", show_default=True, help="auto, direct or fourier."),
+        click.option("--fft", default="auto", show_default=True, help="FFT library of the row filter: cufft, stockham or vkfft."),
         click.option("--padding", default="constant", show_default=True, help="constant, edge, reflect, symmetric or wrap."),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
         click.option("--center", default="auto", show_default=True, help="Rotation axis in pixels from the centre of pixel 0."),
@@ -178,7 +179,7 @@ def _warm(source: Any, plan: Any, job: dict[str, Any], target: str) -> None:
     from footprint.io.volume import create_volume
 
     few = _Few(source.dtype, source.n_flats)
-    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0")}
+    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "fft")}
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))

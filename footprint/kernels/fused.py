@@ -55,7 +55,7 @@ def factors(half: int) -> tuple[int, ...] | None:
 def fused(limits: Limits, n_x: int, padded: int) -> Fused | None:
     """How rows of ``n_x`` extended to ``padded`` are filtered on the chip, or None where they must go through memory."""
     half = padded // 2
-    if limits.local_mem == 0 or padded % 2 or n_x > padded or half < 4:
+    if not limits.fused or limits.local_mem == 0 or padded % 2 or n_x > padded or half < 4:
         return None
     radices = factors(half)
     if radices is None:

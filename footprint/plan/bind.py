@@ -112,7 +112,7 @@ class _Program:
             if step.action == "launch":
                 self._kernel(index, step, tuple(ref.spec for ref in step.refs))
             elif step.action in ("fft", "ifft"):
-                backend.prepare_fft(step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
+                backend.prepare_fft(plan.limits.fft, step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
 
     def write_constants(self) -> None:
         for key, array in self.plan.constants.items():
@@ -179,7 +179,7 @@ class _Program:
         if step.action == "launch":
             backend.launch(self._kernel(index, step, tuple(spec for _, _, spec in at)), arrays)
         else:
-            backend.fft(arrays[0], arrays[1], step.action == "ifft")
+            backend.fft(self.plan.limits.fft, arrays[0], arrays[1], step.action == "ifft")
 
     def _timed_step(self, index: int, turns: dict[int, int], clock: dict[str, float]) -> None:
         step = self.plan.steps[index]

@@ -5,11 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from footprint.backend.fft.base import fft_library
+import footprint as fp
+from footprint.backend.fft.base import fft_library, with_fft
 from footprint.spec import ArraySpec
 
 # rows, samples given, length: powers of two, mixed, a prime factor beyond every written-out radix, zero-padding
 SHAPES = [(3, 8, 8), (5, 100, 128), (1, 1, 2), (7, 90, 180), (2, 22, 22), (4, 1000, 1430), (3, 17, 34), (2, 600, 1024)]
+
+
+@pytest.fixture(params=["auto", "vkfft"])
+def limits(request, backend):
+    """The device's limits with its usual library, and with every other it may have."""
+    kind = backend.limits.device.partition(":")[0]
+    if request.param == "vkfft":
+        if kind == "cpu":
+            pytest.skip("VkFFT serves CUDA and OpenCL")
+        pytest.importorskip(f"pyvkfft.{'cuda' if kind == 'cuda' else 'opencl'}", reason="pyvkfft is not installed for this device")
+    return with_fft(backend.limits, request.param)
 
 
 class Arrays:
@@ -32,15 +44,15 @@ class Arrays:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(("rows", "given", "n"), SHAPES)
-def test_forward_and_back(rows, given, n, dtype, backend, rng):
+def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     x = rng.standard_normal((rows, given)).astype(dtype)
     spectrum = np.empty((rows, n // 2 + 1), np.result_type(dtype, np.complex64))
     back = np.empty((rows, n), dtype)
     arrays = Arrays(backend)
     a, b, c = arrays(x), arrays(spectrum), arrays(back)
-    backend.fft(a, b, False)
+    backend.fft(limits.fft, a, b, False)
     backend.read(spectrum, b)
-    backend.fft(b, c, True)
+    backend.fft(limits.fft, b, c, True)
     backend.read(back, c)
     backend.sync()
     arrays.free()
@@ -51,21 +63,43 @@ def test_forward_and_back(rows, given, n, dtype, backend, rng):
     np.testing.assert_allclose(back[:, given:], 0, rtol=0, atol=60 * eps)
 
 
-def test_a_library_says_what_it_takes(backend):
+def test_a_library_says_what_it_takes(limits):
     src, dst = ArraySpec((64, 1000)), ArraySpec((64, 1025), "complex64")
     for inverse in (False, True):
-        nbytes, _ = fft_library(backend.limits, *((dst, ArraySpec((64, 2048))) if inverse else (src, dst)), inverse)
+        nbytes, _ = fft_library(limits, *((dst, ArraySpec((64, 2048))) if inverse else (src, dst)), inverse)
         assert 0 <= nbytes < 64 << 20
 
 
-def test_the_work_area_goes_with_the_last_block(backend):
+def test_the_work_area_goes_with_the_last_block(backend, limits):
     if backend.limits.host:
         pytest.skip("the CPU's library frees what it takes within each call")
     arrays = Arrays(backend)
     before = backend.used()
     a, b = arrays(np.zeros((256, 3000), "f4")), arrays(np.zeros((256, 2049), "c8"))
-    backend.fft(a, b, False)
+    backend.fft(limits.fft, a, b, False)
     backend.sync()
     arrays.free()
     # modules loaded on the way stay; the arrays and the work area (3 + 4 MB and more) do not
     assert backend.used() - before < 3 << 20
+
+
+def test_rows_filtered_by_a_named_library(backend, limits, rng):
+    if limits.fft == backend.limits.fft:
+        pytest.skip("the usual library has tests of its own")
+    x = rng.standard_normal((37, 500)).astype("f4")
+    device = backend.limits.device
+    for options in ({}, {"padding": "edge", "filter": "hann"}):
+        usual, named = (fp.ramp_filter(x, device=device, fft=fft, **options) for fft in ("auto", limits.fft))
+        np.testing.assert_allclose(named, usual, rtol=0, atol=2e-6 * np.abs(usual).max())
+    plan = fp.plan_ramp_filter(x.shape, device=device, fft=limits.fft)
+    assert plan.limits.fft == limits.fft and "FFT work" in str(plan)
+    assert backend.used() >= 0
+
+
+def test_unknown_libraries():
+    with pytest.raises(fp.ArgumentError, match="fft: got 'cufft', wanted auto or numpy on cpu"):
+        fp.ramp_filter(np.ones((2, 8)), device="cpu", fft="cufft")
+    with pytest.raises(fp.ArgumentError, match="auto or cufft or vkfft on null:h100"):
+        fp.plan_fbp((10, 16), device="null:h100", fft="numpy")
+    plan = fp.plan_fbp((1500, 2048), device="null:h100", fft="vkfft", memory="1GB")
+    assert plan.limits.fft == "vkfft" and any(step.action == "fft" for step in plan.steps)

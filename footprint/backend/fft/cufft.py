@@ -105,6 +105,11 @@ class RowFFT:
         self.backend = backend
         self._block: Any = None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the work area."""
+        return self._block.nbytes if self._block is not None else 0
+
     def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
         """Transform the rows of one view into another on the current stream."""
         import cupy
