@@ -1,25 +1,32 @@
-"""Every kernel text of the streaming verbs compiles for the chips it is meant for, where nvcc is to be had."""
+"""Every kernel text compiles for the chips it is meant for, where NVRTC or nvcc is to be had (neither needs a GPU)."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import glob
 import shutil
 import subprocess
+import sysconfig
+from pathlib import Path
 
 import pytest
 
+import footprint as fp
 from footprint.backend.null import PROFILES
 from footprint.kernels import load
 from footprint.kernels.gpu.cast import cast_program
 from footprint.kernels.gpu.convolve import convolve_program
 from footprint.kernels.gpu.fft import fft_program, radices, scale_program, widen_program
-from footprint.kernels.gpu.muladd import muladd_program
-from footprint.kernels.gpu.pad import constant_program, odd_program, pad_program, statistic_program
-from footprint.kernels.gpu.vertical_shift import vertical_shift_program
-from footprint.kernels.launch import Program
+from footprint.kernels.gpu.pad import pad_program
+from footprint.kernels.launch import Launch, Program
+from footprint.kernels.table import program
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 H100 = PROFILES["h100"]
 S = ArraySpec
+CHIPS = ("sm_80", "sm_90")
 
 
 def convolution(shape: tuple[int, int], mask: tuple[int, int], dtype: str = "f4", border: str = "reflect") -> Program:
@@ -27,42 +34,129 @@ def convolution(shape: tuple[int, int], mask: tuple[int, int], dtype: str = "f4"
     return convolve_program(H100, S(shape, dtype), S(mask, dtype), S(shape, dtype), **places)
 
 
-def programs() -> dict[str, Program]:
-    image, stack, table = S((1, 50, 60)), S((4, 50, 60)), S((4,), "i8")
-    steps = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "other_start": (0, 0, 0), "other_step": (1, 1, 1)}
-    return {
-        "convolve 3x3, read in place": convolution((4096, 4096), (3, 3)),
-        "convolve 31x31": convolution((4096, 4096), (31, 31)),
-        "convolve 15x4 float64": convolution((4096, 4096), (15, 4), "f8", "mirror"),
-        "convolve 101 taps": convolution((1, 10**7), (1, 101), border="wrap"),
-        "convolve 70x64": convolution((900, 900), (70, 64), border="constant"),
-        "pad": pad_program(H100, image, S((1,), "i8"), S((70,), "i8"), S((80,), "i8"), S((1, 70, 80))),
+def plans() -> dict[str, Plan]:
+    """Jobs that between them launch everything."""
+    on = {"device": "null:h100"}
+    image, stack = (600, 700), (4, 50, 60)
+    found = {
+        f"convolve {m[0]}x{m[1]}": fp.plan_convolve(image, m, **on) for m in ((3, 3), (5, 5), (9, 9), (15, 4), (31, 31), (70, 64))
+    }
+    found |= {
+        f"convolve {border}": fp.plan_convolve(image, (13, 13), boundary=border, **on)
+        for border in ("nearest", "reflect", "mirror", "wrap")
+    }
+    found |= {f"convolve {kind}": fp.plan_convolve(image, (6, 6), dtype=kind, **on) for kind in ("f8", "f2", "u2", "i4")}
+    found |= {f"convolve {n} taps": fp.plan_convolve((10**7,), (n,), **on) for n in (5, 15, 101, 1001)}
+    modes = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap", "empty")
+    found |= {f"pad {mode}": fp.plan_pad(stack, 3, mode=mode, **on) for mode in modes}
+    found |= {"pad odd": fp.plan_pad(stack, 3, mode="reflect", reflect_type="odd", dtype="i4", **on)}
+    found |= {"muladd": fp.plan_muladd(stack, **on), "vertical_shift": fp.plan_vertical_shift(stack, **on)}
+    found |= {f"ramp {n}": fp.plan_ramp_filter((90, n), **on) for n in (1, 60, 2048, 16384, 20000)}
+    found |= {
+        f"ramp {padding}": fp.plan_ramp_filter((90, n), padding=padding, **on)
+        for padding in ("edge", "reflect", "symmetric", "wrap")
+        for n in (500, 20000)
+    }
+    found |= {f"fbp {n}": fp.plan_fbp((n, 90, 128), circle=True, **on) for n in (1, 3)}
+    found |= {"fbp in tiles": fp.plan_fbp((2, 300, 512), memory="900kB", circle=True, **on)}
+    scan = {"center": 60.0, "shifts": [0.5] * 90, "circle": True, "written": True, **on}
+    found |= {f"reconstruct {memory}": fp.plan_reconstruct((90, 20, 128), memory=memory, **scan) for memory in ("1GB", "250kB")}
+    found |= {"reconstruct f2": fp.plan_reconstruct((90, 20, 128), dtype="f2", n_flat_groups=0, i0="border", center=60.0, **on)}
+    for kind in ("f4", "f8"):
+        found |= {
+            f"sigma_clip {kind}": fp.plan_sigma_clip(image, kind, **on),
+            f"threshold {kind}": fp.plan_threshold(image, kind, **on),
+            f"measure {kind}": fp.plan_measure(image, kind, **on),
+        }
+        found |= {
+            f"sources {kind} {c} {labels}": fp.plan_find_sources(image, kind, connectivity=c, min_area=2, labels=labels, **on)
+            for c in (4, 8)
+            for labels in (False, True)
+        }
+    found |= {f"label {c}": fp.plan_label(image, connectivity=c, **on) for c in (4, 8)}
+    return found
+
+
+@functools.cache
+def launched() -> dict[tuple, tuple[str, Launch]]:
+    """Every text with its constants, and where it came from."""
+    found: dict[tuple, tuple[str, Launch]] = {}
+    for name, plan in plans().items():
+        for one in (plan, plan.tail):
+            for step in one.steps if one is not None else ():
+                if step.action == "launch":
+                    specs = tuple(ref.spec for ref in step.refs[: len(step.refs) - step.n_work])
+                    for launch in program(H100, step.kernel, specs, dict(step.numbers)).launches:
+                        found.setdefault((launch.source, launch.defines), (name, launch))
+    others = {
         "pad 16 bytes": pad_program(H100, S((1, 5, 5), "c16"), *(S((5,), "i8"),) * 3, S((1, 5, 5), "c16")),
-        "pad.constant": constant_program(H100, stack, lo=3, hi=40, left=1, right=2),
-        "pad.odd of integers": odd_program(H100, S((4, 50, 60), "i4"), lo=3, hi=40, repeat=True),
-        "pad.statistic": statistic_program(H100, S((4, 50, 60), "f2"), lo=3, hi=40, statistic="median", left=5, right=6),
-        "muladd": muladd_program(H100, image, image, a=2.0, b=1.0, count=(1, 50, 60), **steps),
-        "vertical_shift": vertical_shift_program(H100, stack, table, S((4,)), stack),
         "fft": fft_program(H100, S((9, 700)), S((9, 701), "c8")),
         "fft, inverse": fft_program(H100, S((9, 701), "c16"), S((9, 1400), "f8"), inverse=True),
-        "fft around cuFFT": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
-                                     *scale_program(H100, S((9, 8)), factor=0.5).launches)),
+        "fft around libraries": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
+                                         *scale_program(H100, S((9, 8)), factor=0.5).launches)),
         "cast": cast_program(H100, S((100,), "f2"), S((100,), "i8")),
     }  # fmt: skip
+    for name, made in others.items():
+        for launch in made.launches:
+            found.setdefault((launch.source, launch.defines), (name, launch))
+    return found
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
-@pytest.mark.parametrize("name", programs())
-def test_compiles_for_ampere_and_hopper(name, tmp_path):
-    launches = {(one.source, one.defines): one for one in programs()[name].launches}
-    assert launches
-    for one in launches.values():
-        path = tmp_path / "text.cu"
-        path.write_text(load.text(one.source, one.defines, "cuda"))
-        chips = ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90")
-        command = ["nvcc", "-std=c++17", "-w", "-fatbin", *chips, "-o", str(tmp_path / "text.fatbin"), str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{name}, {one.entry}:\n{done.stderr}"
+@functools.cache
+def nvrtc() -> ctypes.CDLL | None:
+    """NVIDIA's runtime compiler: the system's, or that of its Python package."""
+    folders = [sysconfig.get_path("purelib") + "/nvidia/*/lib", "/usr/local/cuda/lib64"]
+    for path in ("libnvrtc.so", "libnvrtc.so.13", *(p for folder in folders for p in glob.glob(f"{folder}/libnvrtc.so*"))):
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def compile_by_nvrtc(library: ctypes.CDLL, source: str, chip: str) -> str:
+    """What the compiler complains of; nothing where it compiles."""
+    made, size = ctypes.c_void_p(), ctypes.c_size_t()
+    assert library.nvrtcCreateProgram(ctypes.byref(made), source.encode(), b"text.cu", 0, None, None) == 0
+    options = (ctypes.c_char_p * 3)(f"--gpu-architecture={chip}".encode(), b"--std=c++17", b"-w")
+    failed = library.nvrtcCompileProgram(made, 3, options)
+    library.nvrtcGetProgramLogSize(made, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(made, log)
+    library.nvrtcDestroyProgram(ctypes.byref(made))
+    return log.value.decode() if failed else ""
+
+
+def compile_by_nvcc(source: str, chip: str, folder: Path) -> str:
+    path = folder / "text.cu"
+    path.write_text(source)
+    command = ["nvcc", "-std=c++17", "-w", "-cubin", f"-arch={chip}", "-o", str(folder / "text.cubin"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+TEXTS = sorted(path.name for path in load.HERE.glob("*.knl"))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_compiles_for_ampere_and_hopper(text, chip, tmp_path):
+    library = nvrtc()
+    if library is None and shutil.which("nvcc") is None:
+        pytest.skip("neither NVRTC nor nvcc on this machine")
+    ours = [(name, launch) for (source, _), (name, launch) in launched().items() if source == text]
+    assert ours, f"no job of this test launches {text}"
+    for name, launch in ours:
+        source = load.text(launch.source, launch.defines, "cuda")
+        wrong = compile_by_nvrtc(library, source, chip) if library is not None else compile_by_nvcc(source, chip, tmp_path)
+        assert not wrong, f"{name}, {launch.entry}:\n{wrong}"
+
+
+def test_the_compiler_refuses_a_wrong_text():
+    library = nvrtc()
+    if library is None:
+        pytest.skip("no NVRTC on this machine")
+    assert "undefined" in compile_by_nvrtc(library, load.text("cast.knl", (("FROM", "nonsense"),), "cuda"), "sm_90")
 
 
 def test_grids_stay_within_what_cuda_allows():
