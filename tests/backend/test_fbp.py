@@ -72,6 +72,8 @@ def test_any_real_array_is_a_sinogram(dtype, strided, device, rng):
         ((90, 97), 48, (3, 90, 11, 12)),
         ((33, 130), 10.7, (-20, 150, 5, 100)),
         ((181, 64), 63.4, None),
+        ((19, 40), 20, (-40, 2500, 3, 50)),
+        ((19, 40), 20, (90000, 90070, -9, 3)),
     ],
 )
 def test_backprojection(shape, center, roi, accumulated, device, rng):
