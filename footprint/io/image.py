@@ -250,7 +250,7 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[
 
         if tiff.is_tiff(path):
             pages = tiff.TiffFile(path)
-            return pages, _useful(pages.shape), None
+            return pages, _useful(pages.shape, last=pages.shape[-2:]), None
         if hdf5.is_hdf5(path):
             found = hdf5.open_dataset(path, dataset or None)
             stack = hdf5.Hdf5Frames(path, found, planes=True)

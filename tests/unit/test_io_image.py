@@ -234,3 +234,12 @@ def test_bad_images(tmp_path: Path) -> None:
         create_image(tmp_path / "a.png", (3, 4))
     with open_image(tmp_path / "good.fits") as image, pytest.raises(ShapeError, match="out"):
         image.read(slice(0, 2), np.zeros((3, 50)))
+
+
+def test_pages_of_one_row_are_planes_and_not_lines_of_one_image(tmp_path):
+    pages = np.arange(35, dtype=np.uint16).reshape(5, 1, 7)
+    tifffile.imwrite(tmp_path / "rows.tif", pages, photometric="minisblack")
+    with pytest.raises(FormatError, match=r"cube of shape \(5, 1, 7\)"):
+        open_image(tmp_path / "rows.tif")
+    with open_image(tmp_path / "rows.tif", 3) as image:
+        np.testing.assert_array_equal(image.array(), pages[3])
