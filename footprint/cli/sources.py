@@ -109,13 +109,13 @@ def command(
     from footprint.io.sky_png import write_sky_png
 
     reporter = Reporter(quiet, as_json)
+    check_names([image], {"out": target, "segmentation": segmentation, "png": png})
     if target is not None:
         check_catalog(target, overwrite)
     check_png(png, overwrite)
     if segmentation is not None:
         with under_option("segmentation"):
             check_image(segmentation, overwrite)
-    check_names([image], {"out": target, "segmentation": segmentation, "png": png})
     with open_image(image, plane) as source, ExitStack() as stack:
         labels = None
         if segmentation is not None:
