@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -298,3 +299,21 @@ assert warmed
         command = [sys.executable, "-c", program, *line.split()]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 and "compiled" not in done.stderr, (line, done.stderr)
+
+
+def test_a_picture_of_slices_of_one_row(said, folder):
+    done = said("reconstruct scan.nx -o flat.tif --center 15.5 --roi 3,20,4,5 --png flat.png --quiet")
+    assert done.exit_code == 0, done.output
+    assert (folder / "flat.png").stat().st_size > 0
+    for name in ("flat.tif", "flat.png"):
+        (folder / name).unlink()
+
+
+def test_a_volume_names_the_files_it_was_made_of(said, folder):
+    np.savetxt(folder / "degrees.txt", np.linspace(0, 179, 24))
+    done = said("reconstruct scan.nx -o new.h5 --center 15.5 --angles degrees.txt --entry entry --quiet")
+    assert done.exit_code == 0, done.output
+    with h5py.File(folder / "new.h5") as file:
+        made = dict(file["entry/reconstruction"].attrs)
+    assert (made["scan"], made["angles"], made["entry"]) == ("scan.nx", "degrees.txt", "entry")
+    assert "flats" not in made
