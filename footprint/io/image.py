@@ -203,9 +203,10 @@ def open_image(
     Examples
     --------
     >>> import tempfile, os, numpy as np
+    >>> import footprint as fp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(os.path.join(folder, "a.npy"), np.arange(12.0).reshape(3, 4))
-    ...     with open_image(os.path.join(folder, "a.npy")) as image:
+    ...     with fp.open_image(os.path.join(folder, "a.npy")) as image:
     ...         row = np.empty((1, 4), np.float32)
     ...         image.read(slice(2, 3), row)
     >>> row
