@@ -15,7 +15,7 @@ _MARGIN = 3.0
 
 
 def write_sky_png(image: Any, table: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a PNG of ``image`` (an open image), north up as the array's rows go up, with a ring round each row of ``table``.
+    """Write a PNG of ``image`` (an open image), row 0 at the bottom, as FITS viewers do, with a ring round each row of ``table``.
 
     Grey runs from two sigmas of the noise under the background to thirty over it, by its arc sinh, so that noise and bright
     sources both show; what is not finite is blue.

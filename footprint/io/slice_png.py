@@ -16,7 +16,7 @@ _LOW, _HIGH = 0.5, 99.8
 
 
 def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a PNG of ``image`` (an open image), row 0 on top, grey from its darkest to its brightest half percent.
+    """Write a PNG of ``image`` (an open image), row 0 on top; half a percent is black and a fifth of one white.
 
     Parameters
     ----------
