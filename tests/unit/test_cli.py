@@ -317,3 +317,21 @@ def test_a_volume_names_the_files_it_was_made_of(said, folder):
         made = dict(file["entry/reconstruction"].attrs)
     assert (made["scan"], made["angles"], made["entry"]) == ("scan.nx", "degrees.txt", "entry")
     assert "flats" not in made
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a part of a run")
+def test_what_is_shown_is_not_measured(tmp_path):
+    """The library that draws tables and bars took a megabyte at its first use: three times this plan."""
+    program = """
+from footprint.cli import main, render
+
+render._show_report = lambda title, figures: print(figures["measured_peak"], figures["plan_total"])
+main.entry()
+"""
+    np.save(tmp_path / "image.npy", np.ones((500, 500), np.float32))
+    np.save(tmp_path / "mask.npy", np.ones((5, 5)))
+    command = [sys.executable, "-c", program, *"convolve image.npy mask.npy -o new.fits --memory 400KB".split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "Plan: convolve" in done.stderr, done.stderr
+    measured, planned = map(int, done.stdout.split())
+    assert measured <= planned + (128 << 10)
