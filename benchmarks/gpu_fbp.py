@@ -77,27 +77,32 @@ def phantom(n_z: int, n_a: int, n: int) -> tuple[cupy.ndarray, np.ndarray]:
     return cupy.asarray(np.repeat(one[None], n_z, 0), np.float32), angles
 
 
+def compare(n_z: int, n_a: int, n: int) -> str:
+    """A line of the table."""
+    sinograms, angles = phantom(n_z, n_a, n)
+    out = cupy.empty((n_z, n, n), np.float32)
+    ours = median(lambda: fp.fbp(sinograms, angles, method="direct", out=out, device="cuda"), 5)
+    line = f"{f'{n_z} x {n_a} x {n}':<28}{1e3 * ours:10.2f}   "
+    y, x = np.mgrid[:n, :n] - (n - 1) / 2
+    seen = cupy.asarray(y**2 + x**2 < (0.45 * n) ** 2)
+    level = float(cupy.sqrt((out[0][seen] ** 2).mean()))
+    for name, make in PEERS:
+        try:
+            call = make(sinograms, angles)
+            found = cupy.asarray(call())[0]
+        except (ImportError, OSError) as error:
+            line += f"{name} left out ({error})  "
+            continue
+        took = median(call, 3)
+        differ = min(float(cupy.sqrt(((turn - out[0])[seen] ** 2).mean())) for turn in (found, found[::-1]))
+        line += f"{name} {1e3 * took:.2f} ({took / ours:.1f} x, {differ / level:.3f})  "
+    return line
+
+
 def main() -> None:
     print(f"{'FBP on the device':<28}{'ours, ms':>10}   peers: ms (times ours, rms difference over the head's rms)")
-    for n_z, n_a, n in ((1, 1500, 2048), (1, 2048, 2048), (1, 4000, 4096), (16, 1500, 2048)):
-        sinograms, angles = phantom(n_z, n_a, n)
-        out = cupy.empty((n_z, n, n), np.float32)
-        ours = median(lambda: fp.fbp(sinograms, angles, method="direct", out=out, device="cuda"), 5)
-        line = f"{f'{n_z} x {n_a} x {n}':<28}{1e3 * ours:10.2f}   "
-        y, x = np.mgrid[:n, :n] - (n - 1) / 2
-        seen = cupy.asarray(y**2 + x**2 < (0.45 * n) ** 2)
-        level = float(cupy.sqrt((out[0][seen] ** 2).mean()))
-        for name, make in PEERS:
-            try:
-                call = make(sinograms, angles)
-                found = cupy.asarray(call())[0]
-            except (ImportError, OSError) as error:
-                print(f"  {name} is left out: {error}")
-                continue
-            took = median(call, 3)
-            differ = min(float(cupy.sqrt(((turn - out[0])[seen] ** 2).mean())) for turn in (found, found[::-1]))
-            line += f"{name} {1e3 * took:.2f} ({took / ours:.1f} x, {differ / level:.3f})  "
-        print(line, flush=True)
+    for shape in ((1, 1500, 2048), (1, 2048, 2048), (1, 4000, 4096), (16, 1500, 2048)):
+        print(compare(*shape), flush=True)
 
 
 if __name__ == "__main__":
