@@ -34,7 +34,19 @@ def command(folder: str, memory: str, device: str, as_json: bool) -> None:
     scan, field = write_scan(place / "scan.nx"), write_field(place / "field.fits")
     shared = ["--memory", memory, "--device", device, "--overwrite"]
     files = {name: str(place / name) for name in ("volume.h5", "volume.png", "catalogue.ecsv", "sources.png")}
-    run("reconstruct", str(scan.path), "-o", files["volume.h5"], "--center", "auto", "--png", files["volume.png"], *shared)
+    run(
+        "reconstruct",
+        str(scan.path),
+        "-o",
+        files["volume.h5"],
+        "--center",
+        "auto",
+        "--method",
+        "direct",
+        "--png",
+        files["volume.png"],
+        *shared,
+    )
     run("sources", str(field.path), "-o", files["catalogue.ecsv"], "--png", files["sources.png"], *shared)
     errors = {"reconstruction": volume_error(files["volume.h5"], scan), "sources": source_error(files["catalogue.ecsv"], field)}
     say("Against the truth")
