@@ -12,7 +12,7 @@ import cupyx.scipy.ndimage
 import numpy as np
 import scipy.ndimage
 
-from benchmarks.device import median
+from benchmarks.device import captured, median
 from benchmarks.gpu import Bench
 from footprint.kernels.find_sources import default_capacities
 from footprint.kernels.fused import tables
@@ -96,7 +96,7 @@ def sources(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
         assert stats[1] == clip["median"] and counts[1] == clip["count"], "clip is not the sorted reference's"
         found, count = scipy.ndimage.label(host.astype("f8") - float(stats[5]) > 5 * float(stats[6]))
         np.testing.assert_array_equal(labels.get(), found)
-        took, other = median(call), median(lambda image=image: lesson(image), 3) if peers else float("nan")
+        took, other = captured(call, 4), median(lambda image=image: lesson(image), 3) if peers else float("nan")
         print(f"{f'{n}², {count} islands':<34}{1e3 * took:9.3f}   {1e3 * other:.1f} ({other / took:.0f} x)", flush=True)
 
 

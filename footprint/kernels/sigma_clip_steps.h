@@ -42,7 +42,9 @@
 #define UNDER 3
 #define INSIDE 4
 #define TWO 40 /* strays of a pass, -1 where they tell no more */
-#define SIZE 41
+#define NOW_BASE 41 /* of the level that the pass counts */
+#define NOW_SHIFT 42
+#define SIZE 43
 #define ANSWER 5
 /* Barriers under a condition make PoCL copy all that follows; so they stay under it only where groups run together, which PoCL's do not. */
 #ifdef TOGETHER

@@ -13,7 +13,7 @@ LARGEST = 2**31 - 1 - CHUNK
 
 
 def chunk_specs(size: int) -> tuple[ArraySpec, ArraySpec]:
-    """Roots, and whether anything is set, of each chunk; a bit a pixel."""
+    """Roots, and where anything is set, of each chunk; a bit a pixel."""
     n = -(-size // CHUNK)
     return ArraySpec((2, n), "uint32"), ArraySpec((n, CHUNK // 32), "uint32")
 

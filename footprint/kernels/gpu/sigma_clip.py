@@ -18,7 +18,7 @@ Defines = tuple[tuple[str, int | float | str], ...]
 def state_specs(groups: int, dtype: str) -> tuple[ArraySpec, ...]:
     """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds."""
     return (
-        ArraySpec((12,), "float64"), ArraySpec((41,), "int64"), ArraySpec((groups, 4), "float64"),
+        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((groups, 4), "float64"),
         ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), dtype),
     )  # fmt: skip
 
