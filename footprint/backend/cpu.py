@@ -23,7 +23,9 @@ _ALIGN = 64
 
 
 def limits(index: int = 0) -> Limits:
-    """Limits of this machine's processor, read without importing Numba."""
+    """Limits of this machine's processor, read without importing Numba; it counts as one device, number 0."""
+    if index != 0:
+        raise BackendError(f"cpu:{index}", "there is one CPU device", "give cpu, and FOOTPRINT_THREADS to use fewer of its cores")
     return Limits(device="cpu", family="cpu", host=True, align=_ALIGN, free=free_host_bytes(), threads=settings.threads())
 
 

@@ -100,10 +100,17 @@ def test_meter_sees_growth():
     assert resident_bytes() > 0 and free_host_bytes() > 0
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3])
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
 def test_unknown_device_is_one_sentence(name):
     with pytest.raises((ArgumentError, BackendError), match="device"):
         device_limits(choose_device(name))
+
+
+def test_the_processor_is_number_0_and_there_is_no_other():
+    assert device_limits("cpu:0").device == open_backend("cpu:0").limits.device == "cpu"
+    for use in (device_limits, open_backend):
+        with pytest.raises(BackendError, match="cpu:7: there is one CPU device; give cpu"):
+            use("cpu:7")
 
 
 def test_devices_lists_all_kinds():
@@ -117,3 +124,8 @@ def test_auto_obeys_the_environment(monkeypatch):
     assert choose_device("auto") == "null"
     assert choose_device("auto", like="cuda:1") == "cuda:1"
     assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "auto")
+    assert choose_device("auto") in ("cpu", "cuda")
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "abacus")
+    with pytest.raises(ArgumentError, match="FOOTPRINT_DEVICE: got 'abacus', wanted auto, cpu, "):
+        choose_device("auto")
