@@ -143,6 +143,22 @@ def test_chunk_must_make_sense():
         fit(CPU, None, "job", variants(10), size=0)
 
 
+@pytest.mark.parametrize("shape", [(-1,), (4, -5), (2.5, 3), ("4", 5)])
+def test_shapes_are_whole_numbers_from_0_up(shape):
+    with pytest.raises(ShapeError, match=r"shape: got .* wanted whole numbers from 0 up"):
+        ArraySpec(shape)
+    assert ArraySpec((np.int64(3), 0)).nbytes == 0
+
+
+def test_a_table_no_step_reads_takes_nothing():
+    def record(b):
+        b.const(np.ones(1000), "unused")
+        b.launch("use", b.scratch((5,)), b.const(np.ones(3), "used"))
+
+    footprint = build(CPU, "job", record).footprint
+    assert (footprint.arena, footprint.constant) == (64, 64)
+
+
 def test_unknown_profile_is_named():
     with pytest.raises(ArgumentError, match="null:h100"):
         limits("cray")
