@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.errors import ShapeError
+from footprint.errors import BackendError, ShapeError
 from footprint.plan.slots import Ref, Slot, Step
 from footprint.spec import ArraySpec
 
@@ -64,6 +64,8 @@ class BoundPlan:
             Units in this run; needed only for a shorter last run.
         """
         plan = self.plan
+        if not self._programs:
+            raise BackendError(plan.limits.device, f"the memory of plan {plan.name} has been given back", "bind the plan again")
         if size is not None and plan.chunk and size != plan.chunk.size:
             if plan.tail is None or size != plan.chunk.total % plan.chunk.size:
                 raise ShapeError("size", size, f"{plan.chunk.size} or the tail's {plan.chunk.total % plan.chunk.size}")
@@ -154,6 +156,8 @@ class _Program:
             if slot.given.owner == "caller":
                 if tuple(array.shape) != slot.spec.shape:
                     raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{slot.spec.shape}")
+                if slot.given.direct:
+                    _check_direct(slot, array)
                 self.callers[slot.id] = array
 
     def _run(self, nodes: list[Any], turns: dict[int, int]) -> None:
@@ -165,7 +169,7 @@ class _Program:
                 for turn in range(loop.count):
                     turns[loop.id] = turn
                     self._run(body, turns)
-                del turns[loop.id]
+                turns.pop(loop.id, None)
 
     def _step(self, index: int, turns: dict[int, int]) -> None:
         step, backend = self.plan.steps[index], self.backend
@@ -231,6 +235,14 @@ class _Program:
             array: np.ndarray = self.callers[slot.id]
             return _part(array, offset, spec)
         return None
+
+
+def _check_direct(slot: Slot, array: Any) -> None:
+    """Kernels are given an address and take dtype and strides from the plan; copies to and from other arrays go by NumPy's."""
+    if array.dtype != np.dtype(slot.spec.dtype):
+        raise ShapeError(slot.name, f"dtype {array.dtype}", f"{np.dtype(slot.spec.dtype)}, as the plan was made for")
+    if not array.flags.c_contiguous:
+        raise ShapeError(slot.name, f"strides {array.strides}", "a C-contiguous array, as the plan was made for")
 
 
 def _part(array: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:

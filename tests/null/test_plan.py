@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footprint.backend.null import NullBackend, limits
-from footprint.errors import ArgumentError, BudgetError, ShapeError
+from footprint.errors import ArgumentError, BackendError, BudgetError, ShapeError
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant, build, fit
 from footprint.plan.slots import Given
@@ -175,3 +175,24 @@ def test_calling_with_wrong_arrays_names_the_slot():
             bound(np.zeros((4, 4)), out=[np.zeros((4, 5))])
         with pytest.raises(ShapeError, match="inputs"):
             bound(out=[np.zeros((4, 5))])
+        x, y = np.zeros((4, 5), "f4"), np.zeros((4, 5), "f4")
+        with pytest.raises(ShapeError, match="x: got dtype float64, wanted float32"):
+            bound(x.astype("f8"), out=[y])
+        with pytest.raises(ShapeError, match="x: got dtype >f4, wanted float32"):
+            bound(x.astype(">f4"), out=[y])
+        with pytest.raises(ShapeError, match="y: got strides"):
+            bound(x, out=[np.asfortranarray(y)])
+        bound(x, out=[y])
+    with pytest.raises(BackendError, match="given back; bind the plan again"):
+        bound(x, out=[y])
+
+
+def test_a_loop_of_no_turns_does_nothing():
+    def record(b):
+        with b.repeat(0):
+            b.launch("use", b.out(ArraySpec((4, 5)), "y"))
+
+    backend = NullBackend()
+    with build(CPU, "job", record).bind(backend) as bound:
+        bound(out=[np.zeros((4, 5), "f4")])
+    assert backend.launched == []
