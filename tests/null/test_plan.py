@@ -138,6 +138,22 @@ def test_blocks_stay_under_the_largest_allocation():
         fit(small, None, "job", [Variant("rows", 1, lambda b, n: rows_job(b, n, width=20_000))])
 
 
+def test_the_transforms_work_area_stays_under_the_largest_allocation():
+    """Two lines of complex numbers a row, in one piece: 16 bytes a sample."""
+
+    def record(b, n):
+        rows = b.inp(ArraySpec((n, 1000)), "x", Given(owner="plan"))
+        spectrum = b.scratch((n, 501), "complex64")
+        b.fft(b.bring(rows), spectrum)
+        b.launch("use", spectrum)
+
+    small = Limits("opencl:0", "gpu", False, 128, max_block=100_000, fft="stockham")
+    plan = fit(small, None, "job", [Variant("rows", 10, record)])
+    assert plan.chunk.size == 5 and 5 * 16_000 <= plan.footprint.library < 100_000
+    with pytest.raises(BudgetError, match=r"largest block .* needs FFT work 15.8 KiB"):
+        fit(replace(small, max_block=15_000), None, "job", [Variant("rows", 10, record)])
+
+
 def test_chunk_must_make_sense():
     with pytest.raises(ArgumentError, match="chunk"):
         fit(CPU, None, "job", variants(10), size=0)
