@@ -33,13 +33,14 @@ class BoundPlan:
         self._blocks: list[Any] = []
         self._host: np.ndarray | None = None
         try:
-            for size in plan.blocks:
-                self._blocks.append(backend.alloc(size))
-            if plan.host_nbytes:
-                self._host = backend.host(plan.host_nbytes)
-            self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
-            if plan.tail:
-                self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
+            with backend.turn:
+                for size in plan.blocks:
+                    self._blocks.append(backend.alloc(size))
+                if plan.host_nbytes:
+                    self._host = backend.host(plan.host_nbytes)
+                self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
+                if plan.tail:
+                    self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
         except BaseException:
             self.free()
             raise
@@ -95,8 +96,9 @@ class BoundPlan:
     def free(self) -> None:
         """Give all memory back; the plan can be bound again."""
         self._programs = {}
-        for block in self._blocks:
-            self.backend.free(block)
+        with self.backend.turn:
+            for block in self._blocks:
+                self.backend.free(block)
         self._blocks, self._host = [], None
 
 
@@ -142,8 +144,10 @@ class _Program:
             if slot.given.owner == "plan" and callable(given):
                 given(self._owned(slot))
         self._hand_over("out", self.plan.outputs, outputs)
-        self._run(self.tree, {})
-        self.backend.sync()
+        # Not while the driver fills or empties its buffers: that may wait for another thread's plan.
+        with self.backend.turn:
+            self._run(self.tree, {})
+            self.backend.sync()
         for slot, given in zip(self.plan.outputs, outputs):
             if slot.given.owner == "plan" and callable(given):
                 given(self._owned(slot))

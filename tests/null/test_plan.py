@@ -1,6 +1,8 @@
 """Planning without a device: what is recorded is what is priced, the budget chooses the shape, errors show every term."""
 
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -201,6 +203,22 @@ def test_calling_with_wrong_arrays_names_the_slot():
         bound(x, out=[y])
     with pytest.raises(BackendError, match="given back; bind the plan again"):
         bound(x, out=[y])
+
+
+def test_threads_take_turns_on_a_device(monkeypatch):
+    """The backend is one a process, and so is its transforms' work area."""
+    backend, inside, met = NullBackend(), [], []
+
+    def launch(kernel, arrays):
+        inside.append(kernel)
+        time.sleep(0.02)
+        met.append(len(inside))
+        inside.pop()
+
+    monkeypatch.setattr(backend, "launch", launch)
+    with build(CPU, "job", lambda b: b.launch("use", b.scratch((4, 5)))).bind(backend) as bound, ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: bound(), range(6)))
+    assert met == [1] * 6
 
 
 def test_a_loop_of_no_turns_does_nothing():

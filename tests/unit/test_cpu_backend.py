@@ -1,6 +1,10 @@
 """The CPU backend: exact blocks, row FFTs into given memory, casting copies, no allocation while running."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +17,8 @@ from footprint.errors import ArgumentError, BackendError
 from footprint.plan.fit import build
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -98,6 +104,24 @@ def test_meter_sees_growth():
         pytest.skip("this system does not tell the process's peak")
     assert meter.growth >= 45 << 20
     assert resident_bytes() > 0 and free_host_bytes() > 0
+
+
+def test_threads_meet_where_numba_has_only_its_own_layer():
+    """Its workqueue ends the process when two threads meet in parallel code."""
+    code = """
+import numpy as np, footprint as fp
+from concurrent.futures import ThreadPoolExecutor
+x = np.random.default_rng(0).random((300, 700), np.float32)
+def over(_):
+    return fp.threshold(fp.vertical_shift(x[None], np.zeros(1), device="cpu")[0], 0.5, device="cpu")
+
+with ThreadPoolExecutor(4) as pool:
+    out = list(pool.map(over, range(60)))
+print(all(np.array_equal(one, x > 0.5) for one in out))
+"""
+    environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "FOOTPRINT_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.stdout == "True\n", done.stderr
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
