@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from footprint.backend import memory
 from footprint.backend.cpu import CpuBackend
 from footprint.backend.fft.numpy import RowFFT, library
 from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
@@ -122,6 +123,24 @@ print(all(np.array_equal(one, x > 0.5) for one in out))
     environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "FOOTPRINT_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_free_memory_knows_the_groups_around_a_job(tmp_path, monkeypatch):
+    """A batch system limits a group far below the root; the pages of files that were read count there as used."""
+    step = tmp_path / "slurm" / "job" / "step"
+    step.mkdir(parents=True)
+    (tmp_path / "self").write_text("4:memory:/other\n0::/slurm/job/step\n")
+    for group, limit, used, cached in ((step, "max", 800, 0), (step.parent, "1000", 900, 700), (tmp_path, "5000", 1000, 0)):
+        (group / "memory.max").write_text(limit + "\n")
+        (group / "memory.current").write_text(f"{used}\n")
+        (group / "memory.stat").write_text(f"anon 10\ninactive_file {cached}\n")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_SELF", tmp_path / "self")
+    assert free_host_bytes() == 800
+    (step.parent / "memory.stat").unlink()
+    assert free_host_bytes() == 100
+    (tmp_path / "self").write_text("0::/\n")
+    assert free_host_bytes() == 4000
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
