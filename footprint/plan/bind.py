@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -253,18 +254,24 @@ def _part(array: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
     """The part of a caller's array, of any strides, that starts ``offset`` bytes into its C order."""
     if array.shape == spec.shape:
         return array
-    row = array[:1].nbytes
-    if row and offset % row == 0 and array.shape[1:] == spec.shape[1:]:
-        start = offset // row
-        return array[start : start + spec.shape[0]]
-    if array.shape[1:] == spec.shape and row:
-        return array[offset // row]
-    # A part that is no run of whole rows: possible for contiguous arrays only, which is all the builder makes.
-    flat = array.reshape(-1)
-    if not np.shares_memory(flat, array):
-        raise ShapeError("array", "strides that reshape cannot keep", "a C-contiguous array")
+    # Offsets count in the slot's own dtype, which the caller's array need not have.
     start = offset // spec.itemsize
-    return flat[start : start + spec.size].reshape(spec.shape)
+    for axis in range(array.ndim):
+        outer, inner = array.shape[: axis + 1], array.shape[axis + 1 :]
+        at, rest = divmod(start, max(math.prod(inner), 1))
+        if rest == 0 and inner in (spec.shape, spec.shape[1:]):
+            index: tuple[Any, ...] = np.unravel_index(at, outer)
+            if inner == spec.shape:
+                part: np.ndarray = array[(*index, ...)]
+                return part
+            stop = index[-1] + spec.shape[0]
+            if stop <= outer[-1]:
+                part = array[(*index[:-1], slice(index[-1], stop))]
+                return part
+    # No rows of one axis: other shapes are seen in contiguous arrays only, as a copy of the whole is in no plan.
+    if not array.flags.c_contiguous:
+        raise ShapeError("array", f"strides {array.strides}", "a C-contiguous array")
+    return array.reshape(-1)[start : start + spec.size].reshape(spec.shape)
 
 
 def _nest(plan: Plan, first: int, stop: int, taken: set[int]) -> list[Any]:

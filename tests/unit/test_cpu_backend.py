@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import footprint as fp
 from footprint.backend import memory
 from footprint.backend.cpu import CpuBackend
 from footprint.backend.fft.numpy import RowFFT, library
@@ -80,6 +81,36 @@ def test_bring_converts_in_windows(dtype, strided, rng):
     with build(backend.limits, "job", record).bind(backend) as bound:
         bound(x, out=[out])
     np.testing.assert_array_equal(out, x.astype("f4"))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "cropped"])
+@pytest.mark.parametrize("dtype", ["f4", ">f8"])
+def test_parts_of_parts_of_strided_arrays(order, dtype, rng):
+    """Windows of the rows of a stack, to and from arrays whose strides no reshape keeps and whose dtype is not the slot's."""
+    x = rng.random((3, 7, 5)).astype(dtype)
+    given = {"C": x, "F": np.asfortranarray(x), "cropped": np.pad(x, ((0, 0), (1, 2), (3, 1)))[:, 1:-2, 3:-1]}[order]
+    out = np.zeros_like(given, subok=False)
+
+    def record(b):
+        a, c = (kind(ArraySpec(x.shape), given=Given(direct=False)) for kind in (b.inp, b.out))
+        with b.repeat(3) as z:
+            with b.repeat(3) as rows:
+                part = b.bring(a.row(z).window(rows, 3))
+                b.copy(part, c.row(z).window(rows, 3))
+            b.copy(b.bring(a.row(z)[6]), c.row(z)[6])
+
+    backend = CpuBackend()
+    with build(backend.limits, "job", record).bind(backend) as bound:
+        bound(given, out=[out])
+    np.testing.assert_array_equal(out, x.astype("f4"))
+
+
+@pytest.mark.parametrize("order", ["F", "cropped"])
+def test_slices_by_parts_from_strided_sinograms(order, rng):
+    x = rng.random((3, 64, 96), np.float32)
+    given = np.asfortranarray(x) if order == "F" else np.pad(x, ((0, 0), (0, 0), (1, 2)))[..., 1:-2]
+    options = {"method": "direct", "device": "cpu", "memory": 200_000}
+    np.testing.assert_array_equal(fp.fbp(given, **options), fp.fbp(x, **options))
 
 
 def test_alloc_is_exact_aligned_and_refused_in_words():
