@@ -82,9 +82,9 @@ class ExtraError(BackendError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         self.device, self.package, self.extra = extra, package, extra
-        FootprintError.__init__(
-            self, f'{purpose} needs the package {package}, which is not installed; pip install "footprint[{extra}]".'
-        )
+        self.problem = f"{purpose} needs the package {package}, which is not installed"
+        self.fix = f'pip install "footprint[{extra}]"'
+        FootprintError.__init__(self, f"{self.problem}; {self.fix}.")
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> ExtraError:

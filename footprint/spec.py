@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from footprint.errors import ShapeError
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,14 @@ class ArraySpec:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        try:
+            shape = tuple(map(operator.index, self.shape))
+        except TypeError:
+            shape = (-1,)
+        if shape and min(shape) < 0:
+            # Priced as it stands, it would make a plan of negative bytes, or of other lengths than were asked for.
+            raise ShapeError("shape", self.shape, "whole numbers from 0 up")
+        object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "dtype", np.dtype(self.dtype).str)
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,21 @@ Kernel = Any
 
 
 class Backend(ABC):
-    """One device. Every concrete class is final; none overrides another."""
+    """One device. Every concrete class is final; none overrides another.
+
+    Attributes
+    ----------
+    limits
+        What the device allows.
+    turn
+        Held while a plan is bound, run or freed: one process has one backend a device, so plans of several threads meet in it, and
+        their transforms in one work area.
+    """
 
     limits: Limits
+
+    def __init__(self) -> None:
+        self.turn: AbstractContextManager[Any] = threading.RLock()
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Block:

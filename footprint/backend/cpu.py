@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import numpy as np
@@ -20,10 +22,13 @@ from footprint.units import format_bytes
 
 # A cache line: rows of different threads never share one.
 _ALIGN = 64
+_ONE_KERNEL = threading.RLock()
 
 
 def limits(index: int = 0) -> Limits:
-    """Limits of this machine's processor, read without importing Numba."""
+    """Limits of this machine's processor, read without importing Numba; it counts as one device, number 0."""
+    if index != 0:
+        raise BackendError(f"cpu:{index}", "there is one CPU device", "give cpu, and FOOTPRINT_THREADS to use fewer of its cores")
     return Limits(device="cpu", family="cpu", host=True, align=_ALIGN, free=free_host_bytes(), threads=settings.threads())
 
 
@@ -37,6 +42,8 @@ class CpuBackend(Backend):
     """Runs plans on this machine's cores."""
 
     def __init__(self, index: int = 0) -> None:
+        # Plans of several threads share no memory here, so they may run side by side.
+        self.turn = nullcontext()
         self.limits = limits(index)
         self._fft: RowFFT | None = None
 
@@ -85,7 +92,14 @@ class CpuBackend(Backend):
 
         numba.set_num_threads(min(self.limits.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         function, fixed = cpu_function(kernel), dict(numbers)
-        return lambda arrays: function(*arrays, **fixed)
+        # Without OpenMP and TBB (macOS) Numba ends the process when two threads meet in parallel code.
+        turn: AbstractContextManager[Any] = _ONE_KERNEL if numba.threading_layer() == "workqueue" else nullcontext()
+
+        def call(arrays: tuple[np.ndarray, ...]) -> None:
+            with turn:
+                function(*arrays, **fixed)
+
+        return call
 
     def launch(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> None:
         """Call it."""

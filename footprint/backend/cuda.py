@@ -124,6 +124,7 @@ class CudaBackend(Backend):
 
     def __init__(self, index: int = 0) -> None:
         self.index = index
+        super().__init__()
         self.limits = limits(index)
         self.bus = runtime.deviceGetPCIBusId(index)
         self._arch = "sm_" + cupy.cuda.Device(index).compute_capability

@@ -6,17 +6,46 @@ import contextlib
 import os
 from pathlib import Path
 
+# Where the system tells of control groups, and which of them this process is in.
+_GROUPS, _SELF = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+
 
 def free_host_bytes() -> int | None:
-    """Bytes this process may still take: the system's available memory, or less where a control group says so."""
+    """Bytes this process may still take: the system's available memory, or less where a control group (version 2) says so."""
     free = _field("/proc/meminfo", "MemAvailable")
-    limit, used = _number("/sys/fs/cgroup/memory.max"), _number("/sys/fs/cgroup/memory.current")
-    if limit is not None and used is not None:
-        free = min(free, limit - used) if free is not None else limit - used
+    here = _group_free()
+    if here is not None:
+        free = min(free, here) if free is not None else here
     if free is None and hasattr(os, "sysconf"):
         with contextlib.suppress(ValueError, OSError):
             free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(free, 0) if free is not None else None
+
+
+def _group_free() -> int | None:
+    """What the tightest of the groups around this process leaves; a batch system's limit is on one far below the root.
+
+    Pages of files read before count as used there, but the system drops the inactive ones first.
+    """
+    try:
+        path = next((line[3:] for line in _SELF.read_text().splitlines() if line.startswith("0::")), "/")
+    except OSError:
+        return None
+    parts = path.strip("/").split("/")
+    free: list[int] = []
+    for depth in range(len(parts) + 1):
+        group = _GROUPS.joinpath(*parts[:depth])
+        limit, used = _number(group / "memory.max"), _number(group / "memory.current")
+        if limit is not None and used is not None:
+            free.append(limit - max(used - _dropped(group / "memory.stat"), 0))
+    return min(free, default=None)
+
+
+def _dropped(path: Path) -> int:
+    try:
+        return int(dict(line.split() for line in path.read_text().splitlines())["inactive_file"])
+    except (OSError, ValueError, KeyError):
+        return 0
 
 
 def resident_bytes() -> int:
@@ -58,8 +87,8 @@ def _field(path: str, name: str) -> int | None:
     return None
 
 
-def _number(path: str) -> int | None:
+def _number(path: Path) -> int | None:
     try:
-        return int(Path(path).read_text())
+        return int(path.read_text())
     except (OSError, ValueError):
         return None

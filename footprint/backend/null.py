@@ -38,6 +38,7 @@ class NullBackend(Backend):
     """Counts what it is asked for."""
 
     def __init__(self, profile: str = "") -> None:
+        super().__init__()
         self.limits = limits(profile)
         self.allocated = 0
         self.hosted = 0

@@ -107,6 +107,7 @@ class OpenClBackend(Backend):
         device = _device(index)
         if not device.get_info(cl.device_info.SVM_CAPABILITIES) & _SHARED_MEMORY:
             raise BackendError(f"opencl:{index}", f"{device.name} has no shared virtual memory", "use another device")
+        super().__init__()
         self.limits = limits(index)
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)

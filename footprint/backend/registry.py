@@ -20,17 +20,18 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "opencl": ("footprint.backend.opencl", "pyopencl", "opencl"),
     "null": ("footprint.backend.null", "", ""),
 }
+_NAMES = "auto, cpu, cuda, cuda:N, opencl, opencl:N, null or null:PROFILE"
 
 
 def _kind(name: str) -> tuple[ModuleType, str]:
-    kind, _, index = name.partition(":")
+    kind, colon, index = name.partition(":")
     if kind not in _KINDS:
-        raise ArgumentError("device", repr(name), "auto, cpu, cuda, cuda:N, opencl, opencl:N, null or null:PROFILE")
+        raise ArgumentError("device", repr(name), _NAMES)
     module, package, extra = _KINDS[kind]
     if package and importlib.util.find_spec(package) is None:
         raise missing_extra(package, extra, f"device {name!r}")
-    if kind != "null" and index and not index.isdigit():
-        raise ArgumentError("device", repr(name), f"{kind} or {kind}:N with N a number")
+    if colon and not (index if kind == "null" else index.isdecimal()):
+        raise ArgumentError("device", repr(name), f"{kind} or {kind}:" + ("PROFILE" if kind == "null" else "N with N a number"))
     return importlib.import_module(module), index
 
 
@@ -48,7 +49,12 @@ def choose_device(name: str, like: str | None = None) -> str:
         return name
     if like is not None:
         return like
-    return settings.default_device() or ("cuda" if _cuda_is_here() else "cpu")
+    default = settings.default_device()
+    if default in ("", "auto"):
+        return "cuda" if _cuda_is_here() else "cpu"
+    if default.partition(":")[0] not in _KINDS:
+        raise ArgumentError("FOOTPRINT_DEVICE", repr(default), _NAMES, "change the environment variable, or name a device")
+    return default
 
 
 def open_backend(name: str) -> Backend:

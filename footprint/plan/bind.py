@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.errors import ShapeError
+from footprint.errors import BackendError, ShapeError
 from footprint.plan.slots import Ref, Slot, Step
 from footprint.spec import ArraySpec
 
@@ -33,13 +34,14 @@ class BoundPlan:
         self._blocks: list[Any] = []
         self._host: np.ndarray | None = None
         try:
-            for size in plan.blocks:
-                self._blocks.append(backend.alloc(size))
-            if plan.host_nbytes:
-                self._host = backend.host(plan.host_nbytes)
-            self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
-            if plan.tail:
-                self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
+            with backend.turn:
+                for size in plan.blocks:
+                    self._blocks.append(backend.alloc(size))
+                if plan.host_nbytes:
+                    self._host = backend.host(plan.host_nbytes)
+                self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
+                if plan.tail:
+                    self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
         except BaseException:
             self.free()
             raise
@@ -64,6 +66,8 @@ class BoundPlan:
             Units in this run; needed only for a shorter last run.
         """
         plan = self.plan
+        if not self._programs:
+            raise BackendError(plan.limits.device, f"the memory of plan {plan.name} has been given back", "bind the plan again")
         if size is not None and plan.chunk and size != plan.chunk.size:
             if plan.tail is None or size != plan.chunk.total % plan.chunk.size:
                 raise ShapeError("size", size, f"{plan.chunk.size} or the tail's {plan.chunk.total % plan.chunk.size}")
@@ -93,8 +97,9 @@ class BoundPlan:
     def free(self) -> None:
         """Give all memory back; the plan can be bound again."""
         self._programs = {}
-        for block in self._blocks:
-            self.backend.free(block)
+        with self.backend.turn:
+            for block in self._blocks:
+                self.backend.free(block)
         self._blocks, self._host = [], None
 
 
@@ -140,8 +145,10 @@ class _Program:
             if slot.given.owner == "plan" and callable(given):
                 given(self._owned(slot))
         self._hand_over("out", self.plan.outputs, outputs)
-        self._run(self.tree, {})
-        self.backend.sync()
+        # Not while the driver fills or empties its buffers: that may wait for another thread's plan.
+        with self.backend.turn:
+            self._run(self.tree, {})
+            self.backend.sync()
         for slot, given in zip(self.plan.outputs, outputs):
             if slot.given.owner == "plan" and callable(given):
                 given(self._owned(slot))
@@ -154,6 +161,8 @@ class _Program:
             if slot.given.owner == "caller":
                 if tuple(array.shape) != slot.spec.shape:
                     raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{slot.spec.shape}")
+                if slot.given.direct:
+                    _check_direct(slot, array)
                 self.callers[slot.id] = array
 
     def _run(self, nodes: list[Any], turns: dict[int, int]) -> None:
@@ -165,7 +174,7 @@ class _Program:
                 for turn in range(loop.count):
                     turns[loop.id] = turn
                     self._run(body, turns)
-                del turns[loop.id]
+                turns.pop(loop.id, None)
 
     def _step(self, index: int, turns: dict[int, int]) -> None:
         step, backend = self.plan.steps[index], self.backend
@@ -233,22 +242,36 @@ class _Program:
         return None
 
 
+def _check_direct(slot: Slot, array: Any) -> None:
+    """Kernels are given an address and take dtype and strides from the plan; copies to and from other arrays go by NumPy's."""
+    if array.dtype != np.dtype(slot.spec.dtype):
+        raise ShapeError(slot.name, f"dtype {array.dtype}", f"{np.dtype(slot.spec.dtype)}, as the plan was made for")
+    if not array.flags.c_contiguous:
+        raise ShapeError(slot.name, f"strides {array.strides}", "a C-contiguous array, as the plan was made for")
+
+
 def _part(array: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
     """The part of a caller's array, of any strides, that starts ``offset`` bytes into its C order."""
     if array.shape == spec.shape:
         return array
-    row = array[:1].nbytes
-    if row and offset % row == 0 and array.shape[1:] == spec.shape[1:]:
-        start = offset // row
-        return array[start : start + spec.shape[0]]
-    if array.shape[1:] == spec.shape and row:
-        return array[offset // row]
-    # A part that is no run of whole rows: possible for contiguous arrays only, which is all the builder makes.
-    flat = array.reshape(-1)
-    if not np.shares_memory(flat, array):
-        raise ShapeError("array", "strides that reshape cannot keep", "a C-contiguous array")
+    # Offsets count in the slot's own dtype, which the caller's array need not have.
     start = offset // spec.itemsize
-    return flat[start : start + spec.size].reshape(spec.shape)
+    for axis in range(array.ndim):
+        outer, inner = array.shape[: axis + 1], array.shape[axis + 1 :]
+        at, rest = divmod(start, max(math.prod(inner), 1))
+        if rest == 0 and inner in (spec.shape, spec.shape[1:]):
+            index: tuple[Any, ...] = np.unravel_index(at, outer)
+            if inner == spec.shape:
+                part: np.ndarray = array[(*index, ...)]
+                return part
+            stop = index[-1] + spec.shape[0]
+            if stop <= outer[-1]:
+                part = array[(*index[:-1], slice(index[-1], stop))]
+                return part
+    # No rows of one axis: other shapes are seen in contiguous arrays only, as a copy of the whole is in no plan.
+    if not array.flags.c_contiguous:
+        raise ShapeError("array", f"strides {array.strides}", "a C-contiguous array")
+    return array.reshape(-1)[start : start + spec.size].reshape(spec.shape)
 
 
 def _nest(plan: Plan, first: int, stop: int, taken: set[int]) -> list[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from footprint.backend.fft.base import fft_library
 from footprint.errors import ShapeError
 from footprint.kernels.table import work_specs
+from footprint.plan.pack import check_block
 from footprint.plan.slots import Given, Library, Loop, LoopHandle, Number, Ref, Slot, Step
 from footprint.spec import ArraySpec, Limits
 
@@ -80,6 +81,7 @@ class Builder:
     def libraries_of_fft(self, src: Ref, dst: Ref, inverse: bool) -> None:
         """Count the FFT library's own memory; one work area serves all transforms of a program, so the largest counts."""
         nbytes, bound = fft_library(self.limits, src.spec, dst.spec, inverse)
+        check_block("FFT work", nbytes, self.limits.max_block)
         self.library("FFT work", nbytes, bound=bound)
 
     def copy(self, src: Ref, dst: Ref) -> None:

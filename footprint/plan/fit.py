@@ -111,10 +111,9 @@ def _fits(at: Callable[[int], Plan], size: int, budget: int | None) -> bool:
 
 def _balanced(at: Callable[[int], Plan], best: int, variant: Variant, budget: int | None) -> Plan:
     """As many runs as ``best`` needs, but of equal size: the last run is not a sliver and the plan is smaller."""
-    runs = -(-max(variant.total, 1) // best)
-    even = at(-(-max(variant.total, 1) // runs))
-    plan = even if budget is None or even.footprint.total <= budget else at(best)
     total = max(variant.total, 1)
+    even = -(-total // -(-total // best))
+    plan = at(even if _fits(at, even, budget) else best)
     choices: list[Choice] = []
     for size in sorted({max(1, total >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
         if not _fits(at, size, None):

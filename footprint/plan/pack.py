@@ -39,9 +39,7 @@ def pack(items: Iterable[Item], align: int = 64, max_block: int = 1 << 62) -> tu
     blocks: list[int] = []
     for item in sorted(items, key=lambda one: (-one.nbytes, one.first, one.id)):
         size = aligned(item.nbytes, align)
-        if size > max_block:
-            what, fix = "one array (the device's largest block is the limit)", "give a smaller job, or another device"
-            raise BudgetError(max_block, {item.name or f"slot {item.id}": size}, size, what, fix)
+        check_block(item.name or f"slot {item.id}", size, max_block)
         best: tuple[int, int, int] | None = None
         for block in range(len(blocks)):
             gap, offset = _gap(placed, block, item, size)
@@ -71,14 +69,8 @@ def _gap(placed: list[Placed], block: int, item: Item, size: int) -> tuple[int, 
     return (best, best_at) if best_at >= 0 else (1 << 63, at)
 
 
-def live_bound(items: Iterable[Item], align: int = 64) -> int:
-    """The most bytes that live at one step: no layout can be smaller."""
-    steps: dict[int, int] = {}
-    for item in items:
-        steps[item.first] = steps.get(item.first, 0) + aligned(item.nbytes, align)
-        steps[item.last + 1] = steps.get(item.last + 1, 0) - aligned(item.nbytes, align)
-    most = now = 0
-    for step in sorted(steps):
-        now += steps[step]
-        most = max(most, now)
-    return most
+def check_block(name: str, nbytes: int, max_block: int) -> None:
+    """BudgetError where ``nbytes`` that must lie in one piece are more than the device's largest allocation."""
+    if nbytes > max_block:
+        what, fix = "one array (the device's largest block is the limit)", "give a smaller job, or another device"
+        raise BudgetError(max_block, {name: nbytes}, nbytes, what, fix)

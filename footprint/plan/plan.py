@@ -110,7 +110,7 @@ class Plan:
     def footprint(self) -> Footprint:
         """Bytes by kind."""
         align = self.limits.align
-        constant = sum(aligned(s.spec.nbytes, align) for s in self.slots if s.kind == "const")
+        constant = sum(aligned(self.slots[key].spec.nbytes, align) for key in self.constants)
         return Footprint(
             arena=self.nbytes - constant,
             constant=constant,

@@ -1,6 +1,8 @@
 """Planning without a device: what is recorded is what is priced, the budget chooses the shape, errors show every term."""
 
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footprint.backend.null import NullBackend, limits
-from footprint.errors import ArgumentError, BudgetError, ShapeError
+from footprint.errors import ArgumentError, BackendError, BudgetError, ShapeError
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant, build, fit
 from footprint.plan.slots import Given
@@ -138,9 +140,41 @@ def test_blocks_stay_under_the_largest_allocation():
         fit(small, None, "job", [Variant("rows", 1, lambda b, n: rows_job(b, n, width=20_000))])
 
 
+def test_the_transforms_work_area_stays_under_the_largest_allocation():
+    """Two lines of complex numbers a row, in one piece: 16 bytes a sample."""
+
+    def record(b, n):
+        rows = b.inp(ArraySpec((n, 1000)), "x", Given(owner="plan"))
+        spectrum = b.scratch((n, 501), "complex64")
+        b.fft(b.bring(rows), spectrum)
+        b.launch("use", spectrum)
+
+    small = Limits("opencl:0", "gpu", False, 128, max_block=100_000, fft="stockham")
+    plan = fit(small, None, "job", [Variant("rows", 10, record)])
+    assert plan.chunk.size == 5 and 5 * 16_000 <= plan.footprint.library < 100_000
+    with pytest.raises(BudgetError, match=r"largest block .* needs FFT work 15.8 KiB"):
+        fit(replace(small, max_block=15_000), None, "job", [Variant("rows", 10, record)])
+
+
 def test_chunk_must_make_sense():
     with pytest.raises(ArgumentError, match="chunk"):
         fit(CPU, None, "job", variants(10), size=0)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (4, -5), (2.5, 3), ("4", 5)])
+def test_shapes_are_whole_numbers_from_0_up(shape):
+    with pytest.raises(ShapeError, match=r"shape: got .* wanted whole numbers from 0 up"):
+        ArraySpec(shape)
+    assert ArraySpec((np.int64(3), 0)).nbytes == 0
+
+
+def test_a_table_no_step_reads_takes_nothing():
+    def record(b):
+        b.const(np.ones(1000), "unused")
+        b.launch("use", b.scratch((5,)), b.const(np.ones(3), "used"))
+
+    footprint = build(CPU, "job", record).footprint
+    assert (footprint.arena, footprint.constant) == (64, 64)
 
 
 def test_unknown_profile_is_named():
@@ -159,3 +193,40 @@ def test_calling_with_wrong_arrays_names_the_slot():
             bound(np.zeros((4, 4)), out=[np.zeros((4, 5))])
         with pytest.raises(ShapeError, match="inputs"):
             bound(out=[np.zeros((4, 5))])
+        x, y = np.zeros((4, 5), "f4"), np.zeros((4, 5), "f4")
+        with pytest.raises(ShapeError, match="x: got dtype float64, wanted float32"):
+            bound(x.astype("f8"), out=[y])
+        with pytest.raises(ShapeError, match="x: got dtype >f4, wanted float32"):
+            bound(x.astype(">f4"), out=[y])
+        with pytest.raises(ShapeError, match="y: got strides"):
+            bound(x, out=[np.asfortranarray(y)])
+        bound(x, out=[y])
+    with pytest.raises(BackendError, match="given back; bind the plan again"):
+        bound(x, out=[y])
+
+
+def test_threads_take_turns_on_a_device(monkeypatch):
+    """The backend is one a process, and so is its transforms' work area."""
+    backend, inside, met = NullBackend(), [], []
+
+    def launch(kernel, arrays):
+        inside.append(kernel)
+        time.sleep(0.02)
+        met.append(len(inside))
+        inside.pop()
+
+    monkeypatch.setattr(backend, "launch", launch)
+    with build(CPU, "job", lambda b: b.launch("use", b.scratch((4, 5)))).bind(backend) as bound, ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: bound(), range(6)))
+    assert met == [1] * 6
+
+
+def test_a_loop_of_no_turns_does_nothing():
+    def record(b):
+        with b.repeat(0):
+            b.launch("use", b.out(ArraySpec((4, 5)), "y"))
+
+    backend = NullBackend()
+    with build(CPU, "job", record).bind(backend) as bound:
+        bound(out=[np.zeros((4, 5), "f4")])
+    assert backend.launched == []

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footprint.plan.lifetime import lifetimes
-from footprint.plan.pack import Item, live_bound, pack
+from footprint.plan.pack import Item, pack
+from footprint.spec import aligned
 from tests.property.programs import ApartBound, PackedCpu, RandomProgram
 
 
@@ -61,6 +62,19 @@ def test_plans_are_reproducible_and_picklable():
         assert a == b and hash(a) == hash(b) and a.key == b.key
         assert pickle.loads(pickle.dumps(a)) == a
     assert RandomProgram(1).plan() != RandomProgram(2).plan()
+
+
+def live_bound(items, align=64):
+    """The most bytes that live at one step: no layout can be smaller."""
+    steps = {}
+    for item in items:
+        steps[item.first] = steps.get(item.first, 0) + aligned(item.nbytes, align)
+        steps[item.last + 1] = steps.get(item.last + 1, 0) - aligned(item.nbytes, align)
+    most = now = 0
+    for step in sorted(steps):
+        now += steps[step]
+        most = max(most, now)
+    return most
 
 
 items = st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 20), st.integers(0, 8)), max_size=25).map(

@@ -1,10 +1,16 @@
 """The CPU backend: exact blocks, row FFTs into given memory, casting copies, no allocation while running."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import footprint as fp
+from footprint.backend import memory
 from footprint.backend.cpu import CpuBackend
 from footprint.backend.fft.numpy import RowFFT, library
 from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
@@ -13,6 +19,8 @@ from footprint.errors import ArgumentError, BackendError
 from footprint.plan.fit import build
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -75,6 +83,36 @@ def test_bring_converts_in_windows(dtype, strided, rng):
     np.testing.assert_array_equal(out, x.astype("f4"))
 
 
+@pytest.mark.parametrize("order", ["C", "F", "cropped"])
+@pytest.mark.parametrize("dtype", ["f4", ">f8"])
+def test_parts_of_parts_of_strided_arrays(order, dtype, rng):
+    """Windows of the rows of a stack, to and from arrays whose strides no reshape keeps and whose dtype is not the slot's."""
+    x = rng.random((3, 7, 5)).astype(dtype)
+    given = {"C": x, "F": np.asfortranarray(x), "cropped": np.pad(x, ((0, 0), (1, 2), (3, 1)))[:, 1:-2, 3:-1]}[order]
+    out = np.zeros_like(given, subok=False)
+
+    def record(b):
+        a, c = (kind(ArraySpec(x.shape), given=Given(direct=False)) for kind in (b.inp, b.out))
+        with b.repeat(3) as z:
+            with b.repeat(3) as rows:
+                part = b.bring(a.row(z).window(rows, 3))
+                b.copy(part, c.row(z).window(rows, 3))
+            b.copy(b.bring(a.row(z)[6]), c.row(z)[6])
+
+    backend = CpuBackend()
+    with build(backend.limits, "job", record).bind(backend) as bound:
+        bound(given, out=[out])
+    np.testing.assert_array_equal(out, x.astype("f4"))
+
+
+@pytest.mark.parametrize("order", ["F", "cropped"])
+def test_slices_by_parts_from_strided_sinograms(order, rng):
+    x = rng.random((3, 64, 96), np.float32)
+    given = np.asfortranarray(x) if order == "F" else np.pad(x, ((0, 0), (0, 0), (1, 2)))[..., 1:-2]
+    options = {"method": "direct", "device": "cpu", "memory": 200_000}
+    np.testing.assert_array_equal(fp.fbp(given, **options), fp.fbp(x, **options))
+
+
 def test_alloc_is_exact_aligned_and_refused_in_words():
     backend = CpuBackend()
     block = backend.alloc(1000)
@@ -100,10 +138,53 @@ def test_meter_sees_growth():
     assert resident_bytes() > 0 and free_host_bytes() > 0
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3])
+def test_threads_meet_where_numba_has_only_its_own_layer():
+    """Its workqueue ends the process when two threads meet in parallel code."""
+    code = """
+import numpy as np, footprint as fp
+from concurrent.futures import ThreadPoolExecutor
+x = np.random.default_rng(0).random((300, 700), np.float32)
+def over(_):
+    return fp.threshold(fp.vertical_shift(x[None], np.zeros(1), device="cpu")[0], 0.5, device="cpu")
+
+with ThreadPoolExecutor(4) as pool:
+    out = list(pool.map(over, range(60)))
+print(all(np.array_equal(one, x > 0.5) for one in out))
+"""
+    environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "FOOTPRINT_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_free_memory_knows_the_groups_around_a_job(tmp_path, monkeypatch):
+    """A batch system limits a group far below the root; the pages of files that were read count there as used."""
+    step = tmp_path / "slurm" / "job" / "step"
+    step.mkdir(parents=True)
+    (tmp_path / "self").write_text("4:memory:/other\n0::/slurm/job/step\n")
+    for group, limit, used, cached in ((step, "max", 800, 0), (step.parent, "1000", 900, 700), (tmp_path, "5000", 1000, 0)):
+        (group / "memory.max").write_text(limit + "\n")
+        (group / "memory.current").write_text(f"{used}\n")
+        (group / "memory.stat").write_text(f"anon 10\ninactive_file {cached}\n")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_SELF", tmp_path / "self")
+    assert free_host_bytes() == 800
+    (step.parent / "memory.stat").unlink()
+    assert free_host_bytes() == 100
+    (tmp_path / "self").write_text("0::/\n")
+    assert free_host_bytes() == 4000
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "", "cpu0", None, 3, "cpu:", "cpu:²", "cpu:-1", "null:", "cpu:7"])
 def test_unknown_device_is_one_sentence(name):
     with pytest.raises((ArgumentError, BackendError), match="device"):
         device_limits(choose_device(name))
+
+
+def test_the_processor_is_number_0_and_there_is_no_other():
+    assert device_limits("cpu:0").device == open_backend("cpu:0").limits.device == "cpu"
+    for use in (device_limits, open_backend):
+        with pytest.raises(BackendError, match="cpu:7: there is one CPU device; give cpu"):
+            use("cpu:7")
 
 
 def test_devices_lists_all_kinds():
@@ -117,3 +198,8 @@ def test_auto_obeys_the_environment(monkeypatch):
     assert choose_device("auto") == "null"
     assert choose_device("auto", like="cuda:1") == "cuda:1"
     assert choose_device("cpu") == "cpu"
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "auto")
+    assert choose_device("auto") in ("cpu", "cuda")
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "abacus")
+    with pytest.raises(ArgumentError, match="FOOTPRINT_DEVICE: got 'abacus', wanted auto, cpu, "):
+        choose_device("auto")

@@ -27,6 +27,11 @@ def test_errors_travel(error):
     assert type(back) is type(error) and str(back) == str(error) and back.__dict__ == error.__dict__
 
 
+def test_every_backend_error_has_its_parts():
+    for error in (BackendError("cuda:7", "there is none", "choose cuda:0"), missing_extra("cupy", "cuda", "device 'cuda'")):
+        assert str(error).endswith(f"{error.problem}; {error.fix}.")
+
+
 @pytest.mark.parametrize("verb", ["convolve", "find_sources", "sigma_clip", "fbp"])
 def test_null_devices_run_nothing(verb):
     image = np.ones((4, 5))
