@@ -104,30 +104,37 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     limits = with_fft(device_limits(device), fft)
     if memory is None:
         return limits, int(_SHARE * limits.free) if limits.free is not None else None
+    if isinstance(memory, np.generic):
+        memory = memory.item()
+    share = "" if limits.free is None else ", or a share of free memory such as '80%'"
+    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
-        raise ArgumentError(
-            "memory", repr(memory), "bytes such as '4GB', 4000000000, or a share of free memory such as '80%'", ""
-        ) from error
+        raise ArgumentError("memory", repr(memory), f"bytes such as '4GB' or 4000000000{share}", fix) from error
 
 
-def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> tuple[Array, Any]:
-    """The array a result goes to, as the plan sees it and as the caller gets it back: ``out`` checked, or a new one in kind."""
+def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
+    """The array a result goes to, as the plan sees it: ``out`` checked, or a new one where ``like`` is; see `finished`."""
     if out is None:
-        if like.device == "cpu":
-            data = np.empty(spec.shape, spec.dtype)
-            return Array(data, like.kind, "cpu"), give_back(data, like.kind)
-        data = empty_on(like.device, spec)
-        return Array(data, like.kind, like.device), give_back(data, like.kind)
+        data = np.empty(spec.shape, spec.dtype) if like.device == "cpu" else empty_on(like.device, spec)
+        return Array(data, like.kind, like.device)
     given = receive(out, name)
+    if given.device == "cpu" and given.data is not out and not hasattr(out, "__dlpack__"):
+        # What is no array was copied, so the result would go into the copy.
+        raise ArgumentError(name, f"a {type(out).__name__}", "an array that can be written")
     if tuple(given.data.shape) != spec.shape:
         raise ShapeError(name, f"shape {tuple(given.data.shape)}", f"{spec.shape}")
     if given.device == "cpu" and not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
     if np.dtype(given.data.dtype).kind != "f" and np.dtype(spec.dtype).kind == "f":
         raise ShapeError(name, f"dtype {given.data.dtype}", f"a floating dtype such as {np.dtype(spec.dtype).name}")
-    return given, out
+    return given
+
+
+def finished(target: Array, out: Any) -> Any:
+    """What the caller gets: his ``out``, or the new array in kind. Only when it is filled: JAX copies what it does not like."""
+    return out if out is not None else give_back(target.data, target.kind)
 
 
 def shared(a: Array, b: Array) -> bool:

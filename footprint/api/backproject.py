@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._run import Memory, finished, limits_and_budget, output, receive, rows, run, shared, where
 from footprint.api._tomo import angles_of, numbers, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.backproject import Backproject, Geometry
@@ -59,14 +59,14 @@ def backproject(
     _, n_a, n_x = source.spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
     result = op.out_specs(source.spec)[0]
-    target, given_back = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
+    target = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
     volume, _ = stacked(target, "out")
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
     run(plan, None, [rows(source)], [rows(volume)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_backproject(

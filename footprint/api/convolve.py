@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    Progress,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.borders import CODES, border, source_index, stretches
 from footprint.ops.convolve import Correlate, sum_dtype
@@ -281,13 +294,13 @@ def _filter(image: Any, mask: Any, flip: bool, job: Correlate, out: Any, memory:
     source = receive(image, "image")
     weights = _weights(mask, flip, source.spec.dtype)
     result = job.out_specs(source.spec, weights.spec)[0]
-    target, given_back = output(out, result, source)
+    target = output(out, result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that image uses, too", "an array of its own")
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, job, (source.spec, source.given), weights.spec, (target.spec, target.given))
     if result.size == 0:
-        return given_back
+        return finished(target, out)
     if plan.inputs[0].given.owner == "plan":
 
         def read(start: int, stop: int, block: np.ndarray) -> None:
@@ -297,7 +310,7 @@ def _filter(image: Any, mask: Any, flip: bool, job: Correlate, out: Any, memory:
         run(plan, None, [_halo(job, read, n, taps), whole(weights)], [rows(target)])
     else:
         run(plan, None, [whole(source), whole(weights)], [whole(target)])
-    return given_back
+    return finished(target, out)
 
 
 def _plan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import Memory, Progress, finished, limits_and_budget, output, receive, rows, run, shared, where, whole
 from footprint.api._tomo import angles_of, numbers, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.fbp import Fbp
@@ -108,7 +108,7 @@ def fbp(
     op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(source.spec)[0]
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
-    target, given_back = output(out, wanted, source)
+    target = output(out, wanted, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
     volume, _ = stacked(target, "out")
@@ -116,7 +116,7 @@ def fbp(
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
     cut = rows if plan.chunk else whole
     run(plan, None, [cut(source)], [cut(volume)], progress)
-    return given_back
+    return finished(target, out)
 
 
 def plan_fbp(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, output, receive, run, where, whole
+from footprint.api._run import Array, Memory, finished, limits_and_budget, output, receive, run, where, whole
 from footprint.errors import ShapeError
 from footprint.ops.label import Label, check_connectivity
 from footprint.plan.builder import Builder
@@ -56,11 +56,11 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     shape = tuple(source.data.shape)
     flat = (1, *shape) if len(shape) == 1 else shape
     specs = op.out_specs(ArraySpec(flat, "uint8"))
-    target, result = output(out, ArraySpec(shape, specs[0].dtype), source)
+    target = output(out, ArraySpec(shape, specs[0].dtype), source)
     if np.dtype(target.data.dtype).kind != "i" or target.data.dtype.itemsize < 4:
         raise ShapeError("out", f"dtype {target.data.dtype}", "int32 or int64")
     if source.spec.size == 0:
-        return result, 0
+        return finished(target, out), 0
     byte = source.data.dtype.itemsize == 1
     marks = Array(source.data.view(np.uint8) if byte else source.data, source.kind, source.device)
     marks, ids = (Array(a.data.reshape(flat), a.kind, a.device) for a in (marks, target))
@@ -73,7 +73,7 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
         return lambda block: np.not_equal(marks.data, 0, out=block.view(bool))
 
     run(plan, None, [whole(marks) if given else fill], [whole(ids), lambda start, stop: count])
-    return result, int(count[0])
+    return finished(target, out), int(count[0])
 
 
 def plan_label(

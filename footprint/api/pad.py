@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import Array, Memory, finished, limits_and_budget, output, receive, rows, run, shared, where, whole
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.borders import stretches
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
@@ -91,7 +91,7 @@ def pad(
         else _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type)
     )
     result = job.out_specs(source.spec)[0]
-    target, given_back = _target(out, result, source)
+    target = _target(out, result, source)
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, job, (source.spec, source.given), (target.spec, target.given))
     if result.size:
@@ -99,7 +99,7 @@ def pad(
             run(plan, None, [_gathered(job, source)], [rows(target)])
         else:
             run(plan, None, [whole(source)], [whole(target)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_pad(
@@ -212,14 +212,14 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
     return Pad(((0, 0),) * len(shape), index=tuple(index))
 
 
-def _target(out: Any, result: ArraySpec, source: Array) -> tuple[Array, Any]:
-    target, given_back = output(out, result, source)
+def _target(out: Any, result: ArraySpec, source: Array) -> Array:
+    target = output(out, result, source)
     if out is not None:
         if not np.can_cast(result.dtype, target.spec.dtype, "same_kind"):
             raise ShapeError("out", f"dtype {target.data.dtype}", f"one that takes {np.dtype(result.dtype).name}")
         if shared(source, target):
             raise ArgumentError("out", "memory that array uses, too", "an array of its own")
-    return target, given_back
+    return target
 
 
 def _plan(limits: Limits, budget: int | None, job: Pad, image: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, run, where
+from footprint.api._run import Memory, Progress, finished, limits_and_budget, output, receive, run, where
 from footprint.api._run import rows as rows_of
 from footprint.api._scan import Described, Job, job_of
 from footprint.api._tiles import Tiles, into
@@ -111,7 +111,7 @@ def reconstruct(
     op = Reconstruct(job.flatfield, fbp)
     result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    target, given_back = (None, out) if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
+    target = None if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
     limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory, fft)
     plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
     if isinstance(center, str) and center == "auto":
@@ -127,7 +127,7 @@ def reconstruct(
     if tiled:
         tiles = Tiles(job, op.fbp, writer.write if writer is not None else into(target))
         run(plan, None, tiles.inputs, [tiles.take], progress)
-        return given_back
+        return finished(target, out) if target else out
     fills = [lambda start, stop, k=k: job.fill(start, stop)[k] for k in range(3)]
     if writer is not None:
         taken: Any = lambda start, stop: lambda block: writer.write(slice(start, stop), block)
@@ -135,7 +135,7 @@ def reconstruct(
         assert target is not None
         taken = rows_of(target)
     run(plan, None, fills, [taken], progress)
-    return given_back
+    return finished(target, out) if target else out
 
 
 def plan_reconstruct(
