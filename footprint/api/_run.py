@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,7 @@ class Array:
     kind: str
     device: str
 
-    @property
+    @cached_property
     def spec(self) -> ArraySpec:
         """Shape and dtype."""
         return ArraySpec(tuple(self.data.shape), self.data.dtype.str)
@@ -73,12 +75,32 @@ def receive(array: Any, name: str) -> Array:
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)
     elif hasattr(array, "__array__") or isinstance(array, list | tuple | int | float):
-        data, kind = np.asarray(array), "numpy"
+        try:
+            data, kind = np.asarray(array), "numpy"
+        except ValueError:
+            raise ShapeError(name, f"a {type(array).__name__} of uneven rows", "an array") from None
     else:
         raise ArgumentError(name, f"a {type(array).__name__}", "an array")
     if data.dtype.kind not in "fiub":
         raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
     return Array(data, kind, "cpu")
+
+
+def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, Given]:
+    """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host."""
+    try:
+        lengths = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
+    if min(lengths, default=0) < 0:
+        raise ShapeError(name, lengths, "lengths from 0 up")
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        kind = np.dtype(object)
+    if kind.kind not in "fiub":
+        raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'")
+    return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 
 
 def give_back(data: Any, kind: str) -> Any:

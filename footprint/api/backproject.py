@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._run import Memory, finished, limits_and_budget, output, receive, rows, run, shared, where
-from footprint.api._tomo import angles_of, numbers, stacked
+from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.plan.builder import Builder
@@ -94,16 +94,15 @@ def plan_backproject(
     Plan
         Its chunks are slices.
     """
-    full = (1, *shape) if len(shape) == 2 else tuple(shape)
-    spec = ArraySpec(full, dtype)
-    n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
+    spec, given = described_stack(shape, dtype)
+    _, n_a, n_x = spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
     limits, budget = limits_and_budget(where(device), memory)
-    return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (op.out_specs(spec)[0], Given()))
+    return _plan(limits, budget, op, (spec, given), (op.out_specs(spec)[0], Given()))
 
 
 def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
-    axis = (n_x - 1) / 2 if center is None else float(numbers("center", center))
+    axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Backproject(Geometry(angles, n_x, axis, roi, shifts))
 

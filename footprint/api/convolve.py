@@ -11,6 +11,7 @@ from footprint.api._run import (
     Array,
     Memory,
     Progress,
+    described,
     finished,
     limits_and_budget,
     output,
@@ -166,10 +167,9 @@ def plan_convolve(
     True
     """
     job = Correlate(mode, border(boundary), _number(cval))
-    spec = ArraySpec(tuple(shape), dtype)
-    weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
+    spec, given = described(shape, dtype)
+    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     limits, budget = limits_and_budget(where(device), memory)
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(limits, budget, job, (spec, given), weights, (job.out_specs(spec, weights)[0], Given()))
 
 
@@ -214,8 +214,8 @@ def plan_convolve_rows(
     True
     """
     job = Correlate(mode, border(boundary), _number(cval))
-    spec = ArraySpec(shape, dtype)
-    weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
+    spec, _ = described(shape, dtype)
+    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     result = job.out_specs(spec, weights)[0]
     limits, budget = limits_and_budget(where(device), memory)
     return fit(limits, budget, "convolve", [_blocks(job, spec, weights, result, _BLOCK, reading)])

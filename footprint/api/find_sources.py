@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Array, Memory, Progress, limits_and_budget, receive, where
+from footprint.api._run import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
@@ -149,13 +149,12 @@ def plan_find_sources(
     >>> fp.plan_find_sources((8192, 8192), memory="64MB", streamed=True, device="cpu").footprint.total < 64e6
     True
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     if len(spec.shape) != 2 or spec.size == 0:
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     limits, budget = limits_and_budget(where(device), memory)
     op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
-    given = None if streamed else Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, op, spec, given, Given() if labels and not streamed else None, reading)
+    return _plan(limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading)
 
 
 def _op(

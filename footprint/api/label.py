@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, finished, limits_and_budget, output, receive, run, where, whole
+from footprint.api._run import Array, Memory, described, finished, limits_and_budget, output, receive, run, where, whole
 from footprint.errors import ShapeError
 from footprint.ops.label import Label, check_connectivity
 from footprint.plan.builder import Builder
@@ -89,8 +89,9 @@ def plan_label(
     """
     limits, budget = limits_and_budget(where(device), memory)
     op = Label(check_connectivity(connectivity))
-    flat = (1, *shape) if len(shape) == 1 else tuple(shape)
-    given = Given() if np.dtype(dtype).itemsize == 1 else None
+    spec, _ = described(shape, dtype)
+    flat = (1, *spec.shape) if len(spec.shape) == 1 else spec.shape
+    given = Given() if spec.itemsize == 1 else None
     return _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, op.out_specs(ArraySpec(flat, "uint8"))[0], Given())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, receive, run, where, whole
+from footprint.api._run import Memory, described, limits_and_budget, receive, run, where, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources import (
     LABEL,
@@ -108,8 +108,8 @@ def plan_measure(
     9600
     """
     limits, budget = limits_and_budget(where(device), memory)
-    spec, ids = ArraySpec(tuple(shape), dtype), ArraySpec(tuple(shape), "int32")
-    return _plan(limits, budget, _op(count), (spec, Given("host", np.dtype(dtype).isnative)), (ids, Given()))
+    image = described(shape, dtype)
+    return _plan(limits, budget, _op(count), image, described(shape, "int32"))
 
 
 def _op(count: Any) -> Measure:

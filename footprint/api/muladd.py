@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, receive, rows, run, shared, where, whole
+from footprint.api._run import Array, Memory, described, limits_and_budget, receive, rows, run, shared, where, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.muladd import MulAdd, Region, region
 from footprint.plan.builder import Builder
@@ -111,11 +111,10 @@ def plan_muladd(shape: tuple[int, ...], *, dtype: str = "float32", memory: Memor
     >>> fp.plan_muladd((100, 64, 64), device="cpu").nbytes
     0
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     all_of_it = region(None, spec.shape, "shape")
     job = MulAdd(1.0, 1.0, all_of_it, all_of_it)
     job.out_specs(spec, spec)
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (spec, given), blocks=True)
 
 

@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, finished, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    described,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.borders import stretches
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
@@ -136,12 +149,11 @@ def plan_pad(
     >>> fp.plan_pad((4096, 4096), 16, "edge", device="cpu").nbytes < 100_000
     True
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     known = {"constant_values": 0, "end_values": 0, "stat_length": None, "reflect_type": "even"}
     for name in options:
         choose("option", name, tuple(known))
     job = _job(spec.shape, pad_width, mode, *(known | options).values())
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (job.out_specs(spec)[0], Given()))
 
 

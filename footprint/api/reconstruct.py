@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, finished, limits_and_budget, output, receive, run, where
+from footprint.api._run import Memory, Progress, described, finished, limits_and_budget, output, receive, run, where
 from footprint.api._run import rows as rows_of
 from footprint.api._scan import Described, Job, job_of
 from footprint.api._tiles import Tiles, into
-from footprint.api._tomo import angles_of
+from footprint.api._tomo import angles_of, numbers, position
 from footprint.api.rotation_axis import rotation_axis
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.fbp import Fbp
@@ -106,7 +106,7 @@ def reconstruct(
     job = job_of(scan, rows, i0, shifts)
     angles = angles_of(scan.angles, scan.shape[0])
     axis = _number(center, scan.shape[2])
-    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     fbp = Fbp(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
     op = Reconstruct(job.flatfield, fbp)
     result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
@@ -187,13 +187,16 @@ def plan_reconstruct(
     True
     """
     if not hasattr(scan, "shape"):
-        if len(scan) != 3:
-            raise ShapeError("scan", f"shape {tuple(scan)}", "(n_angles, n_z, n_x)")
-        n_a, n_z, n_x = (int(n) for n in scan)
-        scan = Described((n_a, n_z, n_x), dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
+        spec, _ = described(scan, dtype, "scan")
+        if len(spec.shape) != 3:
+            raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
+        if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
+            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a number of groups from 0 up")
+        n_a, n_z, n_x = spec.shape
+        scan = Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
     job = job_of(scan, rows, i0, shifts)
     axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     fbp = Fbp(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
     op = Reconstruct(job.flatfield, fbp)
     op.out_specs(ArraySpec(scan.shape), job.n_rows)
@@ -203,12 +206,8 @@ def plan_reconstruct(
 
 def _number(center: Any, n_x: int) -> float:
     """The axis given, or the detector's middle until it is found."""
-    if isinstance(center, str) and center == "auto":
-        return (n_x - 1) / 2
-    try:
-        return float(center)
-    except (TypeError, ValueError):
-        raise ArgumentError("center", repr(center), "'auto' or a detector position in pixels") from None
+    middle = isinstance(center, str) and center == "auto"
+    return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
 
 
 def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, finished, limits_and_budget, output, receive, rows, run, where, whole
+from footprint.api._run import Array, Memory, described, finished, limits_and_budget, output, receive, rows, run, where, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.sigma_clip import kernel_dtype
 from footprint.ops.threshold import Threshold
@@ -85,8 +85,8 @@ def plan_threshold(
     0
     """
     limits, budget = limits_and_budget(where(device), memory)
-    given = Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, _op(level, 0.0), ArraySpec(tuple(shape), dtype), given, Given())
+    spec, given = described(shape, dtype)
+    return _plan(limits, budget, _op(level, 0.0), spec, given, Given())
 
 
 def _op(level: Any, background: Any) -> Threshold:

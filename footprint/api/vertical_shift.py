@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, finished, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._run import Memory, described, finished, limits_and_budget, output, receive, rows, run, shared, where
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
 from footprint.plan.builder import Builder
@@ -95,9 +95,8 @@ def plan_vertical_shift(
     >>> fp.plan_vertical_shift((100, 64, 64), dtype="uint16", memory="1MB", device="cpu").chunks[0]
     (0, 50)
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     result = VerticalShift().out_specs(spec, spec.shape[0] if spec.shape else 0)[0]
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), (spec, given), (result, Given()))
 
 
