@@ -142,16 +142,23 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
         data = np.empty(spec.shape, spec.dtype) if like.device == "cpu" else empty_on(like.device, spec)
         return Array(data, like.kind, like.device)
     given = receive(out, name)
-    if given.device == "cpu" and given.data is not out and not hasattr(out, "__dlpack__"):
-        # What is no array was copied, so the result would go into the copy.
-        raise ArgumentError(name, f"a {type(out).__name__}", "an array that can be written")
+    check_writable(given, out, name)
     if tuple(given.data.shape) != spec.shape:
         raise ShapeError(name, f"shape {tuple(given.data.shape)}", f"{spec.shape}")
-    if given.device == "cpu" and not given.data.flags.writeable:
-        raise ShapeError(name, "a read-only array", "a writable one")
     if np.dtype(given.data.dtype).kind != "f" and np.dtype(spec.dtype).kind == "f":
         raise ShapeError(name, f"dtype {given.data.dtype}", f"a floating dtype such as {np.dtype(spec.dtype).name}")
     return given
+
+
+def check_writable(given: Array, array: Any, name: str) -> None:
+    """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
+    if given.device != "cpu":
+        return
+    # What is no array was copied, as a list is.
+    if given.data is not array and not hasattr(array, "__dlpack__"):
+        raise ArgumentError(name, f"a {type(array).__name__}", "an array that can be changed in place")
+    if not given.data.flags.writeable:
+        raise ShapeError(name, "a read-only array", "a writable one")
 
 
 def finished(target: Array, out: Any) -> Any:
@@ -160,8 +167,13 @@ def finished(target: Array, out: Any) -> Any:
 
 
 def shared(a: Array, b: Array) -> bool:
-    """Whether two host arrays overlap in memory."""
-    return a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)
+    """Whether two host arrays have bytes in common; interleaved ones need not."""
+    if not (a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)):
+        return False
+    try:
+        return np.shares_memory(a.data, b.data, max_work=10**6)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def run(

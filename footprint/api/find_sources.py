@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Array, Memory, Progress, described, limits_and_budget, receive, where
+from footprint.api._run import Array, Memory, Progress, check_writable, described, limits_and_budget, receive, shared, where
 from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
@@ -110,15 +110,19 @@ def find_sources(
     limits, budget = device_of(rows, device, memory)
     target, put = _labels(labels, rows)
     spec, given = rows.spec, rows.array.given if rows.array else None
+
+    def planned(op: FindSources) -> Plan:
+        return _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
+
     while True:
-        plan = _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
+        plan = planned(op)
         if on_plan is not None:
             on_plan(plan)
         stats, counts, columns = _attempt(plan, rows, target, put, progress)
         needed, room = int(counts[NEEDED]), plan.outputs[2].spec.shape[0]
         if needed <= room:
             break
-        op = _roomier(op, needed, room, capacity, lambda bigger: _plan(limits, budget, bigger, spec, given, None, rows.reading))
+        op = _roomier(op, needed, room, capacity, planned)
     clip = clip_of(stats, counts, rows)
     return _table(columns, clip, float(stats[BACKGROUND]), float(stats[NOISE]), op, sky)
 
@@ -239,8 +243,9 @@ def _labels(labels: Any, rows: Rows) -> tuple[Array | None, Put | None]:
     seen = receive(labels, "labels")
     if tuple(seen.data.shape) != rows.spec.shape or seen.data.dtype != np.dtype("int32"):
         raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {rows.spec.shape}")
-    if seen.device == "cpu" and not seen.data.flags.writeable:
-        raise ShapeError("labels", "a read-only array", "a writable one")
+    check_writable(seen, labels, "labels")
+    if rows.array is not None and shared(rows.array, seen):
+        raise ArgumentError("labels", "memory that image uses, too", "an array of its own")
 
     def put(part: slice, block: np.ndarray) -> None:
         seen.data[part] = block

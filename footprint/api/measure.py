@@ -70,8 +70,13 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     source, ids = receive(image, "image"), receive(labels, "labels")
     if np.dtype(ids.data.dtype).kind not in "iu":
         raise ShapeError("labels", f"dtype {ids.data.dtype}", "integers, as `label` gives")
+    if ids.spec.size and not np.can_cast(ids.data.dtype, np.int32):
+        # Kernels read int32: what that does not hold would come round as a label that was asked for.
+        low, high = int(ids.data.min()), int(ids.data.max())
+        if not -(2**31) <= low <= high < 2**31:
+            raise ShapeError("labels", f"numbers {low} to {high}", "numbers an int32 holds", "number them anew, as `label` does")
     if count is None:
-        count = int(ids.data.max()) if ids.spec.size else 0
+        count = max(int(ids.data.max()), 0) if ids.spec.size else 0
     op = _op(count)
     limits, budget = limits_and_budget(where(device, source, ids), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))

@@ -30,6 +30,14 @@ from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
+# Option -> its default, and the modes that take it.
+_OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "constant_values": (0, ("constant",)),
+    "end_values": (0, ("linear_ramp",)),
+    "stat_length": (None, STATISTICS),
+    "reflect_type": ("even", ("reflect", "symmetric")),
+}
+
 
 def pad(
     array: Any,
@@ -53,7 +61,7 @@ def pad(
     Parameters
     ----------
     array : array of 1 to 3 dimensions
-        Real numbers of any dtype, byte order and strides.
+        Real numbers of any dtype up to 8 bytes, byte order and strides.
     pad_width : int, (before, after), ((before, after), ...) or dict of axis to them
         Elements to add, as in ``numpy.pad``.
     mode : str
@@ -95,8 +103,9 @@ def pad(
     """
     source = receive(array, "array")
     custom = rows_index is not None or cols_index is not None
-    if custom and pad_width is not None:
-        raise ArgumentError("pad_width", repr(pad_width), "nothing, when rows_index or cols_index is given")
+    if custom and (pad_width is not None or mode != "constant"):
+        name, value = ("mode", mode) if pad_width is None else ("pad_width", pad_width)
+        raise ArgumentError(name, repr(value), "nothing, when rows_index or cols_index is given")
     shape = source.spec.shape
     job = (
         _custom(shape, rows_index, cols_index)
@@ -150,7 +159,7 @@ def plan_pad(
     True
     """
     spec, given = described(shape, dtype)
-    known = {"constant_values": 0, "end_values": 0, "stat_length": None, "reflect_type": "even"}
+    known = {option: usual for option, (usual, _) in _OPTIONS.items()}
     for name in options:
         choose("option", name, tuple(known))
     job = _job(spec.shape, pad_width, mode, *(known | options).values())
@@ -191,6 +200,16 @@ def _job(
     ndim = len(shape)
     choose("mode", mode, MODES)
     choose("reflect_type", reflect_type, ("even", "odd"))
+    options = {
+        "constant_values": constant_values,
+        "end_values": end_values,
+        "stat_length": stat_length,
+        "reflect_type": reflect_type,
+    }
+    for option, value in options.items():
+        usual, modes = _OPTIONS[option]
+        if mode not in modes and not np.array_equal(value, usual):
+            raise ArgumentError(option, repr(value), f"none in mode {mode!r}", f"it belongs to {' and '.join(modes)}")
     lengths: tuple[tuple[int | None, int | None], ...] = ()
     if mode in STATISTICS and stat_length is not None:
         pairs = _pairs("stat_length", stat_length, ndim, "a number of elements")
@@ -215,7 +234,8 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
     for name, axis, given in (("rows_index", -2, rows_index), ("cols_index", -1, cols_index)):
         if given is None:
             continue
-        values = np.asarray(given)
+        values = receive(given, name).data
+        values = np.asarray(values.get() if hasattr(values, "get") else values)
         if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
             raise ShapeError(name, f"{values.dtype} {values.shape}", "a vector of whole numbers")
         if values.size and (values.min() < 0 or values.max() >= shape[axis]):

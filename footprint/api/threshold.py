@@ -6,7 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, described, finished, limits_and_budget, output, receive, rows, run, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    described,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.sigma_clip import kernel_dtype
 from footprint.ops.threshold import Threshold
@@ -56,6 +69,8 @@ def threshold(
     target = output(out, ArraySpec(shape, "bool"), source)
     if target.data.dtype != np.dtype(bool):
         raise ShapeError("out", f"dtype {target.data.dtype}", "bool")
+    if out is not None and out is not image and shared(source, target):
+        raise ArgumentError("out", "memory that image uses, too", "an array of its own, or image itself")
     if source.spec.size == 0:
         return finished(target, out)
     # One byte either way: kernels write it as a number.

@@ -101,7 +101,7 @@ def plan_vertical_shift(
 
 
 def _kind(dtype: str) -> str:
-    return "float64" if np.dtype(dtype).itemsize == 8 else "float32"
+    return "float64" if np.dtype(dtype).itemsize >= 8 else "float32"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -73,6 +73,17 @@ BAD = {
     "valid-empty": (lambda: fp.convolve(np.ones((0, 3)), np.ones((2, 5)), mode="valid"), "mask (2, 5) (0, 3)"),
     "connectivity": (lambda: fp.label(IMAGE, np.array([4, 8])), "connectivity 4 8"),
     "out-list": (lambda: fp.convolve(IMAGE, [[1]], out=IMAGE.tolist()), "out list"),
+    "labels-wide": (lambda: fp.measure(IMAGE, np.full((6, 8), 2**32 + 1), 1), "labels 4294967297 int32"),
+    "labels-own": (lambda: fp.find_sources(IMAGE, labels=IMAGE.view(np.int32)), "labels memory image"),
+    "header": (lambda: fp.find_sources(IMAGE, header={"CTYPE1": "RA---TAN"}), "header dict"),
+    "threshold-own": (lambda: fp.threshold(IMAGE, 0, out=IMAGE.view(bool)[:, ::4]), "out memory image"),
+    "pad-constant": (lambda: fp.pad(IMAGE, 1, "edge", constant_values=5), "constant_values 5 'edge' constant"),
+    "pad-length": (lambda: fp.plan_pad((5, 5), 1, stat_length=2), "stat_length 2 'constant' mean"),
+    "pad-index-mode": (lambda: fp.pad(IMAGE, mode="edge", rows_index=[0]), "mode 'edge' rows_index"),
+    "pad-index-uneven": (lambda: fp.pad(IMAGE, rows_index=[[1], [1, 2]]), "rows_index uneven"),
+    "verify-text": (lambda: fp.verify("convolve", "cpu", size=64), "devices 'cpu' list"),
+    "verify-size": (lambda: fp.verify("convolve", ["cpu"], size="64"), "size '64' 32"),
+    "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
     "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null tell"),
 }
 
@@ -91,3 +102,35 @@ def test_bad_arguments_are_one_clear_sentence(case):
 def test_budgets_may_be_numpys_numbers():
     plans = [fp.plan_convolve((64, 64), (3, 3), memory=memory, device="cpu") for memory in (10**6, np.int64(10**6))]
     assert plans[0] == plans[1]
+
+
+def test_interleaved_arrays_are_apart(rng):
+    both = rng.standard_normal((40, 33), np.float32)
+    want = fp.convolve(both[::2].copy(), np.ones((3, 3)), device="cpu")
+    fp.convolve(both[::2], np.ones((3, 3)), out=both[1::2], device="cpu")
+    np.testing.assert_array_equal(both[1::2], want)
+
+
+def test_numbers_wider_than_float64_are_worked_on_as_that():
+    if np.dtype(np.longdouble).itemsize == 8:
+        pytest.skip("long double is float64 here")
+    fine = 1 + 2.0**-40
+    x = np.full((1, 1, 1), fine, np.longdouble)
+    assert fp.muladd(x.copy(), np.zeros_like(x), device="cpu")[0, 0, 0] == fine
+    assert fp.vertical_shift(x, [0], out=np.zeros_like(x), device="cpu")[0, 0, 0] == fine
+    with pytest.raises(fp.ShapeError, match="at most 8 bytes"):
+        fp.pad(x, 1, "mean", device="cpu")
+
+
+def test_labels_below_zero_are_no_islands():
+    assert len(fp.measure(IMAGE, np.full((6, 8), -1), device="cpu")) == 0
+
+
+def test_an_array_for_labels_takes_no_part_of_the_budget(rng):
+    image, labels = rng.standard_normal((256, 256), np.float32), np.zeros((256, 256), np.int32)
+    with pytest.raises(fp.CapacityError, match="give memory=") as short:
+        fp.find_sources(image, sigma=1, memory="500kB", device="cpu")
+    enough = int(str(short.value).partition("memory=")[2].split()[0])
+    # Room for the labels is counted only where the plan holds blocks of them.
+    table = fp.find_sources(image, sigma=1, labels=labels, memory=enough, device="cpu")
+    assert labels.max() == len(table)
