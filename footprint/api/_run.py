@@ -22,6 +22,8 @@ from footprint.units import parse_bytes
 
 Memory = str | int | float | None
 Progress = Callable[[int, int], None]
+# Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.
+Reading = Callable[[int, str], int]
 # An array already cut to the run, or a function that fills (or takes) the plan's own buffer.
 Part = Any
 

@@ -11,6 +11,7 @@ from footprint.api._run import (
     Array,
     Memory,
     Progress,
+    Reading,
     described,
     finished,
     limits_and_budget,
@@ -188,7 +189,7 @@ def plan_convolve_rows(
     cval: float = 0.0,
     memory: Memory = None,
     device: str = "auto",
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -199,7 +200,8 @@ def plan_convolve_rows(
     mode, boundary, cval, memory, device
         As in `convolve`.
     reading : callable, optional
-        ``reading(n_rows)``: bytes the file's library takes beside the block while it reads so many rows, a bound.
+        ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
+        so many rows; a bound.
 
     Returns
     -------
@@ -234,7 +236,7 @@ def convolve_rows(
     memory: Memory = None,
     device: str = "auto",
     flip: bool = True,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -338,7 +340,7 @@ def _blocks(
     weights: ArraySpec,
     out: ArraySpec,
     given: Given,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Variant:
     halo = weights.shape[0] - 1
 
@@ -346,7 +348,7 @@ def _blocks(
         # In the sums' dtype: it is what the kernel reads, and holds a cval that an integer image could not.
         block = b.inp(ArraySpec((size + halo, *image.shape[1:]), sum_dtype(image.dtype)), "image rows", _BLOCK)
         if reading is not None:
-            b.library("file reading", reading(size + halo))
+            b.library("file reader", reading(size + halo, block.spec.dtype))
         job.record(b, block, b.inp(weights, "mask"), b.out(ArraySpec((size, *out.shape[1:]), out.dtype), "out", given), block=True)
 
     return Variant("rows" if len(image.shape) == 2 else "samples", out.shape[0], record, note="blocks carry the mask's halo")

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Array, Memory, Progress, check_writable, described, limits_and_budget, receive, shared, where
+from footprint.api._run import (
+    Array,
+    Memory,
+    Progress,
+    Reading,
+    check_writable,
+    described,
+    limits_and_budget,
+    receive,
+    shared,
+    where,
+)
 from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
@@ -140,12 +151,12 @@ def plan_find_sources(
     labels: bool = False,
     capacity: int | None = None,
     streamed: bool = False,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
     """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file, whose
-    reader takes ``reading(rows)`` bytes beside the rows.
+    reader takes ``reading(rows, dtype)`` bytes beside a contiguous block of so many rows of that dtype.
 
     Examples
     --------
@@ -197,7 +208,7 @@ def _plan(
     spec: ArraySpec,
     given: Given | None,
     labels: Given | None,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Plan:
     capacities = (op.capacity,) if op.capacity else default_capacities(spec.size)
     variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading) for n in capacities]

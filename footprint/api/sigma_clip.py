@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Memory, described, limits_and_budget, where
+from footprint.api._run import Memory, Reading, described, limits_and_budget, where
 from footprint.errors import ShapeError
 from footprint.kernels.sigma_clip import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive, pass_variant
@@ -17,8 +16,6 @@ from footprint.plan.fit import fit
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
-
-Reading = Callable[[int], int] | None
 
 
 @dataclass(frozen=True)
@@ -141,6 +138,8 @@ def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> Si
     return SigmaClip(height, width, check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))
 
 
-def _plan(limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading = None) -> Plan:
+def _plan(
+    limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading | None = None
+) -> Plan:
     variant = pass_variant(limits, op, spec, given, None, reading)
     return fit(limits, budget, "sigma_clip", [variant])

@@ -96,11 +96,11 @@ def pass_variant(
     image: ArraySpec,
     given: Given | None,
     labels: Given | None = None,
-    reading: Callable[[int], int] | None = None,
+    reading: Callable[[int, str], int] | None = None,
 ) -> Variant:
     """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
 
-    ``given`` is None for a file; ``reading(rows)`` says what reading them takes beside the block.
+    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block.
     """
     height, width = op.height, op.width
     group = rows_per_block(height * width, width)
@@ -120,7 +120,7 @@ def pass_variant(
         op.record(b, *refs)
         if not whole:
             if reading is not None:
-                b.library("file reader", reading(rows))
+                b.library("file reader", reading(rows, block.dtype))
             blocks = -(-height // rows)
             b.note(f"{blocks} block{'s' if blocks != 1 else ''} of {rows} rows a pass, every block read once a pass")
 
