@@ -67,6 +67,27 @@ def _weights(path: str) -> Any:
     return weights
 
 
+def _load(source: Any, weights: Any, target: str, boundary: str, device: str) -> None:
+    """Load libraries and compiled kernels with an image of a few pixels: what is measured after is the data's."""
+    import tempfile
+    from contextlib import suppress
+    from pathlib import Path
+
+    import numpy as np
+
+    from footprint.api.convolve import convolve
+    from footprint.errors import FootprintError
+    from footprint.io.image import create_image
+
+    row = np.empty((1, source.shape[1]), source.dtype)
+    source.read(slice(0, 1), row)
+    few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
+    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
+    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
+        with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
+            writer.write(slice(0, 2), few)
+
+
 @click.command()
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help=".fits, .tif, .h5 or .npy.")
@@ -95,9 +116,7 @@ def command(
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
     """
-    import numpy as np
-
-    from footprint.api.convolve import convolve, convolve_rows
+    from footprint.api.convolve import convolve_rows
     from footprint.cli.outputs import check_names
     from footprint.io.image import check_image, create_image, open_image
     from footprint.ops.convolve import Correlate, sum_dtype
@@ -110,8 +129,7 @@ def command(
     with open_image(image, plane) as source:
         spec = ArraySpec(source.shape, source.dtype.str)
         result = Correlate(mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
-        pixels = np.zeros((2, 2), spec.dtype)
-        reporter.warm(lambda: convolve(pixels, weights, boundary=boundary, device=device))
+        reporter.warm(lambda: _load(source, weights, target, boundary, device))
         header = source.header if mode == "same" else None
         with (
             create_image(target, (result.shape[0], result.shape[1]), result.dtype, overwrite=overwrite, header=header) as writer,

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from footprint.errors import FormatError
+
 
 @click.command()
 @click.option("--folder", default="footprint-demo", show_default=True, help="Where data and results go.")
@@ -24,18 +26,32 @@ def command(folder: str, memory: str, device: str, as_json: bool) -> None:
     from footprint.io.phantom import write_field, write_scan
 
     place = Path(folder)
+    if place.is_file():
+        raise FormatError(place, "is a file, a folder is wanted")
     place.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     say(f"Writing a scan of 400 projections and a radio field of 150 sources to {place}/")
     scan, field = write_scan(place / "scan.nx"), write_field(place / "field.fits")
     shared = ["--memory", memory, "--device", device, "--overwrite"]
     files = {name: str(place / name) for name in ("volume.h5", "volume.png", "catalogue.ecsv", "sources.png")}
-    run("reconstruct", str(scan.path), "-o", files["volume.h5"], "--center", "auto", "--png", files["volume.png"], *shared)
+    run(
+        "reconstruct",
+        str(scan.path),
+        "-o",
+        files["volume.h5"],
+        "--center",
+        "auto",
+        "--method",
+        "direct",
+        "--png",
+        files["volume.png"],
+        *shared,
+    )
     run("sources", str(field.path), "-o", files["catalogue.ecsv"], "--png", files["sources.png"], *shared)
     errors = {"reconstruction": volume_error(files["volume.h5"], scan), "sources": source_error(files["catalogue.ecsv"], field)}
     say("Against the truth")
     for job, figures in errors.items():
-        say(f"  {job}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
+        say(f"  {job}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in figures.items()))
     say(f"Look at {files['volume.png']} and {files['sources.png']}. All of it took {time.perf_counter() - start:.1f} s.")
     if as_json:
         click.echo(json.dumps(errors))

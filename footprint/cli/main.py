@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import signal
 import sys
 import warnings
 from typing import Any, NoReturn
@@ -67,11 +66,6 @@ def main() -> None:
     """See ``_HELP``."""
 
 
-def _terminate(*_: object) -> NoReturn:
-    """A polite kill runs the same clean-up as Ctrl-C: half-written files are removed on the way out."""
-    raise KeyboardInterrupt
-
-
 def _command() -> tuple[str, click.Command]:
     """The command that was asked for, and what to type for it."""
     command: click.Command = main
@@ -115,8 +109,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def entry() -> None:
     """What the shell calls."""
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = stop.keep
+    stop.watch()
     warnings.showwarning = _show_warning
     try:
         code = main(standalone_mode=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -16,11 +17,11 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
     Parameters
     ----------
     inputs
-        Files the job reads; ``FILE:/DATASET`` is ``FILE``.
+        Files the job reads; ``FILE:/DATASET`` and ``FILE[...]`` are ``FILE``.
     outputs
         Option -> file, None where it is not given.
     """
-    taken = {os.path.realpath(name.partition(":/")[0]): "is read by this job" for name in inputs}
+    taken = {os.path.realpath(_file_of(name)): "is read by this job" for name in inputs}
     for option, name in outputs.items():
         if name is None:
             continue
@@ -28,6 +29,11 @@ def check_names(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> Non
         if place in taken:
             raise ArgumentError(f"--{option}", f"{name}, which {taken[place]}", "another name")
         taken[place] = f"is written by --{option}"
+
+
+def _file_of(name: str) -> str:
+    """The file of an input's name, without dataset, extension or lines."""
+    return name if os.path.exists(name) else re.sub(r"\[[^\]]*\]$", "", name.partition(":/")[0])
 
 
 @contextmanager

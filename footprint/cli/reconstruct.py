@@ -84,6 +84,7 @@ def command(
     check_names(read, {"out": target, "png": png})
     check_volume(target, overwrite)
     check_png(png, overwrite)
+    asked = dict(options)
     with _open(scan, options) as source:
         job = _arguments(source, options)
         # Read once: what is free changes until the run, which is to be the plan that is shown.
@@ -98,7 +99,7 @@ def command(
                 # The search takes no more than the run that follows it.
                 axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
                 found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
-            about = _about(scan, source, plan, options) | found
+            about = _about(scan, source, plan, asked) | found
             with create_volume(target, slices, "float32", overwrite, about) as volume:
                 settings = job | {"center": found["center"], "out": volume}
                 reconstruct(source, memory=budget, device=device, progress=progress, **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import time
@@ -74,18 +75,9 @@ class Reporter:
             yield lambda done, total: stop.check()
             return
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[memory]}"),
-        )
         # It starts with the plan or the first step: a mistake found before has no bar above it.
-        bar = self._bar = Progress(*columns, console=Console(stderr=True), transient=False)
+        bar = self._bar = _progress_bar(Console(stderr=True))
         task = bar.add_task(what, total=None, memory="")
 
         def update(done: int, total: int) -> None:
@@ -104,6 +96,8 @@ class Reporter:
         """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
         before = resident_bytes()
         tiny_job()
+        if not self.silent:
+            _warm_display()
         self.figures["context"] = max(resident_bytes() - before, 0)
 
     @contextmanager
@@ -130,6 +124,31 @@ class Reporter:
             click.echo(json.dumps(known, default=_plain))
         elif not self.quiet:
             _show_report(title, self.figures)
+
+
+def _progress_bar(console: Any) -> Any:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[memory]}"),
+    )
+    return Progress(*columns, console=console, transient=False)
+
+
+def _warm_display() -> None:
+    """Draw a table and a bar for nobody: their library takes megabytes at its first use, which are not the data's."""
+    from rich.console import Console
+    from rich.table import Table
+
+    nowhere = Console(file=io.StringIO(), force_terminal=True, width=80)
+    nowhere.print(Table("memory", title="Plan"))
+    with _progress_bar(nowhere) as bar:
+        bar.update(bar.add_task("", total=2, memory=""), completed=1)
 
 
 def _plain(value: Any) -> Any:

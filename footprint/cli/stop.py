@@ -1,23 +1,51 @@
-"""Ctrl-C and polite kills that Python drops: raised in a destructor or a weak reference's callback, they stop the next step."""
+"""Ctrl-C and polite kills: the clean-up runs, and a stop that Python drops in a destructor or a callback is raised again."""
 
 from __future__ import annotations
 
+import _thread
+import signal
 import sys
-from typing import Any
+import threading
+from typing import Any, NoReturn
 
-_dropped: list[type[BaseException]] = []
+_AGAIN = 0.05
+"""Seconds after which a dropped stop is raised again: a callback has ended by then."""
+
+_dropped = threading.Event()
 
 
-def keep(unraisable: Any) -> None:
-    """Stand in for ``sys.unraisablehook``: a kernel holds signals back, and what runs first after it may be such a callback."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        _dropped.append(unraisable.exc_type)
-    else:
-        sys.__unraisablehook__(unraisable)
+def watch() -> None:
+    """Have SIGTERM stop as Ctrl-C does, and keep either from being lost."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _keep
 
 
 def check() -> None:
     """Raise KeyboardInterrupt where one was dropped."""
-    if _dropped:
+    if _dropped.is_set():
         _dropped.clear()
         raise KeyboardInterrupt
+
+
+def _terminate(*_: object) -> NoReturn:
+    """Raise what Ctrl-C raises: half-written files are removed on the way out."""
+    _dropped.clear()
+    raise KeyboardInterrupt
+
+
+def _keep(unraisable: Any) -> None:
+    """Stand in for ``sys.unraisablehook``: a kernel holds signals back, and what runs first after it may be such a callback."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    _dropped.set()
+    # Where each kernel is followed by such a callback this one is dropped too, and the next progress step raises it.
+    again = threading.Timer(_AGAIN, _raise_again)
+    again.daemon = True
+    again.start()
+
+
+def _raise_again() -> None:
+    if _dropped.is_set():
+        # Not SIGINT, which a shell's background jobs ignore.
+        _thread.interrupt_main(signal.SIGTERM)

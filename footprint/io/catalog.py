@@ -62,9 +62,10 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
     Examples
     --------
     >>> import tempfile, os
+    >>> import footprint as fp
     >>> from astropy.table import Table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_catalog(Table({"x": [1.5], "y": [2.0]}), os.path.join(folder, "c.csv"))
+    ...     fp.write_catalog(Table({"x": [1.5], "y": [2.0]}), os.path.join(folder, "c.csv"))
     ...     print(open(os.path.join(folder, "c.csv")).read().strip())
     x,y
     1.5,2.0

@@ -203,9 +203,10 @@ def open_image(
     Examples
     --------
     >>> import tempfile, os, numpy as np
+    >>> import footprint as fp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(os.path.join(folder, "a.npy"), np.arange(12.0).reshape(3, 4))
-    ...     with open_image(os.path.join(folder, "a.npy")) as image:
+    ...     with fp.open_image(os.path.join(folder, "a.npy")) as image:
     ...         row = np.empty((1, 4), np.float32)
     ...         image.read(slice(2, 3), row)
     >>> row
@@ -250,7 +251,7 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[
 
         if tiff.is_tiff(path):
             pages = tiff.TiffFile(path)
-            return pages, _useful(pages.shape), None
+            return pages, _useful(pages.shape, last=pages.shape[-2:]), None
         if hdf5.is_hdf5(path):
             found = hdf5.open_dataset(path, dataset or None)
             stack = hdf5.Hdf5Frames(path, found, planes=True)

@@ -110,8 +110,9 @@ def create_image(
     Examples
     --------
     >>> import tempfile, os, numpy as np
+    >>> import footprint as fp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with create_image(os.path.join(folder, "a.fits"), (3, 4)) as image:
+    ...     with fp.create_image(os.path.join(folder, "a.fits"), (3, 4)) as image:
     ...         image.write(slice(0, 3), np.ones((3, 4), np.float32))
     ...     os.listdir(folder)
     ['a.fits']

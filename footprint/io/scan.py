@@ -220,11 +220,12 @@ def open_scan(
     Examples
     --------
     >>> import tempfile, os, numpy as np, tifffile
+    >>> import footprint as fp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, n in (("scan.tif", 4), ("flats.tif", 2), ("darks.tif", 2)):
     ...         tifffile.imwrite(os.path.join(folder, name), np.ones((n, 3, 5), np.uint16), photometric="minisblack")
     ...     here = lambda name: os.path.join(folder, name)
-    ...     with open_scan(here("scan.tif"), here("flats.tif"), here("darks.tif"), angles=np.arange(4) * np.pi / 4) as scan:
+    ...     with fp.open_scan(here("scan.tif"), here("flats.tif"), here("darks.tif"), angles=np.arange(4) * np.pi / 4) as scan:
     ...         rows = np.empty((scan.n_angles, 2, scan.n_x), np.float32)
     ...         scan.read(slice(1, 3), rows)
     ...         scan

@@ -1,4 +1,4 @@
-"""A picture of an image with the islands found in it outlined by ellipses; read by rows, thinned to a screen's size."""
+"""A picture of an image with the islands found in it outlined by ellipses; read by rows, averaged to a screen's size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from footprint.io.output import output
+from footprint.io.thin import thin_rows, thinning
 
-# Pixels of the longer side: more is no better on a screen and costs memory.
-_SIDE = 1600
 _MARGIN = 3.0
 
 
 def write_sky_png(image: Any, table: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a PNG of ``image`` (an open image), north up as the array's rows go up, with a ring round each row of ``table``.
+    """Write a PNG of ``image`` (an open image), row 0 at the bottom, as FITS viewers do, with a ring round each row of ``table``.
 
     Grey runs from two sigmas of the noise under the background to thirty over it, by its arc sinh, so that noise and bright
     sources both show; what is not finite is blue.
@@ -31,8 +30,7 @@ def write_sky_png(image: Any, table: Any, path: str | os.PathLike[str], overwrit
     """
     from PIL import Image, ImageDraw
 
-    height, width = image.shape
-    step = max(1, -(-max(height, width) // _SIDE))
+    step = thinning(image.shape)
     grey = _grey(image, step, table.meta["background"], table.meta["noise"])
     # A small image is enlarged, or rings would hide it.
     scale = max(1, min(4, 800 // max(grey.shape[:2])))
@@ -48,16 +46,14 @@ def write_sky_png(image: Any, table: Any, path: str | os.PathLike[str], overwrit
 
 
 def _grey(image: Any, step: int, background: float, noise: float) -> np.ndarray:
-    """RGB bytes of every ``step``-th row and column, stretched."""
+    """RGB bytes of blocks of ``step`` x ``step`` pixels, stretched."""
     height, width = image.shape
-    rows = np.empty((1, width), np.float32)
     rgb = np.empty((-(-height // step), -(-width // step), 3), np.uint8)
     unit = noise if noise > 0 else 1.0
     bottom, top = np.arcsinh(-2.0), np.arcsinh(30.0)
-    for i in range(rgb.shape[0]):
-        image.read(slice(i * step, i * step + 1), rows)
+    for i, row in enumerate(thin_rows(image)):
         with np.errstate(invalid="ignore"):
-            value = (np.arcsinh((rows[0, ::step] - background) / unit) - bottom) / (top - bottom)
+            value = (np.arcsinh((row - background) / unit) - bottom) / (top - bottom)
         known = np.isfinite(value)
         rgb[i] = (255 * np.clip(np.where(known, value, 0), 0, 1)).astype(np.uint8)[:, None]
         rgb[i, ~known] = (20, 30, 90)

@@ -1,4 +1,4 @@
-"""A picture of one slice in grey, read by rows and thinned to a screen's size."""
+"""A picture of one slice in grey, read by rows and averaged to a screen's size."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from footprint.io.output import output
+from footprint.io.thin import thin_rows, thinning
 
-# Pixels of the longer side: more is no better on a screen and costs memory.
-_SIDE = 1600
 # Shares of the pixels that are drawn black and white at most, so that a few bright ones do not darken all others.
 _LOW, _HIGH = 0.5, 99.8
 
 
 def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a PNG of ``image`` (an open image), row 0 on top, grey from its darkest to its brightest half percent.
+    """Write a PNG of ``image`` (an open image), row 0 on top; half a percent is black and a fifth of one white.
 
     Parameters
     ----------
@@ -27,13 +26,10 @@ def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = 
     """
     from PIL import Image
 
-    height, width = image.shape
-    step = max(1, -(-max(height, width) // _SIDE))
-    row = np.empty((1, width), np.float32)
-    thin = np.empty((-(-height // step), -(-width // step)), np.float32)
-    for i in range(thin.shape[0]):
-        image.read(slice(i * step, i * step + 1), row)
-        thin[i] = row[0, ::step]
+    step = thinning(image.shape)
+    thin = np.empty((-(-image.shape[0] // step), -(-image.shape[1] // step)), np.float32)
+    for i, row in enumerate(thin_rows(image)):
+        thin[i] = row
     known = np.isfinite(thin)
     low, high = np.percentile(thin[known], [_LOW, _HIGH]) if known.any() else (0.0, 1.0)
     thin[~known] = low

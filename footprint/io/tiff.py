@@ -63,20 +63,29 @@ class TiffFile:
     def _open(self) -> None:
         if not self._tiff.series:
             raise FormatError(self.path, "holds no image")
-        series = self._tiff.series[0]
+        # Pages that were added one by one are a series each; reduced copies of a page are not the data.
+        several = [found for found in self._tiff.series if found is self._tiff.series[0] or not found.keyframe.is_reduced]
+        series = several[0]
         page = series.keyframe
         if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != 1:
             raise FormatError(self.path, f"holds {series.dtype} pixels of {page.samplesperpixel} samples, wanted one grey value")
         shape = tuple(int(n) for n in series.shape)
         if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1):
             raise FormatError(self.path, f"holds an array of shape {shape}, wanted pages (n_z, n_x)")
-        self.shape: tuple[int, int, int] = (shape[-3] if len(shape) > 2 else 1, shape[-2], shape[-1])
+        for other in several[1:]:
+            if (other.shape[-2:], other.dtype) != (series.shape[-2:], series.dtype):
+                found = " and ".join(f"{one.dtype} {' x '.join(map(str, one.shape[-2:]))}" for one in (series, other))
+                raise FormatError(self.path, f"holds pages that differ: {found}", "wanted pages of one size and dtype")
+        # One series is asked page by page: a list of its pages would parse them all.
+        self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
+        n_pages = len(self._pages) if len(several) > 1 else shape[-3] if len(shape) > 2 else 1
+        self.shape: tuple[int, int, int] = (n_pages, shape[-2], shape[-1])
         self.dtype = np.dtype(series.dtype).newbyteorder("=")
-        if series.dataoffset is not None:
+        if series.dataoffset is not None and len(several) == 1:
             stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)
             self.raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
-        elif len(series.pages) != self.shape[0]:
-            raise FormatError(self.path, f"has {len(series.pages)} pages for {self.shape[0]} frames")
+        elif len(self._pages) != self.shape[0]:
+            raise FormatError(self.path, f"has {len(self._pages)} pages for {self.shape[0]} frames")
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: a staged piece, or a page decoded, its strip and its compressed bytes."""
@@ -101,7 +110,7 @@ class TiffFile:
         for i in range(start, stop):
             # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
             with reading(self.path, f"page {i}"):
-                page = self._tiff.series[0].pages[i]
+                page = self._pages[i]
                 values = None if page is None else page.asarray(maxworkers=1)
             if values is None or values.shape != self.shape[1:]:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")

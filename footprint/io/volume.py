@@ -196,8 +196,9 @@ def create_volume(
     Examples
     --------
     >>> import tempfile, os, numpy as np
+    >>> import footprint as fp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with create_volume(os.path.join(folder, "v.h5"), (2, 3, 4)) as volume:
+    ...     with fp.create_volume(os.path.join(folder, "v.h5"), (2, 3, 4)) as volume:
     ...         volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
     """
     kind, stored = volume_kind(path), np.dtype(dtype).newbyteorder("=")

@@ -17,12 +17,14 @@
 #define HIGH 5
 #define KEEP_LOW 6 /* the interval that is kept, as values of T, both ends included */
 #define KEEP_HIGH 7
-#define SURE_LOW 8 /* what the coming bounds keep wherever in its bin the median lies, and what they may keep */
+#define SURE_LOW 8 /* what the coming bounds surely keep, and what they may keep: pixels between are strays */
 #define SURE_HIGH 9
 #define MAYBE_LOW 10
 #define MAYBE_HIGH 11
 #define NUMBERS 12
-#define SUMS NUMBERS /* on chip only: the four sums of a pass, and their center */
+#define SUMS NUMBERS /* on chip only: four sums and their center, and the sums of what is surely kept */
+#define SURE_SUMS (SUMS + 5)
+#define ON_CHIP (SURE_SUMS + 4)
 /* marks */
 #define PASS 0
 #define LEVEL 1
@@ -39,7 +41,7 @@
 #define SHIFT 2
 #define UNDER 3
 #define INSIDE 4
-#define TWO 40 /* strays of a pass for two */
+#define TWO 40 /* strays of a pass, -1 where they tell no more */
 #define SIZE 41
 #define ANSWER 5
 /* Barriers under a condition make PoCL copy all that follows; so they stay under it only where groups run together, which PoCL's do not. */
@@ -54,7 +56,9 @@
 #define REFINE 2
 #define DONE 3
 #define BOTH 4 /* REFINE, and SUM for the bounds that follow: all but the STRAYS near them is certain before the median is */
-#define STRAYS 256
+#define STRAYS 4096
+#define WANTED (STRAYS / 4) /* of them, at each bound */
+#define FIXED 68719476736.0 /* 2^36: STRAYS squares of 128 units of it fit 63 bits */
 
 #if WIDE
 #define BITS(x) ((KEY)AS_I64(x))
@@ -96,19 +100,71 @@ DEVICE f64 middle(LOCAL const T *some)
 
 /* Add what each work-item holds: the sums, of which SUM_OF(fold, 0 .. 3) are the four. Pairs are always the same. */
 #define SUM_OF(fold, a) fold[(a) * NT]
+#ifdef SHUFFLE_XOR /* 3 barriers in place of 12 */
+#define ADD_UP(NUMBER) \
+  UNROLL for (i32 far = 16; far > 0; far /= 2) UNROLL for (i32 a = 0; a < 4; a++) all[a] += SHUFFLE_XOR(all[a], far); \
+  if (t % 32 == 0) UNROLL for (i32 a = 0; a < 4; a++) fold[a * NT + t / 32] = all[a]; \
+  BARRIER(); \
+  if (t < 32) UNROLL for (i32 a = 0; a < 4; a++) { \
+    NUMBER v = t < NT / 32 ? fold[a * NT + t] : (NUMBER)0; \
+    UNROLL for (i32 far = 16; far > 0; far /= 2) v += SHUFFLE_XOR(v, far); \
+    if (t == 0) SUM_OF(fold, a) = v; \
+  } \
+  BARRIER();
+#else
+#define ADD_UP(NUMBER) \
+  for (i32 a = 0; a < 4; a++) fold[a * NT + t] = all[a]; \
+  BARRIER(); \
+  for (i32 far = NT / 2; far > 0; far /= 2) { \
+    if (t < far) for (i32 a = 0; a < 4; a++) fold[a * NT + t] += fold[a * NT + t + far]; \
+    BARRIER(); \
+  }
+#endif
 DEVICE void group_sum(f64 sum, f64 squares, i64 n, i64 below, LOCAL f64 *fold)
 {
   const i32 t = LID(0);
+  f64 all[4] = {sum, squares, (f64)n, (f64)below}; /* whole numbers under 2^53: exact */
   BARRIER();
-  fold[t] = sum;
-  fold[NT + t] = squares;
-  fold[2 * NT + t] = (f64)n; /* whole numbers under 2^53: exact */
-  fold[3 * NT + t] = (f64)below;
+  ADD_UP(f64)
+}
+DEVICE void group_whole(i64 sum, i64 squares, i64 n, i64 below, LOCAL i64 *fold)
+{
+  const i32 t = LID(0);
+  i64 all[4] = {sum, squares, n, below};
   BARRIER();
-  for (i32 far = NT / 2; far > 0; far /= 2) {
-    if (t < far) for (i32 a = 0; a < 4; a++) fold[a * NT + t] += fold[a * NT + t + far];
+  ADD_UP(i64)
+}
+
+/* the sum of ``mine`` over work-items 0 to this one */
+DEVICE i64 running_sum(i64 mine, LOCAL i64 *scan)
+{
+  const i32 t = LID(0);
+#ifdef SHUFFLE_UP
+  const i32 lane = t % 32;
+  UNROLL for (i32 step = 1; step < 32; step *= 2) {
+    const i64 left = SHUFFLE_UP(mine, step);
+    mine += lane >= step ? left : 0;
+  }
+  if (lane == 31) scan[t / 32] = mine;
+  BARRIER();
+  i64 before = lane < NT / 32 ? scan[lane] : 0;
+  UNROLL for (i32 step = 1; step < 32; step *= 2) {
+    const i64 left = SHUFFLE_UP(before, step);
+    before += lane >= step ? left : 0;
+  }
+  const i64 others = SHUFFLE_FROM(before, t / 32 ? t / 32 - 1 : 0);
+  return t < 32 ? mine : mine + others;
+#else
+  scan[t] = mine;
+  BARRIER();
+  for (i32 step = 1; step < NT; step *= 2) {
+    const i64 left = t >= step ? scan[t - step] : 0;
+    BARRIER();
+    scan[t] += left;
     BARRIER();
   }
+  return scan[t];
+#endif
 }
 
 /* Where the pixel of this rank among a level's lies: answer = its bin, the first bin of the window around it (``wide`` bins), the
@@ -119,17 +175,13 @@ DEVICE void find_bin(volatile GLOBAL u32 *bins, i64 rank, i32 wide, LOCAL i64 *s
   u32 own[BINS_EACH];
   i64 mine = 0;
   if (t == 0) answer[1] = 0;
+#ifdef FRESH4 /* one number at a time is a sector fetched eight times */
+  UNROLL for (i32 i = 0; i < BINS_EACH; i += 4) FRESH4(own + i, bins + first + i);
+#else
   UNROLL for (i32 i = 0; i < BINS_EACH; i++) own[i] = bins[first + i];
+#endif
   UNROLL for (i32 i = 0; i < BINS_EACH; i++) mine += own[i];
-  scan[t] = mine;
-  BARRIER();
-  for (i32 step = 1; step < NT; step *= 2) {
-    const i64 left = t >= step ? scan[t - step] : 0;
-    BARRIER();
-    scan[t] += left;
-    BARRIER();
-  }
-  const i64 start = t ? scan[t - 1] : 0, stop = scan[t];
+  const i64 stop = running_sum(mine, scan), start = stop - mine;
   i64 end = start;
   UNROLL for (i32 i = 0; i < BINS_EACH; i++) {
     const i64 before = end;
@@ -179,7 +231,7 @@ DEVICE T most_kept(f64 high)
 DEVICE f64 larger(f64 a, f64 b) { return a > b ? a : b; }
 DEVICE f64 smaller(f64 a, f64 b) { return a < b ? a : b; }
 
-/* work-item 0: bounds from the median and std; the next pass counts what they keep */
+/* work-item 0: bounds from the median and std; the next sums are of what they keep */
 DEVICE void clip(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
 {
   if (maxiters >= 0 && m[CLIPS] >= maxiters) {
@@ -196,9 +248,45 @@ DEVICE void clip(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
   m[PASS] = SUM;
 }
 
-/* work-item 0: where the window to be counted next holds the median's very value, sum for the bounds it will give in the same pass */
-DEVICE void foresee(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
+/* work-item 0: how far a bound may move before it has passed WANTED pixels, by the coarsest histogram; side: +1 up, -1 down */
+DEVICE f64 margin(volatile GLOBAL const u32 *bins, f64 bound, i32 side)
 {
+  const i32 shift = KEY_BITS - BIN_BITS;
+  const i64 bin = (i64)(key_of((T)bound) >> shift), next = bin + side;
+  if (next < 0 || next >= BINS) return 0.0;
+  const f64 pixels = larger((f64)bins[bin], (f64)bins[next]);
+  const f64 width = ((f64)value_of((KEY)(bin > next ? bin : next) << shift) - (f64)value_of((KEY)(bin > next ? next : bin) << shift));
+  return width > 0 && width < LARGEST ? width * smaller(1.0, WANTED / larger(pixels, 1.0)) : 0.0;
+}
+
+/* work-item 0: the pixels near a bound become strays, so that the clips that follow cost no pass for as long as they end among them */
+DEVICE void leave_margin(volatile GLOBAL const u32 *bins, LOCAL f64 *d)
+{
+  const f64 low = (f64)(T)(d[SURE_LOW] + margin(bins, d[SURE_LOW], 1)), high = (f64)(T)(d[SURE_HIGH] - margin(bins, d[SURE_HIGH], -1));
+  if (low > high) return;
+  d[SURE_LOW] = low;
+  d[SURE_HIGH] = high;
+}
+
+/* whether the strays of the last pass are all that its sums lack for the bounds as they are now; beyond 64 std a stray's fixed-point
+   numbers would overflow */
+DEVICE i32 strays_tell(LOCAL const f64 *d, LOCAL const i64 *m)
+{
+  const f64 reach = larger(d[SUMS + 4] - d[MAYBE_LOW], d[MAYBE_HIGH] - d[SUMS + 4]);
+  return m[TWO] >= 0 && m[TWO] <= STRAYS && m[PASS] == SUM && d[KEEP_LOW] <= d[SURE_LOW] && d[KEEP_HIGH] >= d[SURE_HIGH] &&
+         (m[TWO] == 0 || (d[STD] > 1e-290 && reach <= 64.0 * d[STD]));
+}
+
+/* work-item 0: what the next pass takes for sure and for strays. Where the window to be counted holds the median's very value, it sums
+   for the bounds that will give, too. */
+DEVICE void foresee(volatile GLOBAL const u32 *bins, LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
+{
+  if (m[PASS] == SUM) {
+    d[SURE_LOW] = d[MAYBE_LOW] = d[KEEP_LOW];
+    d[SURE_HIGH] = d[MAYBE_HIGH] = d[KEEP_HIGH];
+    if (m[TWO] <= STRAYS) leave_margin(bins, d);
+    return;
+  }
   LOCAL const i64 *level = m + LEVEL_OF(m[LEVEL]);
   const i64 n = m[COUNT], first = m[BELOW] + (n - 1) / 2, second = m[BELOW] + n / 2;
   if (m[PASS] != REFINE || m[FOUND] || level[SHIFT] || (maxiters >= 0 && m[CLIPS] >= maxiters)) return;
@@ -209,8 +297,8 @@ DEVICE void foresee(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
   d[MAYBE_LOW] = larger(d[KEEP_LOW], (f64)least_kept(least - reach));
   d[SURE_HIGH] = smaller(d[KEEP_HIGH], (f64)most_kept(least + reach));
   d[MAYBE_HIGH] = smaller(d[KEEP_HIGH], (f64)most_kept(most + reach));
-  if (d[SURE_LOW] > d[SURE_HIGH]) return;
-  m[PASS] = BOTH;
+  leave_margin(bins, d);
+  if (d[SURE_LOW] <= d[SURE_HIGH]) m[PASS] = BOTH;
 }
 
 /* work-item 0: take the sums of a pass in; done where the clip changed nothing, or would leave nothing */
@@ -272,17 +360,6 @@ DEVICE void take_median(LOCAL f64 *d, LOCAL const i64 *m)
   d[MEDIAN] = a == b ? (f64)a : 0.5 * ((f64)a + (f64)b);
 }
 
-/* work-item 0: clip at the median of a pass for two; TWO is then how many strays there are, else -1 */
-DEVICE void decide(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
-{
-  if (m[TWO] > STRAYS || m[PASS] != SUM || m[FOUND] < 2) {
-    m[TWO] = -1;
-    return;
-  }
-  take_median(d, m);
-  clip(d, m, sigma, maxiters);
-}
-
 /* look the middle pixels up, as far as the histograms tell */
 DEVICE void look_up(volatile GLOBAL u32 *bins, LOCAL f64 *fold, LOCAL i64 *m)
 {
@@ -296,32 +373,27 @@ DEVICE void look_up(volatile GLOBAL u32 *bins, LOCAL f64 *fold, LOCAL i64 *m)
   }
 }
 
-/* after a pass for two: add the strays that the bounds keep after all, sorted, so that their order of arrival does not tell */
+/* the sums of what the bounds keep: what they surely keep, and those of the strays; in whole numbers, so that the order in which
+   strays arrived does not tell */
 DEVICE void add_strays(volatile GLOBAL T *strays, i32 n, LOCAL f64 *fold, LOCAL f64 *d)
 {
-  LOCAL T *sorted = (LOCAL T *)fold;
-  f64 sum = 0, squares = 0;
-  i64 inside = 0, under = 0;
+  LOCAL i64 *whole = (LOCAL i64 *)fold;
+  const f64 unit = AS_F64(AS_I64(d[STD]) & 0x7ff0000000000000); /* a power of two near the std */
+  i64 sum = 0, squares = 0, inside = 0, under = 0;
   for (i32 i = LID(0); i < n; i += NT) {
-    const T v = strays[i];
-    const KEY key = key_of(v);
-    i32 place = 0;
-    for (i32 j = 0; j < n; j++) {
-      const KEY other = key_of(strays[j]);
-      place += other < key || (other == key && j < i);
-    }
-    sorted[place] = v;
-  }
-  BARRIER();
-  for (i32 i = LID(0); i < n; i += NT) {
-    const f64 v = (f64)sorted[i], off = v - d[SUMS + 4];
+    const f64 v = (f64)strays[i], off = (v - d[SUMS + 4]) / unit;
     const i32 in = v >= d[KEEP_LOW] && v <= d[KEEP_HIGH];
     inside += in;
     under += v < d[KEEP_LOW];
-    sum += in ? off : 0.0;
-    squares += in ? off * off : 0.0;
+    sum += in ? (i64)(off * FIXED) : 0;
+    squares += in ? (i64)(off * off * FIXED) : 0;
   }
-  group_sum(sum, squares, inside, under, fold);
-  if (LID(0) < 4) d[SUMS + LID(0)] += SUM_OF(fold, LID(0));
+  group_whole(sum, squares, inside, under, whole);
+  if (LID(0) == 0) {
+    d[SUMS] = d[SURE_SUMS] + (f64)SUM_OF(whole, 0) * (unit / FIXED);
+    d[SUMS + 1] = d[SURE_SUMS + 1] + (f64)SUM_OF(whole, 1) * (unit / FIXED) * unit;
+    d[SUMS + 2] = d[SURE_SUMS + 2] + (f64)SUM_OF(whole, 2);
+    d[SUMS + 3] = d[SURE_SUMS + 3] + (f64)SUM_OF(whole, 3);
+  }
   BARRIER();
 }

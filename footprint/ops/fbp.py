@@ -20,6 +20,7 @@ from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 METHODS = ("auto", "direct", "fourier")
+TOO_LARGE = "method direct: the memory is too short for the Fourier method"
 # Seconds a thread, measured on a 2.5 GHz Xeon (benchmarks/fbp.py): an update of a pixel by an angle, a sample of the polar
 # spectrum, a pixel of the non-uniform FFT's grid. Only their ratios matter.
 _UPDATE, _SAMPLE, _GRID = 0.55e-9, 90e-9, 60e-9
@@ -153,8 +154,8 @@ class Fbp:
         n_z, n_a, _ = sino.shape
         method, note = self.choose_method(limits)
 
-        def whole(op: Fbp) -> Variant:
-            return Variant("slices", n_z, lambda b, n: op.record(b, *make(b, n)), note=note)
+        def whole(op: Fbp, said: str = note) -> Variant:
+            return Variant("slices", n_z, lambda b, n: op.record(b, *make(b, n)), note=said)
 
         found = []
         if method == "fourier":
@@ -171,7 +172,7 @@ class Fbp:
             if self.method == "fourier":
                 return found
         direct = self.by("direct")
-        found.append(whole(direct))
+        found.append(whole(direct, TOO_LARGE if method == "fourier" else note))
 
         def groups(b: Builder, n: int) -> None:
             direct.record_groups(b, *make(b, n_z), n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from footprint.ops.fbp import Fbp
+from footprint.ops.fbp import TOO_LARGE, Fbp
 from footprint.ops.flatfield import Flatfield
 from footprint.ops.fourier import FourierBackproject
 from footprint.plan.builder import Builder
@@ -92,8 +92,8 @@ class Reconstruct:
         """
         method, note = self.fbp.choose_method(limits)
 
-        def whole(op: Reconstruct) -> Variant:
-            return Variant("slices", rows, lambda b, n: op.record(b, *make(b, n)), note=note)
+        def whole(op: Reconstruct, said: str = note) -> Variant:
+            return Variant("slices", rows, lambda b, n: op.record(b, *make(b, n)), note=said)
 
         def groups(angles: int) -> Variant:
             def record(b: Builder, n: int) -> None:
@@ -125,5 +125,5 @@ class Reconstruct:
         if method == "fourier":
             fewer = (n for n in _GROUPS if n < len(self.fbp.angles))
             polar = [whole(Reconstruct(self.flatfield, self.fbp.by("fourier"))), *map(parts, fewer)]
-            return polar if self.fbp.method == "fourier" else [*polar, whole(direct), *parts_of_slices]
+            return polar if self.fbp.method == "fourier" else [*polar, whole(direct, TOO_LARGE), *parts_of_slices]
         return [whole(direct), *parts_of_slices]

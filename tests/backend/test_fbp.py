@@ -72,6 +72,8 @@ def test_any_real_array_is_a_sinogram(dtype, strided, device, rng):
         ((90, 97), 48, (3, 90, 11, 12)),
         ((33, 130), 10.7, (-20, 150, 5, 100)),
         ((181, 64), 63.4, None),
+        ((19, 40), 20, (-40, 2500, 3, 50)),
+        ((19, 40), 20, (90000, 90070, -9, 3)),
     ],
 )
 def test_backprojection(shape, center, roi, accumulated, device, rng):
@@ -245,3 +247,19 @@ def test_shapes_that_are_no_sinogram(shape):
             if len(shape) == 4 and verb is fp.ramp_filter:
                 raise fp.ShapeError("rows", shape, "any stack will do for rows")
             verb(np.zeros(shape, "f4"), device="cpu")
+
+
+def test_the_note_names_the_method_that_runs():
+    """Where the memory is too short for the Fourier method, the plan takes direct summation and says so."""
+    pytest.importorskip("ducc0", reason="ducc0 is not installed")
+    said = set()
+    for memory in ("1GB", "60MB", "40MB", "25MB", "15MB", "8MB"):
+        for plan in (
+            fp.plan_fbp((8, 900, 512), device="cpu", memory=memory),
+            fp.plan_reconstruct((900, 8, 512), center=255.5, written=True, device="cpu", memory=memory),
+        ):
+            fourier = any(step.kernel.startswith("fourier.") for step in plan.steps)
+            notes = " ".join(plan.notes)
+            said.add((fourier, "too short" in notes))
+            assert ("method fourier" in notes) == fourier, notes
+    assert {(True, False), (False, True)} <= said

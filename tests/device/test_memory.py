@@ -34,6 +34,10 @@ JOBS: dict[str, tuple[Callable[..., fp.Plan], Callable[..., object]]] = {
         lambda **o: fp.plan_ramp_filter((60, 40000), **o),
         lambda **o: fp.ramp_filter(np.ones((60, 40000), "f4"), **o),
     ),
+    "ramp_filter by VkFFT": (
+        lambda **o: fp.plan_ramp_filter((8, 40000), fft="vkfft", **o),
+        lambda **o: fp.ramp_filter(np.ones((8, 40000), "f4"), fft="vkfft", **o),
+    ),
     "backproject": (lambda **o: fp.plan_backproject(SINOGRAMS.shape, **o), lambda **o: fp.backproject(SINOGRAMS, **o)),
     "fbp": (lambda **o: fp.plan_fbp(SINOGRAMS.shape, method="direct", **o), lambda **o: fp.fbp(SINOGRAMS, method="direct", **o)),
     "sigma_clip": (lambda **o: fp.plan_sigma_clip(IMAGE.shape, **o), lambda **o: fp.sigma_clip(IMAGE, **o)),
@@ -77,6 +81,8 @@ def budgets(verb: str) -> list[int]:
 def test_what_is_held_stays_within_the_plan(cuda, verb):
     if verb == "find_sources":
         pytest.importorskip("astropy", reason="astropy is not installed")
+    if "VkFFT" in verb:
+        pytest.importorskip("pyvkfft.cuda", reason="pyvkfft is not installed for CUDA")
     plan, run = JOBS[verb]
     wanted = run(device="cuda")  # loads kernels and libraries: code is the context's
     fitted = 0
@@ -105,6 +111,8 @@ def test_what_is_held_stays_within_the_plan(cuda, verb):
 
 @pytest.mark.parametrize("verb", JOBS)
 def test_the_arena_is_exact(cuda, verb):
+    if "VkFFT" in verb:
+        pytest.importorskip("pyvkfft.cuda", reason="pyvkfft is not installed for CUDA")
     backend = open_backend("cuda")
     asked: list[int] = []
     plan = JOBS[verb][0](device="cuda")

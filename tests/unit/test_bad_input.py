@@ -142,6 +142,13 @@ _OWN = {
     "convolve-mask-line": ("convolve image.npy line.npy -o new.npy", "line.npy (7,)"),
     "convolve-mask-empty": ("convolve image.npy empty.npy -o new.npy", "empty.npy empty"),
     "convolve-mask-valid": ("convolve image.npy big-mask.npy -o new.npy --mode valid", "mask (99, 3) (40, 30)"),
+    "convolve-over-extension": ("convolve field.fits[0] mask.npy -o field.fits --overwrite", "--out field.fits read by this job"),
+    "sources-onto-input": ("sources field.fits -o field.fits", "--out field.fits read by this job"),
+    "reconstruct-over-angles": (
+        "reconstruct scan.nx -o new.h5 --angles field.fits[0:3] --png field.fits --overwrite",
+        "--png field.fits read by this job",
+    ),
+    "demo-over-file": ("demo --folder field.fits", "field.fits is a file"),
     "sources-constant": ("sources constant.npy -o new.ecsv --segmentation new.npy", "constant.npy noise 7"),
     "sources-nan": ("sources nan.npy -o new.ecsv --segmentation new.npy", "finite"),
     "sources-png-suffix": ("sources field.fits --png new.jpg", "--png 'new.jpg' .png"),

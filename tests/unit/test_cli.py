@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -232,3 +233,105 @@ def test_an_interrupt_leaves_nothing(folder, line, number):
     assert out == "" and "Traceback" not in err
     assert err.rstrip().endswith("footprint: stopped; nothing half-written was left behind.")
     assert listing(folder) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_a_stop_that_a_destructor_swallows_comes_again_without_a_progress_step(number):
+    program = f"""
+import os, signal, time
+from footprint.cli import main
+
+class Late:
+    def __del__(self):
+        os.kill(os.getpid(), {int(number)})
+        sum(range(1000))
+
+def job(standalone_mode):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    Late()
+    print("dropped", flush=True)
+    for _ in range(100):
+        time.sleep(0.1)
+
+main.main = job
+main.entry()
+"""
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "dropped\n"), done.stderr
+    assert done.stderr == "footprint: stopped; nothing half-written was left behind.\n"
+    assert time.monotonic() - start < 8
+
+
+def test_what_is_measured_compiles_and_loads_no_kernel(folder, tmp_path):
+    """The first run would otherwise count the compiler's memory and seconds as the image's."""
+    program = """
+import sys
+from numba.core import dispatcher
+from footprint.cli import main, render
+
+warm, compile = render.Reporter.warm, dispatcher.Dispatcher.compile
+warmed = []
+
+def watched(self, signature):
+    known = signature in self.overloads
+    if warmed and not known and self.py_func.__module__.startswith("footprint"):
+        print("compiled", self.py_func.__name__, file=sys.stderr)
+    return compile(self, signature)
+
+dispatcher.Dispatcher.compile = watched
+render.Reporter.warm = lambda self, job: (warm(self, job), warmed.append(job))
+main.entry()
+assert warmed
+"""
+    noise = np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32)
+    np.save(tmp_path / "noise.npy", noise)
+    np.save(tmp_path / "few.npy", np.where(noise > 1, noise, 0))
+    np.save(tmp_path / "mask.npy", np.ones((5, 5), np.float32))
+    write_scan(tmp_path / "scan.nx", n_angles=90, n_z=4, n_x=128)
+    for line in (
+        "sources noise.npy --segmentation a.npy",
+        "sources few.npy -o a.csv",
+        "convolve noise.npy mask.npy -o b.npy --memory 2MB",
+        "reconstruct scan.nx -o c.h5",
+    ):
+        command = [sys.executable, "-c", program, *line.split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 and "compiled" not in done.stderr, (line, done.stderr)
+
+
+def test_a_picture_of_slices_of_one_row(said, folder):
+    done = said("reconstruct scan.nx -o flat.tif --center 15.5 --roi 3,20,4,5 --png flat.png --quiet")
+    assert done.exit_code == 0, done.output
+    assert (folder / "flat.png").stat().st_size > 0
+    for name in ("flat.tif", "flat.png"):
+        (folder / name).unlink()
+
+
+def test_a_volume_names_the_files_it_was_made_of(said, folder):
+    np.savetxt(folder / "degrees.txt", np.linspace(0, 179, 24))
+    done = said("reconstruct scan.nx -o new.h5 --center 15.5 --angles degrees.txt --entry entry --quiet")
+    assert done.exit_code == 0, done.output
+    with h5py.File(folder / "new.h5") as file:
+        made = dict(file["entry/reconstruction"].attrs)
+    assert (made["scan"], made["angles"], made["entry"]) == ("scan.nx", "degrees.txt", "entry")
+    assert "flats" not in made
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a part of a run")
+def test_what_is_shown_is_not_measured(tmp_path):
+    """The library that draws tables and bars took a megabyte at its first use: three times this plan."""
+    program = """
+from footprint.cli import main, render
+
+render._show_report = lambda title, figures: print(figures["measured_peak"], figures["plan_total"])
+main.entry()
+"""
+    np.save(tmp_path / "image.npy", np.ones((500, 500), np.float32))
+    np.save(tmp_path / "mask.npy", np.ones((5, 5)))
+    command = [sys.executable, "-c", program, *"convolve image.npy mask.npy -o new.fits --memory 400KB".split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "Plan: convolve" in done.stderr, done.stderr
+    measured, planned = map(int, done.stdout.split())
+    assert measured <= planned + (128 << 10)

@@ -12,9 +12,14 @@ import numpy as np
 import pytest
 import tifffile
 from astropy.io import fits
+from astropy.table import Table
+from PIL import Image as Picture
 
 from footprint.errors import ArgumentError, FootprintError, FormatError, ShapeError
 from footprint.io.image import create_image, open_image
+from footprint.io.sky_png import write_sky_png
+from footprint.io.slice_png import write_slice_png
+from footprint.io.thin import thin_rows, thinning
 
 
 def radio_header() -> fits.Header:
@@ -234,3 +239,33 @@ def test_bad_images(tmp_path: Path) -> None:
         create_image(tmp_path / "a.png", (3, 4))
     with open_image(tmp_path / "good.fits") as image, pytest.raises(ShapeError, match="out"):
         image.read(slice(0, 2), np.zeros((3, 50)))
+
+
+def test_pages_of_one_row_are_planes_and_not_lines_of_one_image(tmp_path):
+    pages = np.arange(35, dtype=np.uint16).reshape(5, 1, 7)
+    tifffile.imwrite(tmp_path / "rows.tif", pages, photometric="minisblack")
+    with pytest.raises(FormatError, match=r"cube of shape \(5, 1, 7\)"):
+        open_image(tmp_path / "rows.tif")
+    with open_image(tmp_path / "rows.tif", 3) as image:
+        np.testing.assert_array_equal(image.array(), pages[3])
+
+
+def test_a_picture_of_a_large_image_shows_what_is_smaller_than_its_pixels(tmp_path):
+    pixels = np.zeros((9, 4001), np.float32)
+    pixels[4, 1000] = 9
+    pixels[0:3, 0:3] = np.nan
+    pixels[3, 0] = np.nan
+    pixels[3, 1] = 16
+    np.save(tmp_path / "a.npy", pixels)
+    with open_image(tmp_path / "a.npy") as image:
+        assert thinning(image.shape) == 3
+        thin = np.stack([row.copy() for row in thin_rows(image)])
+        write_slice_png(image, tmp_path / "a.png")
+        write_sky_png(image, Table(meta={"background": 0.0, "noise": 1.0}), tmp_path / "b.png")
+    assert thin.shape == (3, 1334) and thin.dtype == np.float32
+    expected = np.zeros((3, 1334))
+    expected[0, 0], expected[1, 0], expected[1, 333] = np.nan, 2, 1
+    np.testing.assert_array_equal(thin, expected)
+    for name in ("a.png", "b.png"):
+        with Picture.open(tmp_path / name) as picture:
+            assert picture.size == (1334, 3)

@@ -335,3 +335,31 @@ def test_files_are_closed(tmp_path: Path) -> None:
             open_scan(tmp_path / "a.nx", entry="x")
     with h5py.File(tmp_path / "a.nx", "a"):
         pass
+
+
+def test_pages_added_to_a_tiff_one_by_one_are_all_read(tmp_path):
+    data = frames(4)
+    for compression in (None, "zlib"):
+        with tifffile.TiffWriter(tmp_path / "one-by-one.tif") as file:
+            for page in data:
+                file.write(page, photometric="minisblack", compression=compression)
+        with warnings.catch_warnings(), open_scan(tmp_path / "one-by-one.tif", angles=np.arange(4.0)) as scan:
+            warnings.simplefilter("ignore")
+            assert scan.shape == data.shape
+            found = np.empty((4, 2, scan.n_x), np.float32)
+            scan.read(slice(1, 3), found)
+        np.testing.assert_array_equal(found, data[:, 1:3])
+
+
+def test_a_tiff_whose_pages_differ_is_refused_and_a_thumbnail_is_not_a_page(tmp_path):
+    with tifffile.TiffWriter(tmp_path / "differ.tif") as file:
+        for height in (3, 3, 4):
+            file.write(np.zeros((height, 5), np.uint16), photometric="minisblack")
+    with pytest.raises(FormatError, match="pages that differ: uint16 3 x 5 and uint16 4 x 5"):
+        open_scan(tmp_path / "differ.tif")
+    with tifffile.TiffWriter(tmp_path / "thumbnail.tif") as file:
+        file.write(np.ones((6, 8), np.uint16), photometric="minisblack")
+        file.write(np.zeros((3, 4), np.uint16), photometric="minisblack", subfiletype=1)
+    with warnings.catch_warnings(), open_scan(tmp_path / "thumbnail.tif", angles=[0.0]) as scan:
+        warnings.simplefilter("ignore")
+        assert scan.shape == (1, 6, 8)

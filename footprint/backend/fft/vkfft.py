@@ -16,10 +16,10 @@ import numpy as np
 from footprint.errors import BackendError
 from footprint.spec import ArraySpec, Limits
 
-# Transforms kept: a program and its shorter last run have two sizes of batch each.
-_KEPT = 4
-# Code and tables of one transform: bytes, and bytes a number of the line; above all that was measured.
-_CODE, _TABLES = 1 << 20, 32
+# Transforms kept: the batch of a program, and its shorter last one.
+_KEPT = 2
+# Code and tables of one transform: bytes, and lines of one row; above all that was measured.
+_CODE, _TABLES = 1 << 20, 8
 
 
 def _lines(src: ArraySpec, dst: ArraySpec, inverse: bool) -> ArraySpec:
@@ -120,7 +120,7 @@ class _Cuda:
     def make(self, spec: ArraySpec) -> Any:
         from pyvkfft.cuda import VkFFTApp
 
-        return VkFFTApp(spec.shape, spec.dtype, ndim=1, inplace=True, r2c=True, norm=1, stream=self.stream())
+        return VkFFTApp(spec.shape, np.dtype(spec.dtype), ndim=1, inplace=True, r2c=True, norm=1, stream=self.stream())
 
     def lines(self, spectrum: Any) -> Any:
         return spectrum

@@ -116,7 +116,7 @@ def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> 
     if out.size < max(limits.cores, 1) * 4096:
         # few outputs: more groups, each with less to do, fill the chip
         return Tile(16, 16, vec, 1, 1)
-    if not small or max(mask) > 10 or vec < 4:
+    if not small or max(mask) > 11 or vec < 4:
         return Tile(16, 16, vec, 4, 3)
     if max(mask) > 8:
         return Tile(16, 8, vec, 4, 6)

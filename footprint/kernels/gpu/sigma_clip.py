@@ -8,7 +8,7 @@ from footprint.errors import ShapeError
 from footprint.kernels.launch import A, Argument, Launch, Program, W
 from footprint.spec import ArraySpec, Limits
 
-BINS, LEVELS, STRAYS = 8192, 6, 256
+BINS, LEVELS, STRAYS = 8192, 6, 4096
 PASSES = 40
 """Passes made before the host is asked whether it is done, where groups may not wait for each other."""
 

@@ -45,6 +45,15 @@ typedef ulonglong2 u64x2;
 #define GROUPS(d) ((i32)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
 #define BARRIER() __syncthreads()
 #define FENCE() __threadfence()
+#if !defined(__HIP__) && !defined(__HIPCC_RTC__)
+/* four numbers as other groups have just written them */
+#define FRESH4(to, from) \
+  asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"((to)[0]), "=r"((to)[1]), "=r"((to)[2]), "=r"((to)[3]) : "l"(from) : "memory")
+/* lanes of 32 hand numbers on without a barrier; texts do without where these are not defined */
+#define SHUFFLE_UP(x, n) __shfl_up_sync(0xffffffffu, x, n)
+#define SHUFFLE_FROM(x, lane) __shfl_sync(0xffffffffu, x, lane)
+#define SHUFFLE_XOR(x, n) __shfl_xor_sync(0xffffffffu, x, n)
+#endif
 #if __CUDA_ARCH__ >= 800
 #define COPY16(dst, src) \
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src) : "memory")

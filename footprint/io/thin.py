@@ -1,0 +1,41 @@
+"""Images made small enough for a screen, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+# Pixels of the longer side: more is no better on a screen and costs memory.
+_SIDE = 1600
+
+
+def thinning(shape: tuple[int, int]) -> int:
+    """Pixels a side of the blocks that one pixel of the picture stands for."""
+    return max(1, -(-max(shape) // _SIDE))
+
+
+def thin_rows(image: Any) -> Iterator[np.ndarray]:
+    """Yield the picture's rows, float32: means over blocks, as single pixels taken out would miss sources smaller than a block.
+
+    Parameters
+    ----------
+    image
+        Has ``shape`` and ``read(rows, out)``. What is not finite is left out of the means; a block of nothing else is NaN.
+    """
+    height, width = image.shape
+    step = thinning(image.shape)
+    rows, starts = np.empty((step, width), np.float32), np.arange(0, width, step)
+    for top in range(0, height, step):
+        part = rows[: min(step, height - top)]
+        image.read(slice(top, top + len(part)), part)
+        if step == 1:
+            yield part[0]
+            continue
+        known = np.isfinite(part)
+        part[~known] = 0
+        count = np.add.reduceat(known.sum(axis=0), starts)
+        total = np.add.reduceat(part.sum(axis=0, dtype=np.float64), starts)
+        with np.errstate(invalid="ignore"):
+            yield (total / np.where(count, count, np.nan)).astype(np.float32)
