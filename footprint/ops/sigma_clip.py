@@ -14,6 +14,7 @@ from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 # Rows of a block, together: enough to keep all cores busy, small beside any image worth cutting.
 BLOCK_PIXELS = 1 << 20
@@ -121,8 +122,7 @@ def pass_variant(
         if not whole:
             if reading is not None:
                 b.library("file reader", reading(rows, block.dtype))
-            blocks = -(-height // rows)
-            b.note(f"{blocks} block{'s' if blocks != 1 else ''} of {rows} rows a pass, every block read once a pass")
+            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} a pass, every block read once a pass")
 
     groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)
