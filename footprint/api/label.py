@@ -62,11 +62,14 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     if source.spec.size == 0:
         return finished(target, out), 0
     byte = source.data.dtype.itemsize == 1
-    marks = Array(source.data.view(np.uint8) if byte else source.data, source.kind, source.device)
+    there = source.device != "cpu" and not byte
+    # The kernel reads bytes: set or not, which no cast would say of 0.5 or 256.
+    data = source.data != 0 if there else source.data
+    marks = Array(data.view(np.uint8) if byte or there else data, source.kind, source.device)
     marks, ids = (Array(a.data.reshape(flat), a.kind, a.device) for a in (marks, target))
     limits, budget = limits_and_budget(where(device, source, target), memory)
     given = marks.given if byte or marks.device != "cpu" else None
-    plan = _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, ids.spec, ids.given)
+    plan = _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, ids.spec, ids.given, there)
     count = np.zeros(1, np.int64)
 
     def fill(start: int, stop: int) -> Any:
@@ -96,10 +99,19 @@ def plan_label(
 
 
 def _plan(
-    limits: Limits, budget: int | None, op: Label, mask: ArraySpec, given: Given | None, labels: ArraySpec, out: Given
+    limits: Limits,
+    budget: int | None,
+    op: Label,
+    mask: ArraySpec,
+    given: Given | None,
+    labels: ArraySpec,
+    out: Given,
+    made: bool = False,
 ) -> Plan:
     def record(b: Builder, _: int) -> None:
         source = b.inp(mask, "mask", given or Given(owner="plan"))
         op.record(b, source, b.out(labels, "labels", out), b.out(op.out_specs(mask)[1], "count"))
+        if made:
+            b.library("mask as bytes", mask.nbytes, bound=False)
 
     return fit(limits, budget, "label", [Variant("images", 1, record, inner=True)])

@@ -134,3 +134,28 @@ def test_an_array_for_labels_takes_no_part_of_the_budget(rng):
     # Room for the labels is counted only where the plan holds blocks of them.
     table = fp.find_sources(image, sigma=1, labels=labels, memory=enough, device="cpu")
     assert labels.max() == len(table)
+
+
+class OnDevice:
+    """Stands for an array on a GPU."""
+
+    __cuda_array_interface__ = ()
+
+    def __init__(self, values):
+        self.values = values
+
+
+def test_masks_on_a_device_are_handed_on_as_bytes(monkeypatch):
+    handed: dict = {}
+
+    def run(plan, backend, inputs, outputs):
+        handed.update(plan=plan, mask=inputs[0](0, 1))
+
+    monkeypatch.setattr("footprint.api._run.device_array", lambda array: (array.values, "cuda:0"))
+    monkeypatch.setattr("footprint.api.label.run", run)
+    for dtype, made in ((np.float32, 4), (np.uint8, 0), (bool, 0)):
+        mask = np.array([[0, 1], [0, 1]]).astype(dtype) * dtype(0.5 if made else 1)
+        fp.label(OnDevice(mask), out=OnDevice(np.empty((2, 2), np.int32)), device="null:h100")
+        assert handed["mask"].dtype == np.dtype(handed["plan"].inputs[0].spec.dtype) == np.uint8
+        np.testing.assert_array_equal(handed["mask"], [[0, 1], [0, 1]])
+        assert handed["plan"].footprint.library == made
