@@ -18,8 +18,8 @@ from footprint.spec import ArraySpec, Limits
 
 Take = Callable[[Callable[[str], np.ndarray], slice, np.ndarray], None]
 
-# Elements of a strided array that are copied at once where it cannot be seen as rows.
-_PIECE = 1 << 16
+# Elements of a strided array that are copied at once where it cannot be seen as rows: as many as NumPy's own casts, no plan counts.
+_PIECE = 1 << 13
 
 
 @dataclass(frozen=True)
