@@ -66,6 +66,15 @@ def _bad(name: str, text: object) -> ValueError:
     )
 
 
+def counted(number: int | str, things: str) -> str:
+    """A number of things in words: ``1 row of a slice``, ``2 rows of a slice``, ``1 entry``."""
+    if str(number) != "1" or things == "s":  # seconds
+        return f"{number} {things}"
+    noun, of, rest = things.partition(" of ")
+    one = noun.removesuffix("ies") + "y" if noun.endswith("ies") else noun.removesuffix("s")
+    return f"{number} {one}{of}{rest}"
+
+
 def format_bytes(n: int | float) -> str:
     """Write bytes for people: ``3.7 GiB``, four significant digits at most, exact below one KiB."""
     n = float(n)

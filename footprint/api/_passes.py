@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, Progress, limits_and_budget, receive, where
+from footprint.api._run import Array, Memory, Progress, Reading, limits_and_budget, receive, where
 from footprint.backend.registry import running_backend
 from footprint.errors import ShapeError
 from footprint.kernels.sigma_clip import DONE
@@ -18,8 +18,8 @@ from footprint.spec import ArraySpec, Limits
 
 Take = Callable[[Callable[[str], np.ndarray], slice, np.ndarray], None]
 
-# Elements of a strided array that are copied at once where it cannot be seen as rows.
-_PIECE = 1 << 16
+# Elements of a strided array that are copied at once where it cannot be seen as rows: as many as NumPy's own casts, no plan counts.
+_PIECE = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Rows:
     file: Any = None
 
     @property
-    def reading(self) -> Callable[[int], int] | None:
-        """What reading rows takes beside them, where a file tells."""
+    def reading(self) -> Reading | None:
+        """What reading rows into a block takes beside it, where a file tells."""
         return getattr(self.file, "host_bytes", None)
 
 

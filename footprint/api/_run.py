@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from footprint.units import parse_bytes
 
 Memory = str | int | float | None
 Progress = Callable[[int, int], None]
+# Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.
+Reading = Callable[[int, str], int]
 # An array already cut to the run, or a function that fills (or takes) the plan's own buffer.
 Part = Any
 
@@ -45,7 +49,7 @@ class Array:
     kind: str
     device: str
 
-    @property
+    @cached_property
     def spec(self) -> ArraySpec:
         """Shape and dtype."""
         return ArraySpec(tuple(self.data.shape), self.data.dtype.str)
@@ -73,12 +77,32 @@ def receive(array: Any, name: str) -> Array:
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)
     elif hasattr(array, "__array__") or isinstance(array, list | tuple | int | float):
-        data, kind = np.asarray(array), "numpy"
+        try:
+            data, kind = np.asarray(array), "numpy"
+        except ValueError:
+            raise ShapeError(name, f"a {type(array).__name__} of uneven rows", "an array") from None
     else:
         raise ArgumentError(name, f"a {type(array).__name__}", "an array")
     if data.dtype.kind not in "fiub":
         raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
     return Array(data, kind, "cpu")
+
+
+def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, Given]:
+    """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host."""
+    try:
+        lengths = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
+    if min(lengths, default=0) < 0:
+        raise ShapeError(name, lengths, "lengths from 0 up")
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        kind = np.dtype(object)
+    if kind.kind not in "fiub":
+        raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'")
+    return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 
 
 def give_back(data: Any, kind: str) -> Any:
@@ -104,35 +128,54 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     limits = with_fft(device_limits(device), fft)
     if memory is None:
         return limits, int(_SHARE * limits.free) if limits.free is not None else None
+    if isinstance(memory, np.generic):
+        memory = memory.item()
+    share = "" if limits.free is None else ", or a share of free memory such as '80%'"
+    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
-        raise ArgumentError(
-            "memory", repr(memory), "bytes such as '4GB', 4000000000, or a share of free memory such as '80%'", ""
-        ) from error
+        raise ArgumentError("memory", repr(memory), f"bytes such as '4GB' or 4000000000{share}", fix) from error
 
 
-def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> tuple[Array, Any]:
-    """The array a result goes to, as the plan sees it and as the caller gets it back: ``out`` checked, or a new one in kind."""
+def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
+    """The array a result goes to, as the plan sees it: ``out`` checked, or a new one where ``like`` is; see `finished`."""
     if out is None:
-        if like.device == "cpu":
-            data = np.empty(spec.shape, spec.dtype)
-            return Array(data, like.kind, "cpu"), give_back(data, like.kind)
-        data = empty_on(like.device, spec)
-        return Array(data, like.kind, like.device), give_back(data, like.kind)
+        data = np.empty(spec.shape, spec.dtype) if like.device == "cpu" else empty_on(like.device, spec)
+        return Array(data, like.kind, like.device)
     given = receive(out, name)
+    check_writable(given, out, name)
     if tuple(given.data.shape) != spec.shape:
         raise ShapeError(name, f"shape {tuple(given.data.shape)}", f"{spec.shape}")
-    if given.device == "cpu" and not given.data.flags.writeable:
-        raise ShapeError(name, "a read-only array", "a writable one")
     if np.dtype(given.data.dtype).kind != "f" and np.dtype(spec.dtype).kind == "f":
         raise ShapeError(name, f"dtype {given.data.dtype}", f"a floating dtype such as {np.dtype(spec.dtype).name}")
-    return given, out
+    return given
+
+
+def check_writable(given: Array, array: Any, name: str) -> None:
+    """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
+    if given.device != "cpu":
+        return
+    # What is no array was copied, as a list is.
+    if given.data is not array and not hasattr(array, "__dlpack__"):
+        raise ArgumentError(name, f"a {type(array).__name__}", "an array that can be changed in place")
+    if not given.data.flags.writeable:
+        raise ShapeError(name, "a read-only array", "a writable one")
+
+
+def finished(target: Array, out: Any) -> Any:
+    """What the caller gets: his ``out``, or the new array in kind. Only when it is filled: JAX copies what it does not like."""
+    return out if out is not None else give_back(target.data, target.kind)
 
 
 def shared(a: Array, b: Array) -> bool:
-    """Whether two host arrays overlap in memory."""
-    return a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)
+    """Whether two host arrays have bytes in common; interleaved ones need not."""
+    if not (a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)):
+        return False
+    try:
+        return np.shares_memory(a.data, b.data, max_work=10**6)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def run(

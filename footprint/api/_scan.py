@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._tomo import numbers
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.kernels.flatfield import DEAD
 from footprint.ops.flatfield import Flatfield
@@ -128,6 +129,8 @@ class Job:
 
 def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
     """See a scan's rows as a job, checking every argument."""
+    if not hasattr(scan, "angles"):
+        raise ArgumentError("scan", f"a {type(scan).__name__}", "an open scan", "open the file first: footprint.open_scan(path)")
     n_angles, n_z, n_x = scan.shape
     if min(scan.shape) < 1:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
@@ -139,7 +142,7 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
     else:
         lower = upper = np.zeros(n_angles, np.int64)
         weight = np.zeros(n_angles, np.float32)
-    moves = None if shifts is None else np.asarray(shifts, np.float64)
+    moves = None if shifts is None else numbers("shifts", shifts)
     flatfield = Flatfield(lower, upper, weight, max(int(scan.n_flat_groups), 1), border, moves)
     flatfield.check(n_angles, n_z)
     return Job(scan, start, stop, flatfield, level)
@@ -159,10 +162,10 @@ def _rows(rows: Any, n_z: int) -> tuple[int, int]:
 
 def _open_beam(i0: str | float, dtype: np.dtype, n_x: int) -> tuple[int, float | None]:
     """Pixels at both ends of a row that see the open beam, or the open beam's value."""
-    if i0 == "auto":
+    if isinstance(i0, str) and i0 == "auto":
         # Floating-point frames without flats have most likely been corrected already; counts have not.
         i0 = 1.0 if dtype.kind == "f" else "border"
-    if i0 == "border":
+    if isinstance(i0, str) and i0 == "border":
         return max(1, n_x // _BORDER), None
     try:
         level = float(i0)

@@ -77,7 +77,8 @@ def sky_of(image: Any, header: Mapping[str, Any] | None) -> Sky:
             cards = header if isinstance(header, Header) else Header(dict(header))
             wcs = WCS(cards).celestial
         except Exception as error:
-            raise ArgumentError("header", f"{type(header).__name__} that astropy refuses ({error})", "a FITS header") from error
+            why = " ".join(str(error).split())
+            raise ArgumentError("header", f"a {type(header).__name__} that astropy refuses ({why})", "a FITS header") from error
     if wcs.naxis != 2 or not wcs.has_celestial:
         wcs = None
     major, minor = (_number(cards.get(key)) for key in ("BMAJ", "BMIN"))

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array
+from footprint.api._run import Array, described
 from footprint.errors import ArgumentError, ShapeError
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec
 
 
 def angles_of(angles: Any, n_angles: int) -> np.ndarray:
@@ -28,6 +30,22 @@ def numbers(name: str, values: Any) -> np.ndarray:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(name, repr(values), "numbers") from None
+
+
+def position(center: Any, wanted: str = "a detector position in pixels") -> float:
+    """The rotation axis as a number."""
+    try:
+        return float(center)
+    except (TypeError, ValueError):
+        raise ArgumentError("center", repr(center), wanted) from None
+
+
+def described_stack(shape: Any, dtype: Any) -> tuple[ArraySpec, Given]:
+    """Sinograms known by their numbers, with a slice axis in front, and how a plan meets them."""
+    spec, given = described(shape, dtype)
+    if len(spec.shape) not in (2, 3):
+        raise ShapeError("shape", spec.shape, "(n_angles, n_x) or (n_z, n_angles, n_x)")
+    return ArraySpec((1, *spec.shape)[-3:], spec.dtype), given
 
 
 def stacked(array: Array, name: str) -> tuple[Array, bool]:

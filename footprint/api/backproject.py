@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
-from footprint.api._tomo import angles_of, numbers, stacked
+from footprint.api._run import Memory, finished, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.plan.builder import Builder
@@ -59,14 +59,14 @@ def backproject(
     _, n_a, n_x = source.spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
     result = op.out_specs(source.spec)[0]
-    target, given_back = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
+    target = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
     volume, _ = stacked(target, "out")
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
     run(plan, None, [rows(source)], [rows(volume)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_backproject(
@@ -94,16 +94,15 @@ def plan_backproject(
     Plan
         Its chunks are slices.
     """
-    full = (1, *shape) if len(shape) == 2 else tuple(shape)
-    spec = ArraySpec(full, dtype)
-    n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
+    spec, given = described_stack(shape, dtype)
+    _, n_a, n_x = spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
     limits, budget = limits_and_budget(where(device), memory)
-    return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (op.out_specs(spec)[0], Given()))
+    return _plan(limits, budget, op, (spec, given), (op.out_specs(spec)[0], Given()))
 
 
 def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
-    axis = (n_x - 1) / 2 if center is None else float(numbers("center", center))
+    axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Backproject(Geometry(angles, n_x, axis, roi, shifts))
 

@@ -7,7 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    Progress,
+    Reading,
+    described,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.borders import CODES, border, source_index, stretches
 from footprint.ops.convolve import Correlate, sum_dtype
@@ -153,10 +168,9 @@ def plan_convolve(
     True
     """
     job = Correlate(mode, border(boundary), _number(cval))
-    spec = ArraySpec(tuple(shape), dtype)
-    weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
+    spec, given = described(shape, dtype)
+    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     limits, budget = limits_and_budget(where(device), memory)
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(limits, budget, job, (spec, given), weights, (job.out_specs(spec, weights)[0], Given()))
 
 
@@ -175,7 +189,7 @@ def plan_convolve_rows(
     cval: float = 0.0,
     memory: Memory = None,
     device: str = "auto",
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -186,7 +200,8 @@ def plan_convolve_rows(
     mode, boundary, cval, memory, device
         As in `convolve`.
     reading : callable, optional
-        ``reading(n_rows)``: bytes the file's library takes beside the block while it reads so many rows, a bound.
+        ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
+        so many rows; a bound.
 
     Returns
     -------
@@ -201,8 +216,8 @@ def plan_convolve_rows(
     True
     """
     job = Correlate(mode, border(boundary), _number(cval))
-    spec = ArraySpec(shape, dtype)
-    weights = ArraySpec(tuple(mask_shape), sum_dtype(dtype))
+    spec, _ = described(shape, dtype)
+    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     result = job.out_specs(spec, weights)[0]
     limits, budget = limits_and_budget(where(device), memory)
     return fit(limits, budget, "convolve", [_blocks(job, spec, weights, result, _BLOCK, reading)])
@@ -221,7 +236,7 @@ def convolve_rows(
     memory: Memory = None,
     device: str = "auto",
     flip: bool = True,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -281,13 +296,13 @@ def _filter(image: Any, mask: Any, flip: bool, job: Correlate, out: Any, memory:
     source = receive(image, "image")
     weights = _weights(mask, flip, source.spec.dtype)
     result = job.out_specs(source.spec, weights.spec)[0]
-    target, given_back = output(out, result, source)
+    target = output(out, result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that image uses, too", "an array of its own")
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, job, (source.spec, source.given), weights.spec, (target.spec, target.given))
     if result.size == 0:
-        return given_back
+        return finished(target, out)
     if plan.inputs[0].given.owner == "plan":
 
         def read(start: int, stop: int, block: np.ndarray) -> None:
@@ -297,7 +312,7 @@ def _filter(image: Any, mask: Any, flip: bool, job: Correlate, out: Any, memory:
         run(plan, None, [_halo(job, read, n, taps), whole(weights)], [rows(target)])
     else:
         run(plan, None, [whole(source), whole(weights)], [whole(target)])
-    return given_back
+    return finished(target, out)
 
 
 def _plan(
@@ -325,7 +340,7 @@ def _blocks(
     weights: ArraySpec,
     out: ArraySpec,
     given: Given,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Variant:
     halo = weights.shape[0] - 1
 
@@ -333,7 +348,7 @@ def _blocks(
         # In the sums' dtype: it is what the kernel reads, and holds a cval that an integer image could not.
         block = b.inp(ArraySpec((size + halo, *image.shape[1:]), sum_dtype(image.dtype)), "image rows", _BLOCK)
         if reading is not None:
-            b.library("file reading", reading(size + halo))
+            b.library("file reader", reading(size + halo, block.spec.dtype))
         job.record(b, block, b.inp(weights, "mask"), b.out(ArraySpec((size, *out.shape[1:]), out.dtype), "out", given), block=True)
 
     return Variant("rows" if len(image.shape) == 2 else "samples", out.shape[0], record, note="blocks carry the mask's halo")

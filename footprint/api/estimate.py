@@ -33,19 +33,26 @@ def _plan(verb: str, *args: Any, **kwargs: Any) -> Plan:
 
 
 def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
-    """Bytes a job takes: arena + constant + library + host of its plan.
+    """Bytes a job takes where memory is no object: arena + constant + library + host of its plan.
+
+    A device that allows no block of the whole job's size makes it in runs, as few as that allows; this is then what a run takes.
 
     Parameters
     ----------
     verb
         Name of the operation: ``"fbp"``, ``"convolve"``, ``"reconstruct"``, ...
     *args, **kwargs
-        What ``plan_VERB`` takes. Without ``memory`` the job is taken whole, however large.
+        What ``plan_VERB`` takes. Without ``memory`` runs are as large as the device allows, however much is free.
 
     Returns
     -------
     int
         Bytes.
+
+    Raises
+    ------
+    BudgetError
+        Where the device's largest block does not hold even the smallest run.
 
     Examples
     --------
@@ -58,7 +65,7 @@ def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
 
 
 def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **kwargs: Any) -> int:
-    """Units (slices, rows, images) of the largest run that fits ``memory``; BudgetError where not even one does.
+    """Units (slices, rows, images) a run takes within ``memory``, as few runs as that allows and these of equal size.
 
     Parameters
     ----------
@@ -72,7 +79,18 @@ def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **
     Returns
     -------
     int
-        Units a run; see ``plan.chunk.unit`` for what is counted.
+        Units a run, of what ``plan.chunk.unit`` says; 1 where the whole job is one run, cut inside if at all.
+
+    Raises
+    ------
+    BudgetError
+        Where not even the smallest run fits ``memory``, or the device's largest block.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.estimate_max_chunk_size("fbp", (100, 90, 128), memory="1MB", device="null:h100")
+    8
     """
     plan = _plan(verb, *args, memory=memory, **kwargs)
     return plan.chunk.size if plan.chunk else 1

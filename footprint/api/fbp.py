@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, rows, run, shared, where, whole
-from footprint.api._tomo import angles_of, numbers, stacked
+from footprint.api._run import Memory, Progress, finished, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.fbp import Fbp
 from footprint.plan.builder import Builder
@@ -108,7 +108,7 @@ def fbp(
     op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(source.spec)[0]
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
-    target, given_back = output(out, wanted, source)
+    target = output(out, wanted, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
     volume, _ = stacked(target, "out")
@@ -116,7 +116,7 @@ def fbp(
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
     cut = rows if plan.chunk else whole
     run(plan, None, [cut(source)], [cut(volume)], progress)
-    return given_back
+    return finished(target, out)
 
 
 def plan_fbp(
@@ -158,13 +158,12 @@ def plan_fbp(
     >>> plan.footprint.total < 4.3e9
     True
     """
-    full = (1, *shape) if len(shape) == 2 else tuple(shape)
-    spec = ArraySpec(full, dtype)
-    n_a, n_x = full[-2:] if len(full) == 3 else (1, 0)
+    spec, given = described_stack(shape, dtype)
+    _, n_a, n_x = spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(spec)[0]
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return _plan(limits, budget, op, (spec, Given("host", np.dtype(dtype).isnative)), (result, Given()))
+    return _plan(limits, budget, op, (spec, given), (result, Given()))
 
 
 def _op(
@@ -180,11 +179,7 @@ def _op(
     axis_shifts: Any,
     cutoff: float,
 ) -> Fbp:
-    middle = (n_x - 1) / 2
-    try:
-        axis = middle if center is None else float(center)
-    except (TypeError, ValueError):
-        raise ArgumentError("center", repr(center), "a detector position in pixels") from None
+    axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Fbp(angles, n_x, axis, filter, padding, method, roi, pixel_size, circle, shifts, cutoff)
 

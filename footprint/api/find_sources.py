@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Array, Memory, Progress, limits_and_budget, receive, where
+from footprint.api._run import (
+    Array,
+    Memory,
+    Progress,
+    Reading,
+    check_writable,
+    described,
+    limits_and_budget,
+    receive,
+    shared,
+    where,
+)
 from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
@@ -110,15 +121,19 @@ def find_sources(
     limits, budget = device_of(rows, device, memory)
     target, put = _labels(labels, rows)
     spec, given = rows.spec, rows.array.given if rows.array else None
+
+    def planned(op: FindSources) -> Plan:
+        return _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
+
     while True:
-        plan = _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
+        plan = planned(op)
         if on_plan is not None:
             on_plan(plan)
         stats, counts, columns = _attempt(plan, rows, target, put, progress)
         needed, room = int(counts[NEEDED]), plan.outputs[2].spec.shape[0]
         if needed <= room:
             break
-        op = _roomier(op, needed, room, capacity, lambda bigger: _plan(limits, budget, bigger, spec, given, None, rows.reading))
+        op = _roomier(op, needed, room, capacity, planned)
     clip = clip_of(stats, counts, rows)
     return _table(columns, clip, float(stats[BACKGROUND]), float(stats[NOISE]), op, sky)
 
@@ -136,12 +151,12 @@ def plan_find_sources(
     labels: bool = False,
     capacity: int | None = None,
     streamed: bool = False,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
     """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file, whose
-    reader takes ``reading(rows)`` bytes beside the rows.
+    reader takes ``reading(rows, dtype)`` bytes beside a contiguous block of so many rows of that dtype.
 
     Examples
     --------
@@ -149,13 +164,12 @@ def plan_find_sources(
     >>> fp.plan_find_sources((8192, 8192), memory="64MB", streamed=True, device="cpu").footprint.total < 64e6
     True
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     if len(spec.shape) != 2 or spec.size == 0:
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     limits, budget = limits_and_budget(where(device), memory)
     op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
-    given = None if streamed else Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, op, spec, given, Given() if labels and not streamed else None, reading)
+    return _plan(limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading)
 
 
 def _op(
@@ -194,7 +208,7 @@ def _plan(
     spec: ArraySpec,
     given: Given | None,
     labels: Given | None,
-    reading: Callable[[int], int] | None = None,
+    reading: Reading | None = None,
 ) -> Plan:
     capacities = (op.capacity,) if op.capacity else default_capacities(spec.size)
     variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading) for n in capacities]
@@ -240,8 +254,9 @@ def _labels(labels: Any, rows: Rows) -> tuple[Array | None, Put | None]:
     seen = receive(labels, "labels")
     if tuple(seen.data.shape) != rows.spec.shape or seen.data.dtype != np.dtype("int32"):
         raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {rows.spec.shape}")
-    if seen.device == "cpu" and not seen.data.flags.writeable:
-        raise ShapeError("labels", "a read-only array", "a writable one")
+    check_writable(seen, labels, "labels")
+    if rows.array is not None and shared(rows.array, seen):
+        raise ArgumentError("labels", "memory that image uses, too", "an array of its own")
 
     def put(part: slice, block: np.ndarray) -> None:
         seen.data[part] = block

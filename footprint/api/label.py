@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, output, receive, run, where, whole
+from footprint.api._run import Array, Memory, described, finished, limits_and_budget, output, receive, run, where, whole
 from footprint.errors import ShapeError
 from footprint.ops.label import Label, check_connectivity
 from footprint.plan.builder import Builder
@@ -56,24 +56,27 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     shape = tuple(source.data.shape)
     flat = (1, *shape) if len(shape) == 1 else shape
     specs = op.out_specs(ArraySpec(flat, "uint8"))
-    target, result = output(out, ArraySpec(shape, specs[0].dtype), source)
+    target = output(out, ArraySpec(shape, specs[0].dtype), source)
     if np.dtype(target.data.dtype).kind != "i" or target.data.dtype.itemsize < 4:
         raise ShapeError("out", f"dtype {target.data.dtype}", "int32 or int64")
     if source.spec.size == 0:
-        return result, 0
+        return finished(target, out), 0
     byte = source.data.dtype.itemsize == 1
-    marks = Array(source.data.view(np.uint8) if byte else source.data, source.kind, source.device)
+    there = source.device != "cpu" and not byte
+    # The kernel reads bytes: set or not, which no cast would say of 0.5 or 256.
+    data = source.data != 0 if there else source.data
+    marks = Array(data.view(np.uint8) if byte or there else data, source.kind, source.device)
     marks, ids = (Array(a.data.reshape(flat), a.kind, a.device) for a in (marks, target))
     limits, budget = limits_and_budget(where(device, source, target), memory)
     given = marks.given if byte or marks.device != "cpu" else None
-    plan = _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, ids.spec, ids.given)
+    plan = _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, ids.spec, ids.given, there)
     count = np.zeros(1, np.int64)
 
     def fill(start: int, stop: int) -> Any:
         return lambda block: np.not_equal(marks.data, 0, out=block.view(bool))
 
     run(plan, None, [whole(marks) if given else fill], [whole(ids), lambda start, stop: count])
-    return result, int(count[0])
+    return finished(target, out), int(count[0])
 
 
 def plan_label(
@@ -89,16 +92,26 @@ def plan_label(
     """
     limits, budget = limits_and_budget(where(device), memory)
     op = Label(check_connectivity(connectivity))
-    flat = (1, *shape) if len(shape) == 1 else tuple(shape)
-    given = Given() if np.dtype(dtype).itemsize == 1 else None
+    spec, _ = described(shape, dtype)
+    flat = (1, *spec.shape) if len(spec.shape) == 1 else spec.shape
+    given = Given() if spec.itemsize == 1 else None
     return _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, op.out_specs(ArraySpec(flat, "uint8"))[0], Given())
 
 
 def _plan(
-    limits: Limits, budget: int | None, op: Label, mask: ArraySpec, given: Given | None, labels: ArraySpec, out: Given
+    limits: Limits,
+    budget: int | None,
+    op: Label,
+    mask: ArraySpec,
+    given: Given | None,
+    labels: ArraySpec,
+    out: Given,
+    made: bool = False,
 ) -> Plan:
     def record(b: Builder, _: int) -> None:
         source = b.inp(mask, "mask", given or Given(owner="plan"))
         op.record(b, source, b.out(labels, "labels", out), b.out(op.out_specs(mask)[1], "count"))
+        if made:
+            b.library("mask as bytes", mask.nbytes, bound=False)
 
     return fit(limits, budget, "label", [Variant("images", 1, record, inner=True)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, receive, run, where, whole
+from footprint.api._run import Memory, described, limits_and_budget, receive, run, where, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources import (
     LABEL,
@@ -70,8 +70,13 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     source, ids = receive(image, "image"), receive(labels, "labels")
     if np.dtype(ids.data.dtype).kind not in "iu":
         raise ShapeError("labels", f"dtype {ids.data.dtype}", "integers, as `label` gives")
+    if ids.spec.size and not np.can_cast(ids.data.dtype, np.int32):
+        # Kernels read int32: what that does not hold would come round as a label that was asked for.
+        low, high = int(ids.data.min()), int(ids.data.max())
+        if not -(2**31) <= low <= high < 2**31:
+            raise ShapeError("labels", f"numbers {low} to {high}", "numbers an int32 holds", "number them anew, as `label` does")
     if count is None:
-        count = int(ids.data.max()) if ids.spec.size else 0
+        count = max(int(ids.data.max()), 0) if ids.spec.size else 0
     op = _op(count)
     limits, budget = limits_and_budget(where(device, source, ids), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))
@@ -108,8 +113,8 @@ def plan_measure(
     9600
     """
     limits, budget = limits_and_budget(where(device), memory)
-    spec, ids = ArraySpec(tuple(shape), dtype), ArraySpec(tuple(shape), "int32")
-    return _plan(limits, budget, _op(count), (spec, Given("host", np.dtype(dtype).isnative)), (ids, Given()))
+    image = described(shape, dtype)
+    return _plan(limits, budget, _op(count), image, described(shape, "int32"))
 
 
 def _op(count: Any) -> Measure:

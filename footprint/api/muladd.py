@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, receive, rows, run, shared, where, whole
+from footprint.api._run import Array, Memory, check_writable, described, limits_and_budget, receive, rows, run, shared, where, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.muladd import MulAdd, Region, region
 from footprint.plan.builder import Builder
@@ -33,7 +33,7 @@ def muladd(
     Parameters
     ----------
     dst : array of 1 to 3 dimensions
-        Floating point of any precision, byte order and strides; written.
+        Floating point of any precision, byte order and strides; written. Computed in float32 up to that, in float64 above.
     other : array
         Real numbers of any dtype, as many dimensions.
     a, b : float
@@ -66,10 +66,7 @@ def muladd(
     target, source = receive(dst, "dst"), receive(other, "other")
     if np.dtype(target.spec.dtype).kind != "f":
         raise ShapeError("dst", f"dtype {target.data.dtype}", "a floating dtype", "convert it first: dst.astype('float32')")
-    if target.data is not dst and not np.may_share_memory(target.data, dst) and target.device == "cpu":
-        raise ArgumentError("dst", f"a {type(dst).__name__}", "an array that can be changed in place")
-    if target.device == "cpu" and not target.data.flags.writeable:
-        raise ShapeError("dst", "a read-only array", "a writable one")
+    check_writable(target, dst, "dst")
     job = MulAdd(
         _number("a", a), _number("b", b), region(dst_region, target.spec.shape, "dst_region"),
         region(other_region, source.spec.shape, "other_region"),
@@ -111,11 +108,10 @@ def plan_muladd(shape: tuple[int, ...], *, dtype: str = "float32", memory: Memor
     >>> fp.plan_muladd((100, 64, 64), device="cpu").nbytes
     0
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     all_of_it = region(None, spec.shape, "shape")
     job = MulAdd(1.0, 1.0, all_of_it, all_of_it)
     job.out_specs(spec, spec)
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (spec, given), blocks=True)
 
 
@@ -152,11 +148,7 @@ def _apart(target: Array, source: Array, job: MulAdd) -> None:
     same = x.data.__array_interface__["data"] == y.data.__array_interface__["data"] and x.data.strides == y.data.strides
     if same and x.spec == y.spec:
         return
-    try:
-        overlap = np.shares_memory(x.data, y.data, max_work=10**6)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        overlap = True
-    if overlap:
+    if shared(x, y):
         raise ArgumentError("other", "a region that overlaps dst's in memory", "regions that are apart or the same", "copy it")
 
 

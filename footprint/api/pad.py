@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, limits_and_budget, output, receive, rows, run, shared, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    described,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.borders import stretches
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
@@ -16,6 +29,14 @@ from footprint.plan.fit import Variant, fit
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
+
+# Option -> its default, and the modes that take it.
+_OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "constant_values": (0, ("constant",)),
+    "end_values": (0, ("linear_ramp",)),
+    "stat_length": (None, STATISTICS),
+    "reflect_type": ("even", ("reflect", "symmetric")),
+}
 
 
 def pad(
@@ -40,7 +61,7 @@ def pad(
     Parameters
     ----------
     array : array of 1 to 3 dimensions
-        Real numbers of any dtype, byte order and strides.
+        Real numbers of any dtype up to 8 bytes, byte order and strides.
     pad_width : int, (before, after), ((before, after), ...) or dict of axis to them
         Elements to add, as in ``numpy.pad``.
     mode : str
@@ -82,8 +103,9 @@ def pad(
     """
     source = receive(array, "array")
     custom = rows_index is not None or cols_index is not None
-    if custom and pad_width is not None:
-        raise ArgumentError("pad_width", repr(pad_width), "nothing, when rows_index or cols_index is given")
+    if custom and (pad_width is not None or mode != "constant"):
+        name, value = ("mode", mode) if pad_width is None else ("pad_width", pad_width)
+        raise ArgumentError(name, repr(value), "nothing, when rows_index or cols_index is given")
     shape = source.spec.shape
     job = (
         _custom(shape, rows_index, cols_index)
@@ -91,7 +113,7 @@ def pad(
         else _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type)
     )
     result = job.out_specs(source.spec)[0]
-    target, given_back = _target(out, result, source)
+    target = _target(out, result, source)
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, job, (source.spec, source.given), (target.spec, target.given))
     if result.size:
@@ -99,7 +121,7 @@ def pad(
             run(plan, None, [_gathered(job, source)], [rows(target)])
         else:
             run(plan, None, [whole(source)], [whole(target)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_pad(
@@ -136,12 +158,11 @@ def plan_pad(
     >>> fp.plan_pad((4096, 4096), 16, "edge", device="cpu").nbytes < 100_000
     True
     """
-    spec = ArraySpec(tuple(shape), dtype)
-    known = {"constant_values": 0, "end_values": 0, "stat_length": None, "reflect_type": "even"}
+    spec, given = described(shape, dtype)
+    known = {option: usual for option, (usual, _) in _OPTIONS.items()}
     for name in options:
         choose("option", name, tuple(known))
     job = _job(spec.shape, pad_width, mode, *(known | options).values())
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (job.out_specs(spec)[0], Given()))
 
 
@@ -179,6 +200,16 @@ def _job(
     ndim = len(shape)
     choose("mode", mode, MODES)
     choose("reflect_type", reflect_type, ("even", "odd"))
+    options = {
+        "constant_values": constant_values,
+        "end_values": end_values,
+        "stat_length": stat_length,
+        "reflect_type": reflect_type,
+    }
+    for option, value in options.items():
+        usual, modes = _OPTIONS[option]
+        if mode not in modes and not np.array_equal(value, usual):
+            raise ArgumentError(option, repr(value), f"none in mode {mode!r}", f"it belongs to {' and '.join(modes)}")
     lengths: tuple[tuple[int | None, int | None], ...] = ()
     if mode in STATISTICS and stat_length is not None:
         pairs = _pairs("stat_length", stat_length, ndim, "a number of elements")
@@ -203,7 +234,8 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
     for name, axis, given in (("rows_index", -2, rows_index), ("cols_index", -1, cols_index)):
         if given is None:
             continue
-        values = np.asarray(given)
+        values = receive(given, name).data
+        values = np.asarray(values.get() if hasattr(values, "get") else values)
         if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
             raise ShapeError(name, f"{values.dtype} {values.shape}", "a vector of whole numbers")
         if values.size and (values.min() < 0 or values.max() >= shape[axis]):
@@ -212,14 +244,14 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
     return Pad(((0, 0),) * len(shape), index=tuple(index))
 
 
-def _target(out: Any, result: ArraySpec, source: Array) -> tuple[Array, Any]:
-    target, given_back = output(out, result, source)
+def _target(out: Any, result: ArraySpec, source: Array) -> Array:
+    target = output(out, result, source)
     if out is not None:
         if not np.can_cast(result.dtype, target.spec.dtype, "same_kind"):
             raise ShapeError("out", f"dtype {target.data.dtype}", f"one that takes {np.dtype(result.dtype).name}")
         if shared(source, target):
             raise ArgumentError("out", "memory that array uses, too", "an array of its own")
-    return target, given_back
+    return target
 
 
 def _plan(limits: Limits, budget: int | None, job: Pad, image: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._run import Memory, described, finished, limits_and_budget, output, receive, rows, run, shared, where
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
@@ -58,13 +58,13 @@ def ramp_filter(
     """
     source = receive(sinogram, "sinogram")
     op = RampFilter(filter, padding, cutoff)
-    target, given_back = output(out, op.out_specs(source.spec)[0], source)
+    target = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and out is not sinogram and shared(source, target):
         raise ArgumentError("out", "memory that overlaps sinogram", "an array of its own, or sinogram itself")
     limits, budget = limits_and_budget(where(device, source, target), memory, fft)
     plan = _plan(limits, budget, op, (source.spec, source.given), (target.spec, target.given), out is sinogram)
     run(plan, None, [rows(source)], [rows(target)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_ramp_filter(
@@ -95,9 +95,8 @@ def plan_ramp_filter(
     Plan
         Its chunks are entries of the first axis.
     """
-    spec, op = ArraySpec(tuple(shape), dtype), RampFilter(filter, padding, cutoff)
+    (spec, given), op = described(shape, dtype), RampFilter(filter, padding, cutoff)
     result = op.out_specs(spec)[0]
-    given = Given("host", np.dtype(dtype).isnative)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return _plan(limits, budget, op, (spec, given), (spec, given) if in_place else (result, Given()), in_place)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, limits_and_budget, output, receive, run, where
+from footprint.api._run import Memory, Progress, described, finished, limits_and_budget, output, receive, run, where
 from footprint.api._run import rows as rows_of
 from footprint.api._scan import Described, Job, job_of
 from footprint.api._tiles import Tiles, into
-from footprint.api._tomo import angles_of
+from footprint.api._tomo import angles_of, numbers, position
 from footprint.api.rotation_axis import rotation_axis
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.fbp import Fbp
@@ -106,12 +106,12 @@ def reconstruct(
     job = job_of(scan, rows, i0, shifts)
     angles = angles_of(scan.angles, scan.shape[0])
     axis = _number(center, scan.shape[2])
-    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     fbp = Fbp(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
     op = Reconstruct(job.flatfield, fbp)
     result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    target, given_back = (None, out) if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
+    target = None if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
     limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory, fft)
     plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
     if isinstance(center, str) and center == "auto":
@@ -127,7 +127,7 @@ def reconstruct(
     if tiled:
         tiles = Tiles(job, op.fbp, writer.write if writer is not None else into(target))
         run(plan, None, tiles.inputs, [tiles.take], progress)
-        return given_back
+        return finished(target, out) if target else out
     fills = [lambda start, stop, k=k: job.fill(start, stop)[k] for k in range(3)]
     if writer is not None:
         taken: Any = lambda start, stop: lambda block: writer.write(slice(start, stop), block)
@@ -135,7 +135,7 @@ def reconstruct(
         assert target is not None
         taken = rows_of(target)
     run(plan, None, fills, [taken], progress)
-    return given_back
+    return finished(target, out) if target else out
 
 
 def plan_reconstruct(
@@ -187,13 +187,16 @@ def plan_reconstruct(
     True
     """
     if not hasattr(scan, "shape"):
-        if len(scan) != 3:
-            raise ShapeError("scan", f"shape {tuple(scan)}", "(n_angles, n_z, n_x)")
-        n_a, n_z, n_x = (int(n) for n in scan)
-        scan = Described((n_a, n_z, n_x), dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
+        spec, _ = described(scan, dtype, "scan")
+        if len(spec.shape) != 3:
+            raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
+        if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
+            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a number of groups from 0 up")
+        n_a, n_z, n_x = spec.shape
+        scan = Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
     job = job_of(scan, rows, i0, shifts)
     axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    moves = None if axis_shifts is None else np.asarray(axis_shifts, np.float64)
+    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     fbp = Fbp(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
     op = Reconstruct(job.flatfield, fbp)
     op.out_specs(ArraySpec(scan.shape), job.n_rows)
@@ -203,12 +206,8 @@ def plan_reconstruct(
 
 def _number(center: Any, n_x: int) -> float:
     """The axis given, or the detector's middle until it is found."""
-    if isinstance(center, str) and center == "auto":
-        return (n_x - 1) / 2
-    try:
-        return float(center)
-    except (TypeError, ValueError):
-        raise ArgumentError("center", repr(center), "'auto' or a detector position in pixels") from None
+    middle = isinstance(center, str) and center == "auto"
+    return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
 
 
 def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given) -> Plan:

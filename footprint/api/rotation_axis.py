@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, run, whole
-from footprint.api._run import receive as _receive
+from footprint.api._run import Memory, limits_and_budget, run
 from footprint.api._scan import Job, job_of
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.rotation_axis import RotationAxis
 from footprint.plan.builder import Builder
 from footprint.plan.fit import build
 from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 
 # Rows compared at most, from the middle of those asked for: more add time and little certainty.
 _ROWS = 16
@@ -88,10 +88,10 @@ def rotation_axis(
     """
     job, op, plan = _prepare(scan, rows, search, i0, memory)
     job.check_flats(plan.outputs[0].spec.shape[0])
-    found = np.zeros(op.out_specs()[0].shape)
+    found: list[float] = []
     fills = job.fill(0, job.n_rows, op.frames)
-    run(plan, None, [_always(fill) for fill in fills], [whole(_receive(found, "correlations"))])
-    center, score, spread = op.axis(found)
+    run(plan, None, [_always(fill) for fill in fills], [_always(lambda correlations: found.extend(op.axis(correlations)))])
+    center, score, spread = found
     if not math.isfinite(center):
         wanted, fix = "projections with structure to register, these have none", "give the axis as a number"
         raise ArgumentError("center", "auto", wanted, fix)
@@ -146,7 +146,7 @@ def _prepare(
 
         def record(b: Builder, part: Job = part) -> None:
             raw, flats, dark = part.slots(b, len(op.frames), part.n_rows)
-            op.record(b, raw, flats, dark, b.out(op.out_specs()[0], "correlations"))
+            op.record(b, raw, flats, dark, b.out(op.out_specs()[0], "correlations", Given(owner="plan")))
 
         plan = build(limits, "rotation_axis", record)
         if budget is None or plan.footprint.total <= budget:

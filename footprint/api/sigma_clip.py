@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Memory, limits_and_budget, where
+from footprint.api._run import Memory, Reading, described, limits_and_budget, where
 from footprint.errors import ShapeError
 from footprint.kernels.sigma_clip import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive, pass_variant
@@ -17,8 +16,6 @@ from footprint.plan.fit import fit
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
-
-Reading = Callable[[int], int] | None
 
 
 @dataclass(frozen=True)
@@ -130,10 +127,10 @@ def plan_sigma_clip(
     >>> fp.plan_sigma_clip((8192, 8192), device="cpu").footprint.total < 8192**2
     True
     """
-    spec = ArraySpec(as_rows(tuple(shape)), dtype)
+    spec, given = described(shape, dtype)
+    spec = ArraySpec(as_rows(spec.shape), spec.dtype)
     limits, budget = limits_and_budget(where(device), memory)
-    given = None if streamed else Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, _op(spec, sigma, maxiters, strict), spec, given)
+    return _plan(limits, budget, _op(spec, sigma, maxiters, strict), spec, None if streamed else given)
 
 
 def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> SigmaClip:
@@ -141,6 +138,8 @@ def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> Si
     return SigmaClip(height, width, check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))
 
 
-def _plan(limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading = None) -> Plan:
+def _plan(
+    limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading | None = None
+) -> Plan:
     variant = pass_variant(limits, op, spec, given, None, reading)
     return fit(limits, budget, "sigma_clip", [variant])

@@ -6,7 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, give_back, limits_and_budget, output, receive, rows, run, where, whole
+from footprint.api._run import (
+    Array,
+    Memory,
+    described,
+    finished,
+    limits_and_budget,
+    output,
+    receive,
+    rows,
+    run,
+    shared,
+    where,
+    whole,
+)
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.sigma_clip import kernel_dtype
 from footprint.ops.threshold import Threshold
@@ -53,11 +66,13 @@ def threshold(
     source = receive(image, "image")
     op = _op(level, background)
     shape = tuple(source.data.shape)
-    target, result = output(out, ArraySpec(shape, "bool"), source)
+    target = output(out, ArraySpec(shape, "bool"), source)
     if target.data.dtype != np.dtype(bool):
         raise ShapeError("out", f"dtype {target.data.dtype}", "bool")
+    if out is not None and out is not image and shared(source, target):
+        raise ArgumentError("out", "memory that image uses, too", "an array of its own, or image itself")
     if source.spec.size == 0:
-        return result
+        return finished(target, out)
     # One byte either way: kernels write it as a number.
     marks = Array(target.data.view(np.uint8), target.kind, target.device)
     limits, budget = limits_and_budget(where(device, source, target), memory)
@@ -70,7 +85,7 @@ def threshold(
         run(plan, None, [fill], [rows(marks)])
     else:
         run(plan, None, [whole(source)], [whole(marks)])
-    return result if out is not None else give_back(target.data, source.kind)
+    return finished(target, out)
 
 
 def plan_threshold(
@@ -85,8 +100,8 @@ def plan_threshold(
     0
     """
     limits, budget = limits_and_budget(where(device), memory)
-    given = Given("host", np.dtype(dtype).isnative)
-    return _plan(limits, budget, _op(level, 0.0), ArraySpec(tuple(shape), dtype), given, Given())
+    spec, given = described(shape, dtype)
+    return _plan(limits, budget, _op(level, 0.0), spec, given, Given())
 
 
 def _op(level: Any, background: Any) -> Threshold:

@@ -80,10 +80,10 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
     [True, True]
     """
     choose("job", job, JOBS)
-    if size < 32:
-        raise ArgumentError("size", size, "at least 32 pixels")
-    if not devices:
-        raise ArgumentError("devices", "none", "at least one device")
+    if not isinstance(size, int | np.integer) or size < 32:
+        raise ArgumentError("size", repr(size), "a number of pixels from 32 up")
+    if isinstance(devices, str) or not devices:
+        raise ArgumentError("devices", repr(devices), "at least one device in a list, such as ['cpu', 'cuda']")
     call, plan, arrays = _job(job, size, np.random.default_rng(seed))
     found: list[Verdict] = []
     first: np.ndarray | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._run import Memory, described, finished, limits_and_budget, output, receive, rows, run, shared, where
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
 from footprint.plan.builder import Builder
@@ -55,7 +55,7 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     source = receive(radios, "radios")
     values = _shifts(shifts)
     result = VerticalShift().out_specs(source.spec, len(values))[0]
-    target, given_back = output(out, result, source)
+    target = output(out, result, source)
     if out is not None and shared(source, target) and not _same(source.data, target.data):
         raise ArgumentError("out", "memory that overlaps radios", "an array of its own, or radios itself")
     kind = _kind(target.spec.dtype)
@@ -67,7 +67,7 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     if result.size:
         whole, rest = (receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind))
         run(plan, None, [rows(source), rows(whole), rows(rest)], [rows(target)])
-    return given_back
+    return finished(target, out)
 
 
 def plan_vertical_shift(
@@ -95,14 +95,13 @@ def plan_vertical_shift(
     >>> fp.plan_vertical_shift((100, 64, 64), dtype="uint16", memory="1MB", device="cpu").chunks[0]
     (0, 50)
     """
-    spec = ArraySpec(tuple(shape), dtype)
+    spec, given = described(shape, dtype)
     result = VerticalShift().out_specs(spec, spec.shape[0] if spec.shape else 0)[0]
-    given = Given("host", np.dtype(dtype).isnative)
     return _plan(*limits_and_budget(where(device), memory), (spec, given), (result, Given()))
 
 
 def _kind(dtype: str) -> str:
-    return "float64" if np.dtype(dtype).itemsize == 8 else "float32"
+    return "float64" if np.dtype(dtype).itemsize >= 8 else "float32"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

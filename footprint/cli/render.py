@@ -16,7 +16,7 @@ from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.plan.explain import choice_rows, memory_rows, summary_rows
 from footprint.plan.plan import Plan
-from footprint.units import format_bytes
+from footprint.units import counted, format_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -181,7 +181,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     choices = choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
-        text = "; ".join(f"{size}: {_count(n, unit)} a run, {_count(runs, 'runs')}" for n, runs, size in choices)
+        text = "; ".join(f"{size}: {counted(n, unit)} a run, {counted(runs, 'runs')}" for n, runs, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
         console.print(Padding(f"[dim]{name}[/dim]  {escape(value)}", (0, 0, 0, 2), expand=False), highlight=False)
@@ -199,7 +199,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _words(value)
         if value is not None and name in _UNITS:
-            text = _count(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
+            text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
         console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(text)}", highlight=False, soft_wrap=True)
 
 
@@ -214,10 +214,6 @@ _UNITS = {
     "sigma": "times the noise",
     "kappa": "standard deviations",
 } | dict.fromkeys(("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
-
-
-def _count(number: str, things: str) -> str:
-    return f"{number} {things.removesuffix('s') if number == '1' else things}"
 
 
 def _words(value: Any) -> str:

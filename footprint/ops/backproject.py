@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,9 +85,10 @@ class Geometry:
         """The region of interest as four ints."""
         if self.roi is None:
             return (0, self.n_x, 0, self.n_x)
-        if len(self.roi) != 4:
-            raise ArgumentError("roi", self.roi, "four ints (x0, x1, y0, y1)")
-        x0, x1, y0, y1 = (int(v) for v in self.roi)
+        try:
+            x0, x1, y0, y1 = (operator.index(v) for v in self.roi)
+        except (TypeError, ValueError):
+            raise ArgumentError("roi", repr(self.roi), "four whole numbers (x0, x1, y0, y1)") from None
         return (x0, x1, y0, y1)
 
     @property

@@ -52,7 +52,7 @@ class Correlate:
             raise ShapeError("mask", f"{len(weights.shape)} dimensions", f"{len(image.shape)}, as many as the image")
         if weights.size == 0:
             raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
-        if self.mode == "valid" and image.size and any(k > n for k, n in zip(weights.shape, image.shape)):
+        if self.mode == "valid" and any(k > n > 0 for k, n in zip(weights.shape, image.shape)):
             raise ShapeError(
                 "mask", f"shape {weights.shape}", f'at most the image\'s {image.shape} in mode "valid"', "swap the two"
             )

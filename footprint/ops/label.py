@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -12,9 +14,9 @@ from footprint.spec import ArraySpec
 
 def check_connectivity(value: object) -> int:
     """4 or 8."""
-    if isinstance(value, bool) or value not in (4, 8):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value not in (4, 8):
         raise ArgumentError("connectivity", repr(value), "4 (edges) or 8 (edges and corners)")
-    return int(value)  # type: ignore[call-overload]
+    return int(value)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class MulAdd:
 
     def record(self, b: Builder, dst: Ref, other: Ref, out: Ref) -> None:
         """Record one launch; ``dst`` and ``out`` are one array of the caller's, read and written."""
-        kind = "float64" if np.dtype(dst.spec.dtype).itemsize == 8 else "float32"
+        kind = "float64" if np.dtype(dst.spec.dtype).itemsize >= 8 else "float32"
         x = self._three(b.bring(other, dtype=kind))
         lead = ((0, 1, 1),) * (3 - len(self.target))
         dst_start, dst_step, count = zip(*lead, *self.target)

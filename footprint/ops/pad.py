@@ -59,6 +59,10 @@ class Pad:
             raise ArgumentError(
                 "mode", repr(self.mode), "a mode that copies for an array of bools", "use edge, reflect or constant"
             )
+        if kind.itemsize > 8:
+            raise ShapeError(
+                "array", f"dtype {kind.name}", "numbers of at most 8 bytes", "convert it first: array.astype('float64')"
+            )
         if self.index is not None:
             lengths = zip(image.shape, self.index)
             return (ArraySpec(tuple(n if index is None else len(index) for n, index in lengths), kind.str),)

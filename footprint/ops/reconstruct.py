@@ -12,6 +12,7 @@ from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 # Angles that are corrected, filtered and summed at a time where a slice's whole sinogram does not fit.
 _GROUPS = (256, 16)
@@ -117,7 +118,7 @@ class Reconstruct:
                 direct.record_groups(b, *slots, angles, geometry)
 
             said = "method direct: one slice does not fit, so its projections are read again for every tile of its rows, "
-            said += f"{angles} angles at a time"
+            said += f"{counted(angles, 'angles')} at a time"
             return Variant(TILES, self.fbp.geometry.shape[0], record, note=said, times=rows)
 
         direct = Reconstruct(self.flatfield, self.fbp.by("direct"))

@@ -14,6 +14,7 @@ from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 # Rows of a block, together: enough to keep all cores busy, small beside any image worth cutting.
 BLOCK_PIXELS = 1 << 20
@@ -96,11 +97,11 @@ def pass_variant(
     image: ArraySpec,
     given: Given | None,
     labels: Given | None = None,
-    reading: Callable[[int], int] | None = None,
+    reading: Callable[[int, str], int] | None = None,
 ) -> Variant:
     """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
 
-    ``given`` is None for a file; ``reading(rows)`` says what reading them takes beside the block.
+    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block.
     """
     height, width = op.height, op.width
     group = rows_per_block(height * width, width)
@@ -120,9 +121,8 @@ def pass_variant(
         op.record(b, *refs)
         if not whole:
             if reading is not None:
-                b.library("file reader", reading(rows))
-            blocks = -(-height // rows)
-            b.note(f"{blocks} block{'s' if blocks != 1 else ''} of {rows} rows a pass, every block read once a pass")
+                b.library("file reader", reading(rows, block.dtype))
+            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} a pass, every block read once a pass")
 
     groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)

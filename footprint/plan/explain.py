@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from footprint.units import format_bytes
+from footprint.units import counted, format_bytes
 
 if TYPE_CHECKING:
     from footprint.plan.plan import Plan
@@ -43,8 +43,7 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
         )
     if plan.chunk:
         chunk = plan.chunk
-        runs = len(chunk.ranges())
-        rows.append(("chunk", f"{chunk.size} of {chunk.total} {chunk.unit}, {runs} run{'s' if runs != 1 else ''}"))
+        rows.append(("chunk", f"{chunk.size} of {counted(chunk.total, chunk.unit)}, {counted(len(chunk.ranges()), 'runs')}"))
     rows.extend(("note", note) for note in plan.notes)
     return rows
 
@@ -64,6 +63,6 @@ def explain(plan: Plan) -> str:
         unit = plan.chunk.unit
         lines.append(
             "  other budgets: "
-            + ", ".join(f"{n} {unit} a run in {runs} run{'s' if runs != '1' else ''} takes {size}" for n, runs, size in rows)
+            + ", ".join(f"{counted(n, unit)} a run in {counted(runs, 'runs')} takes {size}" for n, runs, size in rows)
         )
     return "\n".join(lines)

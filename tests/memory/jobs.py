@@ -5,7 +5,9 @@ Run as ``python -m tests.memory.jobs VERB BUDGET``: prints one JSON object with 
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from astropy.io import fits
 
 import footprint as fp
+from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
 from footprint.io.phantom import write_scan
 
@@ -44,6 +48,40 @@ def foreign_image(scale: int) -> np.ndarray:
     x = image(512 * scale, 1024)
     x[8::64, 8::64] += 50
     return x.astype(">f4")
+
+
+def _file(values: np.ndarray) -> Any:
+    """The image as an open FITS file: what is read into blocks of its own dtype is staged nowhere."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    fits.writeto(Path(folder) / "image.fits", values)
+    return fp.open_image(Path(folder) / "image.fits")
+
+
+def convolve_file(scale: int) -> Job:
+    source, mask, out = _file(foreign_image(scale)), np.ones((9, 9), "f4") / 81, touched(512 * scale, 1024)
+
+    def read(start: int, stop: int, block: np.ndarray) -> None:
+        source.read(slice(start, stop), block)
+
+    def write(start: int, stop: int, block: np.ndarray) -> None:
+        out[start:stop] = block
+
+    about: tuple[Any, ...] = (source.shape, source.dtype.str)
+    options: dict[str, Any] = {"reading": source.host_bytes, "boundary": "reflect", "device": "cpu"}
+    return (
+        lambda memory: plan_convolve_rows(*about, mask.shape, memory=memory, **options),
+        lambda memory: convolve_rows(read, *about, mask, write, memory=memory, **options),
+    )
+
+
+def find_sources_file(scale: int) -> Job:
+    source = _file(foreign_image(scale))
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, source.dtype.str, memory=memory, device="cpu", **options),
+        lambda memory: fp.find_sources(source, memory=memory, device="cpu"),
+    )
 
 
 def sigma_clip(scale: int) -> Job:
@@ -161,10 +199,12 @@ def reconstruct_tiles(scale: int) -> Job:
 
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
+    "convolve_file": convolve_file,
     "sigma_clip": sigma_clip,
     "threshold": threshold,
     "label": label,
     "find_sources": find_sources,
+    "find_sources_file": find_sources_file,
     "fbp": fbp,
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,

@@ -12,6 +12,9 @@ import pytest
 import tifffile
 from astropy.io import fits
 
+import footprint as fp
+from footprint.api.convolve import plan_convolve_rows
+
 # Python's own objects and malloc's arenas, no function of the data.
 _INTERPRETER = 512 << 10
 
@@ -117,3 +120,16 @@ def test_reading_takes_no_more_than_it_says(tmp_path, case, into):
     assert growth <= said + _INTERPRETER, f"reading took {growth / 2**20:.2f} MiB, it said {said / 2**20:.2f} MiB"
     if into == "stored" and case in ("hdf5 contiguous", "hdf5 smaller than a piece", "tiff", "npy", "fits"):
         assert said == 0
+
+
+def test_plans_count_staging_only_where_there_is_some(tmp_path):
+    for dtype, staged in ((">f4", False), (">i2", True)):
+        fits.writeto(tmp_path / f"{dtype[1:]}.fits", np.ones((64, 512), dtype))
+        with fp.open_image(tmp_path / f"{dtype[1:]}.fits") as image:
+            about, options = (image.shape, image.dtype.str), {"reading": image.host_bytes, "device": "cpu"}
+            plans = [
+                plan_convolve_rows(*about, (3, 3), **options),
+                fp.plan_find_sources(*about, streamed=True, **options),
+            ]
+        for plan in plans:
+            assert any(one.name == "file reader" and one.nbytes for one in plan.libraries) == staged

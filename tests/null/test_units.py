@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footprint.units import format_bytes, parse_bytes
+from footprint.units import counted, format_bytes, parse_bytes
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,18 @@ def test_written_sizes_read_back_within_their_digits(n):
 @pytest.mark.parametrize(("n", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (4294967296, "4 GiB")])
 def test_writes(n, text):
     assert format_bytes(n) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "things", "words"),
+    [
+        (1, "rows of a slice", "1 row of a slice"),
+        ("1", "entries", "1 entry"),
+        (1, "slices", "1 slice"),
+        (0, "runs", "0 runs"),
+        (2, "rows of a slice", "2 rows of a slice"),
+        ("1", "s", "1 s"),
+    ],
+)
+def test_one_thing_is_no_plural(number, things, words):
+    assert counted(number, things) == words

@@ -1,0 +1,161 @@
+"""What callers hand in from Python: arrays of other libraries, and one table of what can be wrong."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import footprint as fp
+
+
+class Foreign:
+    """An array of a library that, as JAX does with memory it does not like, copies what it is handed by DLPack."""
+
+    __module__ = "foreign"
+
+    def __init__(self, values):
+        self.values = np.array(values)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda x: fp.convolve(x, np.ones((1, 1))),
+        lambda x: fp.pad(x, 1),
+        lambda x: fp.ramp_filter(x, filter="none"),
+        lambda x: fp.backproject(x),
+        lambda x: fp.fbp(x),
+        lambda x: fp.threshold(x, 0.5),
+        lambda x: fp.label(x)[0],
+    ],
+)
+def test_results_go_back_in_kind_when_they_are_there(verb, monkeypatch, rng):
+    monkeypatch.setitem(sys.modules, "foreign", types.SimpleNamespace(from_dlpack=lambda data: Foreign(data)))
+    values = rng.standard_normal((40, 30), np.float32)
+    found = verb(Foreign(values))
+    assert isinstance(found, Foreign)
+    np.testing.assert_array_equal(found.values, verb(values))
+
+
+IMAGE, SCAN = np.ones((6, 8), np.float32), (6, 4, 8)
+# What is called, and words its sentence must have.
+BAD = {
+    "plan-length": (lambda: fp.plan_convolve(512, (3, 3)), "shape 512 (512, 512)"),
+    "plan-fraction": (lambda: fp.plan_sigma_clip((5.5, 5)), "shape (5.5, 5)"),
+    "plan-negative": (lambda: fp.plan_measure((5, -5)), "shape (5, -5)"),
+    "plan-mask-negative": (lambda: fp.plan_convolve((5, 5), (3, -3)), "mask_shape (3, -3)"),
+    "plan-dtype": (lambda: fp.plan_threshold((5, 5), "foo"), "dtype 'foo' 'float32'"),
+    "plan-complex": (lambda: fp.plan_convolve((5, 5), (3, 3), dtype="complex64"), "dtype 'complex64' real"),
+    "plan-stack": (lambda: fp.plan_fbp((4, 5, 6, 7), 180), "shape (4, 5, 6, 7) (n_angles, n_x)"),
+    "plan-scan": (lambda: fp.plan_reconstruct(5), "scan 5"),
+    "plan-scan-dtype": (lambda: fp.plan_reconstruct(SCAN, dtype="xx"), "dtype 'xx'"),
+    "plan-scan-groups": (lambda: fp.plan_reconstruct(SCAN, n_flat_groups="1"), "n_flat_groups '1' 0"),
+    "scan-path": (lambda: fp.reconstruct("scan.nx"), "scan str open_scan"),
+    "axis-path": (lambda: fp.rotation_axis("scan.nx"), "scan str open_scan"),
+    "shifts": (lambda: fp.plan_reconstruct(SCAN, shifts=["a"] * 6), "shifts numbers"),
+    "axis-shifts": (lambda: fp.plan_reconstruct(SCAN, axis_shifts=["a"] * 6), "axis_shifts numbers"),
+    "i0": (lambda: fp.plan_reconstruct(SCAN, i0=np.ones(2), n_flat_groups=0), "i0 'border'"),
+    "axis-none": (lambda: fp.plan_reconstruct(SCAN, center=None), "center None 'auto'"),
+    "axis": (lambda: fp.backproject(IMAGE, center=[1, 2]), "center [1, 2] pixels"),
+    "roi-number": (lambda: fp.backproject(IMAGE, roi=5), "roi 5 whole"),
+    "roi-fraction": (lambda: fp.backproject(IMAGE, roi=(0.5, 2, 0, 2)), "roi 0.5 whole"),
+    "roi-text": (lambda: fp.fbp(IMAGE, roi="0123"), "roi '0123' whole"),
+    "uneven": (lambda: fp.convolve([[1, 2], [3]], IMAGE), "image uneven"),
+    "valid-empty": (lambda: fp.convolve(np.ones((0, 3)), np.ones((2, 5)), mode="valid"), "mask (2, 5) (0, 3)"),
+    "connectivity": (lambda: fp.label(IMAGE, np.array([4, 8])), "connectivity 4 8"),
+    "out-list": (lambda: fp.convolve(IMAGE, [[1]], out=IMAGE.tolist()), "out list"),
+    "labels-wide": (lambda: fp.measure(IMAGE, np.full((6, 8), 2**32 + 1), 1), "labels 4294967297 int32"),
+    "labels-own": (lambda: fp.find_sources(IMAGE, labels=IMAGE.view(np.int32)), "labels memory image"),
+    "header": (lambda: fp.find_sources(IMAGE, header={"CTYPE1": "RA---TAN"}), "header dict"),
+    "threshold-own": (lambda: fp.threshold(IMAGE, 0, out=IMAGE.view(bool)[:, ::4]), "out memory image"),
+    "pad-constant": (lambda: fp.pad(IMAGE, 1, "edge", constant_values=5), "constant_values 5 'edge' constant"),
+    "pad-length": (lambda: fp.plan_pad((5, 5), 1, stat_length=2), "stat_length 2 'constant' mean"),
+    "pad-index-mode": (lambda: fp.pad(IMAGE, mode="edge", rows_index=[0]), "mode 'edge' rows_index"),
+    "pad-index-uneven": (lambda: fp.pad(IMAGE, rows_index=[[1], [1, 2]]), "rows_index uneven"),
+    "verify-text": (lambda: fp.verify("convolve", "cpu", size=64), "devices 'cpu' list"),
+    "verify-size": (lambda: fp.verify("convolve", ["cpu"], size="64"), "size '64' 32"),
+    "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
+    "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null tell"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments_are_one_clear_sentence(case):
+    call, wanted = BAD[case]
+    with pytest.raises(fp.FootprintError) as caught:
+        call()
+    sentence = str(caught.value)
+    assert "\n" not in sentence and sentence.endswith(".")
+    missing = [word for word in wanted.split() if word not in sentence]
+    assert not missing, f"no {missing} in: {sentence}"
+
+
+def test_budgets_may_be_numpys_numbers():
+    plans = [fp.plan_convolve((64, 64), (3, 3), memory=memory, device="cpu") for memory in (10**6, np.int64(10**6))]
+    assert plans[0] == plans[1]
+
+
+def test_interleaved_arrays_are_apart(rng):
+    both = rng.standard_normal((40, 33), np.float32)
+    want = fp.convolve(both[::2].copy(), np.ones((3, 3)), device="cpu")
+    fp.convolve(both[::2], np.ones((3, 3)), out=both[1::2], device="cpu")
+    np.testing.assert_array_equal(both[1::2], want)
+
+
+def test_numbers_wider_than_float64_are_worked_on_as_that():
+    if np.dtype(np.longdouble).itemsize == 8:
+        pytest.skip("long double is float64 here")
+    fine = 1 + 2.0**-40
+    x = np.full((1, 1, 1), fine, np.longdouble)
+    assert fp.muladd(x.copy(), np.zeros_like(x), device="cpu")[0, 0, 0] == fine
+    assert fp.vertical_shift(x, [0], out=np.zeros_like(x), device="cpu")[0, 0, 0] == fine
+    with pytest.raises(fp.ShapeError, match="at most 8 bytes"):
+        fp.pad(x, 1, "mean", device="cpu")
+
+
+def test_labels_below_zero_are_no_islands():
+    assert len(fp.measure(IMAGE, np.full((6, 8), -1), device="cpu")) == 0
+
+
+def test_an_array_for_labels_takes_no_part_of_the_budget(rng):
+    image, labels = rng.standard_normal((256, 256), np.float32), np.zeros((256, 256), np.int32)
+    with pytest.raises(fp.CapacityError, match="give memory=") as short:
+        fp.find_sources(image, sigma=1, memory="500kB", device="cpu")
+    enough = int(str(short.value).partition("memory=")[2].split()[0])
+    # Room for the labels is counted only where the plan holds blocks of them.
+    table = fp.find_sources(image, sigma=1, labels=labels, memory=enough, device="cpu")
+    assert labels.max() == len(table)
+
+
+class OnDevice:
+    """Stands for an array on a GPU."""
+
+    __cuda_array_interface__ = ()
+
+    def __init__(self, values):
+        self.values = values
+
+
+def test_masks_on_a_device_are_handed_on_as_bytes(monkeypatch):
+    handed: dict = {}
+
+    def run(plan, backend, inputs, outputs):
+        handed.update(plan=plan, mask=inputs[0](0, 1))
+
+    monkeypatch.setattr("footprint.api._run.device_array", lambda array: (array.values, "cuda:0"))
+    monkeypatch.setattr("footprint.api.label.run", run)
+    for dtype, made in ((np.float32, 4), (np.uint8, 0), (bool, 0)):
+        mask = np.array([[0, 1], [0, 1]]).astype(dtype) * dtype(0.5 if made else 1)
+        fp.label(OnDevice(mask), out=OnDevice(np.empty((2, 2), np.int32)), device="null:h100")
+        assert handed["mask"].dtype == np.dtype(handed["plan"].inputs[0].spec.dtype) == np.uint8
+        np.testing.assert_array_equal(handed["mask"], [[0, 1], [0, 1]])
+        assert handed["plan"].footprint.library == made
