@@ -39,13 +39,13 @@ class BoundPlan:
                     self._blocks.append(backend.alloc(size))
                 if plan.host_nbytes:
                     self._host = backend.host(plan.host_nbytes)
-                self._programs = {plan.key: _Program(plan, backend, self._blocks, self._host)}
+                self._programs = {id(plan): _Program(plan, backend, self._blocks, self._host)}
                 if plan.tail:
-                    self._programs[plan.tail.key] = _Program(plan.tail, backend, self._blocks, self._host)
+                    self._programs[id(plan.tail)] = _Program(plan.tail, backend, self._blocks, self._host)
         except BaseException:
             self.free()
             raise
-        self._active = ""
+        self._active = 0
 
     def __enter__(self) -> BoundPlan:
         return self
@@ -72,10 +72,10 @@ class BoundPlan:
             if plan.tail is None or size != plan.chunk.total % plan.chunk.size:
                 raise ShapeError("size", size, f"{plan.chunk.size} or the tail's {plan.chunk.total % plan.chunk.size}")
             plan = plan.tail
-        program = self._programs[plan.key]
-        if self._active != plan.key:
+        program = self._programs[id(plan)]
+        if self._active != id(plan):
             program.write_constants()
-            self._active = plan.key
+            self._active = id(plan)
         program.run(inputs, tuple(out))
 
     def profile(self, *inputs: Any, out: Sequence[Any] = (), size: int | None = None) -> dict[str, float]:
@@ -92,7 +92,7 @@ class BoundPlan:
 
     def host(self, name: str) -> np.ndarray:
         """The host buffer of an input or output slot the plan owns."""
-        return self._programs[self.plan.key].owned(name)
+        return self._programs[id(self.plan)].owned(name)
 
     def free(self) -> None:
         """Give all memory back; the plan can be bound again."""
