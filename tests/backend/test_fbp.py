@@ -96,6 +96,18 @@ def test_backprojection(shape, center, roi, accumulated, device, rng):
     close(fp.fbp(x, angles, memory=smallest, **options), want, 5e-5)
 
 
+@pytest.mark.parametrize("n_z", [1, 5])
+def test_tiles_that_see_nothing_of_a_row_add_nothing(n_z, device, rng):
+    """Far shifts, and a slice many times wider than the rows: however far a tile lies, it gets zeros."""
+    x, angles = rng.standard_normal((n_z, 3, 20), np.float32), np.array([0.1, 1.0, 2.0])
+    got = fp.backproject(x, angles, axis_shifts=np.array([1e12, -5000, 700.0]), device=device)
+    np.testing.assert_array_equal(got, np.zeros_like(got))
+    for shift in (0.0, 800.0, -4000.0):
+        shifts, box = np.array([0, shift, -shift]), (-1000, 900, 20, 70)
+        want = np.stack([backproject(row, angles, angle_weights(angles), 9.5, box, shifts) for row in x])
+        close(fp.backproject(x, angles, roi=box, axis_shifts=shifts, device=device), want, 5e-5)
+
+
 def test_slices_share_nothing_but_the_geometry(device, rng):
     x = rng.standard_normal((7, 30, 41), np.float32)
     whole = fp.fbp(x, method="direct", device=device)
