@@ -13,6 +13,8 @@ from footprint.reference import fbp as reference
 from footprint.reference.backproject import angle_weights, backproject
 from footprint.reference.ramp_filter import ramp_filter
 
+from .kernels import run
+
 SINOGRAMS = [(1, 1), (1, 2), (3, 1), (7, 5), (13, 64), (90, 97), (181, 130), (64, 257)]
 
 
@@ -106,6 +108,18 @@ def test_tiles_that_see_nothing_of_a_row_add_nothing(n_z, device, rng):
         shifts, box = np.array([0, shift, -shift]), (-1000, 900, 20, 70)
         want = np.stack([backproject(row, angles, angle_weights(angles), 9.5, box, shifts) for row in x])
         close(fp.backproject(x, angles, roi=box, axis_shifts=shifts, device=device), want, 5e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "cx", "cy", "radius"),
+    [((2, 51, 4096), 2047.75, 2047.75, 2047.75), ((1, 1, 1), 0, 0, 0.5), ((3, 7, 5), 2, 9, 4), ((1, 6, 300), -3, 2.5, 1)],
+)
+def test_the_circle_has_the_pixels_within_its_radius(shape, cx, cy, radius, backend):
+    """Also those on it, where float32 would round some of a wide slice outside."""
+    y, x = np.ogrid[: shape[1], : shape[2]]
+    volume = np.ones(shape, np.float32)
+    run(backend, "slices.circle", volume, cx=cx, cy=cy, radius=radius, value=0.0)
+    np.testing.assert_array_equal(volume, np.broadcast_to((x - cx) ** 2 + (y - cy) ** 2 <= radius**2, shape))
 
 
 def test_slices_share_nothing_but_the_geometry(device, rng):
