@@ -13,6 +13,8 @@ from footprint.reference import fbp as reference
 from footprint.reference.backproject import angle_weights, backproject
 from footprint.reference.ramp_filter import ramp_filter
 
+from .kernels import run
+
 SINOGRAMS = [(1, 1), (1, 2), (3, 1), (7, 5), (13, 64), (90, 97), (181, 130), (64, 257)]
 
 
@@ -96,6 +98,30 @@ def test_backprojection(shape, center, roi, accumulated, device, rng):
     plan = fp.plan_fbp(shape, angles, memory=smallest, **options)
     assert plan.footprint.total == smallest
     close(fp.fbp(x, angles, memory=smallest, **options), want, 5e-5)
+
+
+@pytest.mark.parametrize("n_z", [1, 5])
+def test_tiles_that_see_nothing_of_a_row_add_nothing(n_z, device, rng):
+    """Far shifts, and a slice many times wider than the rows: however far a tile lies, it gets zeros."""
+    x, angles = rng.standard_normal((n_z, 3, 20), np.float32), np.array([0.1, 1.0, 2.0])
+    got = fp.backproject(x, angles, axis_shifts=np.array([1e12, -5000, 700.0]), device=device)
+    np.testing.assert_array_equal(got, np.zeros_like(got))
+    for shift in (0.0, 800.0, -4000.0):
+        shifts, box = np.array([0, shift, -shift]), (-1000, 900, 20, 70)
+        want = np.stack([backproject(row, angles, angle_weights(angles), 9.5, box, shifts) for row in x])
+        close(fp.backproject(x, angles, roi=box, axis_shifts=shifts, device=device), want, 5e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "cx", "cy", "radius"),
+    [((2, 51, 4096), 2047.75, 2047.75, 2047.75), ((1, 1, 1), 0, 0, 0.5), ((3, 7, 5), 2, 9, 4), ((1, 6, 300), -3, 2.5, 1)],
+)
+def test_the_circle_has_the_pixels_within_its_radius(shape, cx, cy, radius, backend):
+    """Also those on it, where float32 would round some of a wide slice outside."""
+    y, x = np.ogrid[: shape[1], : shape[2]]
+    volume = np.ones(shape, np.float32)
+    run(backend, "slices.circle", volume, cx=cx, cy=cy, radius=radius, value=0.0)
+    np.testing.assert_array_equal(volume, np.broadcast_to((x - cx) ** 2 + (y - cy) ** 2 <= radius**2, shape))
 
 
 def test_slices_share_nothing_but_the_geometry(device, rng):

@@ -41,6 +41,14 @@ def test_a_label_in_pieces_a_missing_one_and_a_sum_of_zero(device):
     assert not np.isfinite(table["x"][3])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_peak_of_a_label_without_numbers_and_of_two_zeros_is_its_first_pixel(device, dtype):
+    image = np.array([[0, np.nan, -np.nan, 0, -0.0, 0.0]], dtype)
+    table = fp.measure(image, np.array([[0, 1, 1, 0, 2, 2]]), device=device)
+    assert table["x_peak"].tolist() == [1, 4]
+    assert table["peak"].tolist() == [-np.inf, 0]
+
+
 def test_empty_and_bad_arguments():
     assert len(fp.measure(np.ones((3, 3)), np.zeros((3, 3), int), device="cpu")) == 0
     assert len(fp.measure(np.ones((0, 3)), np.zeros((0, 3), int), device="cpu")) == 0

@@ -20,6 +20,11 @@ def test_what_is_not_finite_is_not_marked_and_equal_is_not_over(device):
     assert fp.threshold(image, 2.0, device=device).tolist() == [[False, False, False, False, True]]
 
 
+def test_a_finite_pixel_whose_difference_overflows_is_marked(device):
+    image = np.array([1.7e308, np.inf, -np.inf])
+    assert fp.threshold(image, 1.0, background=-1e308, device=device).tolist() == [True, False, False]
+
+
 def test_out_and_strides(rng):
     image = rng.standard_normal((40, 60))[::2, ::-3]
     out = np.ones(image.shape, bool)

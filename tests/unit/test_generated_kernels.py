@@ -54,6 +54,20 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
     assert generated.load("homeless", "VALUE = 4\n").VALUE == 4
 
 
+def test_a_process_without_a_home_leaves_nothing_behind(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    code = (
+        "import numpy as np, footprint as fp\n"
+        "for n in (2, 3): print(fp.convolve(np.ones((9, 9), 'f4'), np.ones((n, n)), device='cpu')[4, 4])\n"
+    )
+    environment = os.environ | {"FOOTPRINT_CACHE": str(tmp_path / "file"), "TMPDIR": str(scratch)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment, check=True)
+    assert done.stdout.split() == ["4.0", "9.0"]
+    assert not [path.name for path in scratch.iterdir() if path.name.startswith("footprint-")]
+
+
 def test_threads_share_one_module(home):
     with ThreadPoolExecutor(8) as pool:
         modules = set(pool.map(lambda _: generated.load("shared", "VALUE = object()\n"), range(32)))

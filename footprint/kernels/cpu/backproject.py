@@ -120,15 +120,15 @@ def _stage(rows, z0, slices, table, a0, x0, y0, tile_x, tile_y, segments, corner
         cos, nsin = table[a, 0], table[a, 1]
         corner = table[a, 2] + x0 * cos + y0 * nsin
         low = corner + min(0.0, (tile_x - 1) * cos) + min(0.0, (tile_y - 1) * nsin)
-        # A tile that lies wholly past the row's ends, however far, sees zeros: at one place, which the segment surely holds.
-        unseen = not (low > -SEGMENT and low < n_x + 1)
-        if unseen:
-            cos = nsin = corner = low = 0.0
+        # A tile that sees nothing of the row, however far away it lies, reads zeros at one place within the segment.
+        seen_at_all = a0 + k < n_a and -2.0 - SEGMENT < low < n_x
+        if not seen_at_all:
+            corner = low = cos = nsin = 0.0
         first = np.int64(np.floor(low)) - 2
         corners[k], down[k], step[k] = np.float32(corner - first), np.float32(nsin), np.float32(cos)
         weight = np.float32(table[a, 3])
         left, right = min(max(-first, 0), SEGMENT), min(max(n_x - first, 0), SEGMENT)
-        if unseen or a0 + k >= n_a:
+        if not seen_at_all:
             left = right = SEGMENT
         for z in range(slices):
             at = (z * ANGLES + k) * SEGMENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -40,7 +41,13 @@ def _written(folder: Path, name: str, text: str) -> Path:
     try:
         return _write(folder, name, text)
     except OSError:  # a read-only or full home: compile for this process alone
-        return _write(Path(tempfile.mkdtemp(prefix="footprint-")), name, text)
+        return _write(Path(_own_folder().name), name, text)
+
+
+@functools.cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """One folder for this process, which goes when it ends."""
+    return tempfile.TemporaryDirectory(prefix="footprint-", ignore_cleanup_errors=True)
 
 
 def _write(folder: Path, name: str, text: str) -> Path:

@@ -11,8 +11,8 @@ def _threshold(image, mask, level, background, piece):
     for s in prange(-(-image.size // piece)):
         values, marks = image[s * piece : (s + 1) * piece], mask[s * piece : (s + 1) * piece]
         for i in range(values.size):
-            d = np.float64(values[i]) - background
-            marks[i] = (d > level) & (d < np.inf)
+            v = np.float64(values[i])
+            marks[i] = (v - background > level) & (v < np.inf)
 
 
 def threshold(image, mask, *, level, background) -> None:

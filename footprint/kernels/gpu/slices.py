@@ -24,7 +24,7 @@ def circle_program(limits: Limits, out: ArraySpec, *, cx: float, cy: float, radi
     if out.size == 0:
         return Program(())
     sizes = (np.int64(n_z * n_y), np.int32(n_y), np.int32(n_x))
-    place = tuple(np.float32(v) for v in (cx, cy, radius, value))
+    place = (np.float64(cx), np.float64(cy), np.float64(radius), np.float32(value))
     return Program((Launch("slices.knl", "circle", flat_grid(n_z * n_y), GROUP, (A(0), *sizes, *place)),))
 
 
