@@ -152,6 +152,31 @@ def test_compiles_for_ampere_and_hopper(text, chip, tmp_path):
         assert not wrong, f"{name}, {launch.entry}:\n{wrong}"
 
 
+HIP = (
+    "clang-15",
+    "-x",
+    "hip",
+    "--cuda-device-only",
+    "--offload-arch=gfx90a",
+    "--rocm-path=/usr",
+    "-D__HIP_PLATFORM_AMD__",
+    "-nogpulib",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_compiles_for_hip(text, tmp_path):
+    if shutil.which(HIP[0]) is None or not Path("/usr/include/hip/hip_runtime.h").exists():
+        pytest.skip("no clang 15 with HIP's headers (Debian's hipcc and libamdhip64-dev) on this machine")
+    for (source, defines), (name, launch) in launched().items():
+        if source == text:
+            path = tmp_path / "text.hip"
+            path.write_text("#include <hip/hip_runtime.h>\n" + load.text(source, defines, "cuda"))
+            command = [*HIP, "-std=c++17", "-w", "-S", "-o", str(tmp_path / "text.s"), str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{name}, {launch.entry}:\n{done.stderr}"
+
+
 def test_the_compiler_refuses_a_wrong_text():
     library = nvrtc()
     if library is None:
