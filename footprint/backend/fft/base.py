@@ -21,7 +21,7 @@ def with_fft(limits: Limits, name: str) -> Limits:
 
     Raises
     ------
-    ArgumentError, MissingDependencyError
+    ArgumentError, ExtraError
         Where the device has no such library, or it is not installed.
     """
     if name == "auto":
