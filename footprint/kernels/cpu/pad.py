@@ -93,14 +93,18 @@ def _odd(out, lo, hi, repeat):
     for unit in prange(outer * border):
         o, k = unit // border, unit % border
         k = k if k < lo else hi + k - lo
-        turn, at = (k - lo) // (2 * period), (k - lo) % (2 * period)
-        back = 2 * period - (1 if repeat else 0) - at
-        rise = out.dtype.type(2 * turn)
+        # Counted from the near end inwards, so that one reflection never meets the far end's value, which may be huge or infinite.
+        near, far, inwards, beyond = (lo, hi - 1, 1, lo - k - 1) if k < lo else (hi - 1, lo, -1, k - hi)
+        turn, at = beyond // (2 * period), beyond % (2 * period)
+        turned = at < period
+        source = near + inwards * (at + (0 if repeat else 1) if turned else 2 * period - 1 - at)
+        rises = turn if turned else turn + 1
+        rise = out.dtype.type(2 * rises)
         for i in range(inner):
-            first, final = out[o, lo, i], out[o, hi - 1, i]
-            value = out[o, lo + at, i] if at < length else two * final - out[o, lo + back, i]
+            edge = out[o, near, i]
+            value = two * edge - out[o, source, i] if turned else out[o, source, i]
             # Only where it is added: 0 times an infinite rise would be NaN.
-            out[o, k, i] = value if turn == 0 else value + rise * (final - first)
+            out[o, k, i] = value if rises == 0 else value + rise * (edge - out[o, far, i])
 
 
 def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
