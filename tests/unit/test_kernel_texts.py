@@ -1,4 +1,4 @@
-"""Every kernel text of the streaming verbs compiles for the chips it is meant for, where nvcc is to be had."""
+"""The kernel texts compile for the chips it is meant for, where nvcc is to be had; their grids and constants."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ import pytest
 
 from footprint.backend.null import PROFILES
 from footprint.kernels import load
+from footprint.kernels.gpu.backproject import backproject_program
 from footprint.kernels.gpu.cast import cast_program
 from footprint.kernels.gpu.convolve import convolve_program
 from footprint.kernels.gpu.fft import fft_program, radices, scale_program, widen_program
+from footprint.kernels.gpu.find_sources import labelled_program
+from footprint.kernels.gpu.flatfield import flatfield_program
+from footprint.kernels.gpu.label import label_program
+from footprint.kernels.gpu.measure import measure_program
 from footprint.kernels.gpu.muladd import muladd_program
 from footprint.kernels.gpu.pad import constant_program, odd_program, pad_program, statistic_program
+from footprint.kernels.gpu.slices import circle_program
+from footprint.kernels.gpu.threshold import threshold_program
 from footprint.kernels.gpu.vertical_shift import vertical_shift_program
 from footprint.kernels.launch import Program
 from footprint.spec import ArraySpec
@@ -48,6 +55,16 @@ def programs() -> dict[str, Program]:
         "fft around cuFFT": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
                                      *scale_program(H100, S((9, 8)), factor=0.5).launches)),
         "cast": cast_program(H100, S((100,), "f2"), S((100,), "i8")),
+        "backproject, two slices": backproject_program(H100, S((4, 9, 60)), S((9, 4), "f8"), stack),
+        "backproject, onto one": backproject_program(H100, S((1, 9, 60)), S((9, 4), "f8"), image, accumulate=True),
+        "flatfield": flatfield_program(H100, S((9, 4, 60), "u2"), border=3),
+        "threshold": threshold_program(H100, S((50, 60), "f8"), S((50, 60), "u1"), level=1.0, background=0.0),
+        "label": label_program(H100, S((50, 60), "u1"), S((50, 60), "i4"), S((1,), "i8"), connectivity=8),
+        "measure": measure_program(H100, S((50, 60), "f8"), S((50, 60), "i4"), S((9, 4), "f8"), S((9, 8), "i8")),
+        "find_sources": labelled_program(
+            H100, S((50, 60)), S((3,), "i8"), S((8,), "f8"), S((8,), "i8"), S((9, 4), "f8"), S((9, 8), "i8"), S((50, 60), "i4"),
+            height=50, width=60, sigma=5.0, kappa=3.0, maxiters=-1, connectivity=8, min_area=3, lesson=False),
+        "slices": circle_program(H100, stack, cx=30.0, cy=25.0, radius=20.0, value=0.0),
     }  # fmt: skip
 
 

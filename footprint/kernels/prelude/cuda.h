@@ -30,6 +30,7 @@ typedef ulonglong2 u64x2;
 #ifndef MIN_GROUPS
 #define MIN_GROUPS 1
 #endif
+/* MIN_GROUPS is groups a core to CUDA, but wavefronts a SIMD unit to HIP: the same for groups of 256 on four units of 64 lanes */
 #define KERNEL(X, Y, Z) extern "C" __global__ __launch_bounds__((X) * (Y) * (Z), MIN_GROUPS) void
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
@@ -45,6 +46,7 @@ typedef ulonglong2 u64x2;
 #define GROUPS(d) ((i32)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
 #define BARRIER() __syncthreads()
 #define FENCE() __threadfence()
+/* HIP defines no __CUDA_ARCH__, and so never meets these instructions */
 #if __CUDA_ARCH__ >= 800
 #define COPY16(dst, src) \
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src) : "memory")
