@@ -60,7 +60,7 @@ def sigma_clip_work(
     return (
         ArraySpec((kept,), block.dtype),
         # Nothing is counted where all is kept.
-        ArraySpec((min(limits.threads, strips), BINS) if kept < size else (1, 1), "int64"),
+        ArraySpec((min(limits.threads, strips), BINS) if kept < size else (1, 1), "int32" if size < 1 << 31 else "int64"),
         ArraySpec((strips, 6), "float64"),
         ArraySpec((16,), "float64"),
         ArraySpec((24,), "int64"),

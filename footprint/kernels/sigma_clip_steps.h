@@ -79,11 +79,11 @@
 #endif
 #define TOP ((KEY)1 << (KEY_BITS - 1))
 
+DEVICE f64 larger(f64 a, f64 b) { return a > b ? a : b; }
+DEVICE f64 smaller(f64 a, f64 b) { return a < b ? a : b; }
 /* bits that ascend with the value, and back */
 DEVICE KEY key_of(T x) { const KEY b = BITS(x); return b & TOP ? ~b : b | TOP; }
 DEVICE T value_of(KEY k) { return VALUE(k & TOP ? k & ~TOP : ~k); }
-
-DEVICE f64 root(f64 x) { return sqrt(x > 0 ? x : 0.0); }
 
 /* the middle of nine pixels: a center near the bulk, so that squares about it lose nothing */
 DEVICE f64 middle(LOCAL const T *some)
@@ -230,8 +230,6 @@ DEVICE T most_kept(f64 high)
   const T b = high < -LARGEST ? -LARGEST : high > LARGEST ? LARGEST : (T)high;
   return (STRICT ? (f64)b >= high : (f64)b > high) ? value_of(key_of(b == 0 ? -(T)0 : b) - 1) : b; /* from -0 down */
 }
-DEVICE f64 larger(f64 a, f64 b) { return a > b ? a : b; }
-DEVICE f64 smaller(f64 a, f64 b) { return a < b ? a : b; }
 
 /* work-item 0: bounds from the median and std; the next sums are of what they keep */
 DEVICE void clip(LOCAL f64 *d, LOCAL i64 *m, f64 sigma, i32 maxiters)
@@ -315,7 +313,7 @@ DEVICE void accept(LOCAL f64 *d, LOCAL i64 *m)
   m[BELOW] = (i64)d[SUMS + 3];
   m[FOUND] = 0;
   d[MEAN] = d[SUMS + 4] + off;
-  d[STD] = root(d[SUMS + 1] / n - off * off);
+  d[STD] = sqrt(larger(d[SUMS + 1] / n - off * off, 0.0));
   if (m[PASS] == FIRST) m[PASS] = SUM;
 }
 

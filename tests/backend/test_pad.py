@@ -39,6 +39,15 @@ def test_odd_reflections(shape, width, mode, device, rng):
     check(rng.integers(0, 50, shape), width, mode, device, reflect_type="odd")
 
 
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+@pytest.mark.parametrize("far", [1e8, np.inf, -np.inf, np.nan])
+def test_an_odd_reflection_about_one_end_knows_nothing_of_the_other(mode, far, device):
+    array = np.array([1.1, 2.2, 3.4, far], "f4")
+    for one, width in ((array, (3, 0)), (array[::-1].copy(), (0, 3))):
+        got = fp.pad(one, width, mode, reflect_type="odd", device=device)
+        np.testing.assert_array_equal(got, np.pad(one, width, mode, reflect_type="odd"))
+
+
 @pytest.mark.parametrize("mode", ["constant", "linear_ramp", "mean", "median", "maximum", "reflect"])
 @pytest.mark.parametrize("dtype", ["f2", "f8", ">f4", "u1", "i2", ">i4", "i8"])
 def test_dtypes(dtype, mode, device, rng):

@@ -93,7 +93,7 @@ class ApartBound(BoundPlan):
 
     def __init__(self, plan: Plan, backend: PackedCpu) -> None:
         super().__init__(plan, backend)
-        program = self._programs[plan.key]
+        program = self._programs[id(plan)]
         buffers = {s.id: np.full(s.spec.nbytes, 0xFF, np.uint8) for s in plan.slots if plan.places[s.id] is not None}
 
         def view(ref: Ref, offset: int, spec: ArraySpec) -> np.ndarray:

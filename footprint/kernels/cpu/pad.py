@@ -93,14 +93,18 @@ def _odd(out, lo, hi, repeat):
     for unit in prange(outer * border):
         o, k = unit // border, unit % border
         k = k if k < lo else hi + k - lo
-        turn, at = (k - lo) // (2 * period), (k - lo) % (2 * period)
-        back = 2 * period - (1 if repeat else 0) - at
-        rise = out.dtype.type(2 * turn)
+        # Counted from the near end inwards, so that one reflection never meets the far end's value, which may be huge or infinite.
+        near, far, inwards, beyond = (lo, hi - 1, 1, lo - k - 1) if k < lo else (hi - 1, lo, -1, k - hi)
+        turn, at = beyond // (2 * period), beyond % (2 * period)
+        turned = at < period
+        source = near + inwards * (at + (0 if repeat else 1) if turned else 2 * period - 1 - at)
+        rises = turn if turned else turn + 1
+        rise = out.dtype.type(2 * rises)
         for i in range(inner):
-            first, final = out[o, lo, i], out[o, hi - 1, i]
-            value = out[o, lo + at, i] if at < length else two * final - out[o, lo + back, i]
+            edge = out[o, near, i]
+            value = two * edge - out[o, source, i] if turned else out[o, source, i]
             # Only where it is added: 0 times an infinite rise would be NaN.
-            out[o, k, i] = value if turn == 0 else value + rise * (final - first)
+            out[o, k, i] = value if rises == 0 else value + rise * (edge - out[o, far, i])
 
 
 def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
@@ -110,70 +114,66 @@ def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _side(side, n, lo, hi, left, right):
+    """What a side is taken from and what it fills, and whether it must be taken: not where the other side's is the same."""
+    start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
+    first, last = (0, lo) if side == 0 else (hi, n)
+    same = side == 1 and lo > 0 and stop - start == left == hi - lo
+    return start, stop, first, last, first < last and not same
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _beyond(value, best, sign):
     """Whether ``value`` replaces ``best``: NaN does, and stays."""
     return value != value or ((value > best) if sign > 0 else (value < best))
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _extremes(out, work, lo, hi, sign, left, right):
-    outer, n, inner = out.shape
-    width, threads = work.shape[1], work.shape[0]
-    blocks = (inner + width - 1) // width
-    for thread in prange(threads):
-        best = work[thread]
-        for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
-            o, i = unit // blocks, unit % blocks * width
-            count = min(width, inner - i)
-            for side in range(2):
-                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
-                first, last = (0, lo) if side == 0 else (hi, n)
-                same = side == 1 and lo > 0 and stop - start == left == hi - lo
-                if first < last and not same:
-                    best[:count] = out[o, start, i : i + count]
-                    for k in range(start + 1, stop):
-                        for x in range(count):
-                            if _beyond(out[o, k, i + x], best[x], sign):
-                                best[x] = out[o, k, i + x]
-                for k in range(first, last):
-                    out[o, k, i : i + count] = best[:count]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _extreme(best, image, start, stop, i, sign):
+    best[:] = image[start, i : i + best.size]
+    for k in range(start + 1, stop):
+        row = image[k, i : i + best.size]
+        for x in range(best.size):
+            if _beyond(row[x], best[x], sign):
+                best[x] = row[x]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum(total, image, start, stop, i):
+def _mean(mean, image, start, stop, i, integer):
     if image.shape[1] == 1:
         alone = 0.0
         for k in range(start, stop):
             alone += image[k, 0]
-        total[0] = alone
-        return
-    total[:] = 0
-    for k in range(start, stop):
-        row = image[k, i : i + total.size]
-        for x in range(row.size):
-            total[x] += row[x]
+        mean[0] = alone
+    else:
+        mean[:] = 0
+        for k in range(start, stop):
+            row = image[k, i : i + mean.size]
+            for x in range(row.size):
+                mean[x] += row[x]
+    for x in range(mean.size):
+        value = mean[x] / (stop - start)
+        mean[x] = np.rint(value) if integer else value
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _means(out, work, lo, hi, left, right, integer):
+def _lines(out, work, lo, hi, sign, left, right, integer):
+    """Fill from the means (sign 0), maxima (1) or minima (-1) of some neighbouring lines at a time."""
     outer, n, inner = out.shape
     width, threads = work.shape[1], work.shape[0]
     blocks = (inner + width - 1) // width
     for thread in prange(threads):
-        total = work[thread]
         for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
             o, i = unit // blocks, unit % blocks * width
-            count = min(width, inner - i)
+            found = work[thread, : min(width, inner - i)]
             for side in range(2):
-                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
-                first, last = (0, lo) if side == 0 else (hi, n)
-                same = side == 1 and lo > 0 and stop - start == left == hi - lo
-                if first < last and not same:
-                    _sum(total[:count], out[o], start, stop, i)
+                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+                if needed and sign == 0:
+                    _mean(found, out[o], start, stop, i, integer)
+                elif needed:
+                    _extreme(found, out[o], start, stop, i, sign)
                 for k in range(first, last):
-                    for x in range(count):
-                        mean = total[x] / (stop - start)
-                        out[o, k, i + x] = np.rint(mean) if integer else mean
+                    out[o, k, i : i + found.size] = found
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -227,10 +227,8 @@ def _medians(out, work, lo, hi, left, right, integer):
             o, i = unit // inner, unit % inner
             median = 0.0
             for side in range(2):
-                start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
-                first, last = (0, lo) if side == 0 else (hi, n)
-                same = side == 1 and lo > 0 and stop - start == left == hi - lo
-                if first < last and not same:
+                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+                if needed:
                     median = _median(out[o, start:stop, i], work[thread])
                     median = np.rint(median) if integer else median
                 for k in range(first, last):
@@ -241,9 +239,7 @@ def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
     integer = out.dtype.kind in "iu"
     with threads_for(out.size * TOUCH):
-        if statistic == "mean":
-            _means(out, work, lo, hi, left, right, integer)
-        elif statistic == "median":
+        if statistic == "median":
             _medians(out, work, lo, hi, left, right, integer)
         else:
-            _extremes(out, work, lo, hi, 1 if statistic == "maximum" else -1, left, right)
+            _lines(out, work, lo, hi, {"mean": 0, "maximum": 1, "minimum": -1}[statistic], left, right, integer)

@@ -13,9 +13,9 @@ STRIP = 1024
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _mix(target, near, far, f):
+def _mix(target, near, far, weight, f):
     for x in range(target.size):
-        target[x] = (1 - f) * near[x] + f * far[x]
+        target[x] = weight * near[x] + f * far[x]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -32,7 +32,7 @@ def _row(image, z, f, target, x, n):
     far = -1 <= z < height - 1 and f != 0
     one = target.dtype.type(1)
     if near and far:
-        _mix(target, image[z, x : x + n], image[z + 1, x : x + n], f)
+        _mix(target, image[z, x : x + n], image[z + 1, x : x + n], one - f, f)
     elif near:
         _scale(target, image[z, x : x + n], one - f)
     elif far:

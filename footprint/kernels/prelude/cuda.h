@@ -30,6 +30,7 @@ typedef ulonglong2 u64x2;
 #ifndef MIN_GROUPS
 #define MIN_GROUPS 1
 #endif
+/* MIN_GROUPS is groups a core to CUDA, but wavefronts a SIMD unit to HIP: the same for groups of 256 on four units of 64 lanes */
 #define KERNEL(X, Y, Z) extern "C" __global__ __launch_bounds__((X) * (Y) * (Z), MIN_GROUPS) void
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
@@ -54,6 +55,7 @@ typedef ulonglong2 u64x2;
 #define SHUFFLE_FROM(x, lane) __shfl_sync(0xffffffffu, x, lane)
 #define SHUFFLE_XOR(x, n) __shfl_xor_sync(0xffffffffu, x, n)
 #endif
+/* HIP defines no __CUDA_ARCH__, and so never meets these instructions */
 #if __CUDA_ARCH__ >= 800
 #define COPY16(dst, src) \
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src) : "memory")
