@@ -30,7 +30,7 @@ FLAG = 64
 def default_capacities(size: int) -> tuple[int, int]:
     """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and at least where memory is short."""
     most = (size + 1) // 2
-    return min(64 + size // 768, most), min(8 + size // 3072, most)
+    return min(64 + size // 768, most), min(8 + size // 1024, most)
 
 
 def table_work(

@@ -22,8 +22,11 @@ MEAN, MEDIAN, STD, LOW, HIGH = range(5)
 DONE, COUNT, ITERATIONS = range(3)
 
 # Pixels that are summed before sums are added up in order: a fixed cut makes the sums independent of blocks and threads.
-STRIP = 4096
-BINS = 2048
+STRIP = 2048
+# An image of no more pixels is kept and sorted whole.
+SMALL = 4096
+# Bins that find a median, a power of two: fewer where they would outweigh the image.
+BINS, FEW_BINS = 2048, 512
 SAMPLE = 65536
 
 
@@ -39,7 +42,7 @@ def rows_per_block(size: int, width: int) -> int:
 
 def kept_capacity(size: int) -> int:
     """Pixels the clip may put aside: all of a small image, an eighth of a large one; what it cannot keep it counts."""
-    return max(min(size, STRIP), -(-size // 8))
+    return max(min(size, SMALL), -(-size // 8))
 
 
 def sample_stride(size: int, width: int) -> int:
@@ -56,11 +59,12 @@ def sigma_clip_work(
     limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, **_: object
 ) -> tuple[ArraySpec, ...]:
     """Pixels put aside, a histogram a thread that has a strip, sums a strip, and the state kept from pass to pass."""
+    bins = BINS if size >= 1 << 18 else FEW_BINS
     strips, kept = -(-block.size // (rows_per_strip(width) * max(width, 1))), kept_capacity(size)
     return (
         ArraySpec((kept,), block.dtype),
         # Nothing is counted where all is kept.
-        ArraySpec((min(limits.threads, strips), BINS) if kept < size else (1, 1), "int32" if size < 1 << 31 else "int64"),
+        ArraySpec((min(limits.threads, strips), bins) if kept < size else (1, 1), "int32" if size < 1 << 31 else "int64"),
         ArraySpec((strips, 6), "float64"),
         ArraySpec((16,), "float64"),
         ArraySpec((24,), "int64"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.sigma_clip import BINS, COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
+from footprint.kernels.sigma_clip import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 
 # What `numbers` and `marks` hold from pass to pass.
 CENTER, BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI, SUM, SQUARES, BOUND_LO, BOUND_HI, NEXT_ABOVE = range(10)
@@ -203,7 +203,7 @@ def count_strips(flat, bits, half, strip, lowest, highest, center, base, shift, 
                         below += 1
                     else:
                         bin_ = (key - base) >> shift
-                        if bin_ < np.uint64(BINS):
+                        if bin_ < np.uint64(histogram.shape[1]):
                             histogram[t, np.int64(bin_)] += 1
                         else:
                             above = min(above, np.float64(x))

@@ -52,7 +52,6 @@ from footprint.kernels.cpu.clip_loops import (
     take,
 )
 from footprint.kernels.sigma_clip import (
-    BINS,
     COUNT,
     DONE,
     HIGH,
@@ -163,10 +162,15 @@ def _start_scanning(numbers, marks, dtype, low_median, high_median, strict):
     numbers[SUM] = numbers[SQUARES] = 0.0
 
 
+def _bits(histogram):
+    """Bits of a key that one histogram tells."""
+    return histogram.shape[1].bit_length() - 1
+
+
 def _start_counting(histogram, numbers, marks, dtype):
     """From the bounds reached so far, find medians by histograms."""
     marks[PHASE], marks[RECENTRED] = COUNTING, 0
-    _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - 11)
+    _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
 
 
 def _zoom(histogram, numbers, marks, dtype, base, shift):
@@ -190,15 +194,15 @@ def _median(histogram, numbers, marks, dtype):
     np.cumsum(bins, out=bins)
     bins += marks[BELOW]
     at = int(np.searchsorted(bins, first, "right"))
-    if first < marks[BELOW] or at == BINS:
-        _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - 11)
+    if first < marks[BELOW] or at == bins.size:
+        _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
     elif shift:
-        closer = max(shift - 11, 0)
+        closer = max(shift - _bits(histogram), 0)
         _zoom(histogram, numbers, marks, dtype, base + (at << shift), closer)
     else:
         after = int(np.searchsorted(bins, second, "right"))
         low = float_of(base + at, dtype)
-        high = float_of(base + after, dtype) if after < BINS else float(numbers[NEXT_ABOVE])
+        high = float_of(base + after, dtype) if after < bins.size else float(numbers[NEXT_ABOVE])
         return low + (high - low) * 0.5
     return None
 
@@ -243,8 +247,8 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
         low, high = sorted((median, numbers[END_MEDIAN]))
         _start_scanning(numbers, marks, dtype, low, high, strict)
         return
-    shift = 0 if stays else 8 * dtype.itemsize - 21
-    _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (BINS // 2 << shift), shift)
+    shift = 0 if stays else 8 * dtype.itemsize - 10 - _bits(histogram)
+    _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (histogram.shape[1] // 2 << shift), shift)
 
 
 def _worth_scanning(numbers, marks, n, median, std, capacity):
