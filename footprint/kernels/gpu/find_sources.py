@@ -38,7 +38,8 @@ def _program(
         repaint = (ids, A(5), np.int64(size), n)
         last.append(Launch("measure.knl", "measure_repaint", (groups_for(limits, size), 1, 1), (256, 1, 1), repaint, keep.defines))
     specs = (
-        *sigma_clip.state_specs(sigma_clip.shape(limits)[0], block.dtype), *label.chunk_specs(size), *measure.sum_specs(capacity),
+        *sigma_clip.state_specs(sigma_clip.shape(limits, size)[0], block.dtype), *label.chunk_specs(size),
+        *measure.sum_specs(capacity),
         *((ArraySpec((height, width), "int32"),) if labels is None else ()),
     )  # fmt: skip
     return Program((*clip, end, *found, *measured, *last), specs)
