@@ -17,7 +17,7 @@ import scipy.ndimage
 
 from benchmarks.device import captured, copy_rate, fma_rate, median
 from footprint.backend.cuda import CudaBackend, View, open_backend
-from footprint.kernels.table import work_specs
+from footprint.kernels.common.table import work_specs
 from footprint.spec import ArraySpec
 
 Peers = dict[str, Callable[[], object]]

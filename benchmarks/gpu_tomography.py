@@ -14,8 +14,8 @@ import scipy.ndimage
 
 from benchmarks.device import captured, median
 from benchmarks.gpu import Bench
-from footprint.kernels.find_sources import default_capacities
-from footprint.kernels.fused import tables
+from footprint.kernels.find_sources.contract import default_capacities
+from footprint.kernels.ramp_filter.fused import tables
 from footprint.ops.backproject import Geometry
 from footprint.ops.filters import response
 from footprint.reference.backproject import backproject as plain

@@ -11,7 +11,7 @@ import numpy as np
 from footprint.api._run import Array, Memory, Progress, Reading, limits_and_budget, receive, where
 from footprint.backend.registry import running_backend
 from footprint.errors import ShapeError
-from footprint.kernels.sigma_clip import DONE
+from footprint.kernels.sigma_clip.contract import DONE
 from footprint.ops.sigma_clip import as_rows
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec, Limits

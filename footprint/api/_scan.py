@@ -11,7 +11,7 @@ import numpy as np
 
 from footprint.api._tomo import numbers
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.kernels.flatfield import DEAD
+from footprint.kernels.flatfield.contract import DEAD
 from footprint.ops.flatfield import Flatfield
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref

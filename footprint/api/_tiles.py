@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._run import Array
 from footprint.api._scan import Fill, Job
-from footprint.kernels.cpu.slices import circle, move
+from footprint.kernels.slices.cpu import circle, move
 from footprint.ops.fbp import Fbp
 
 Put = Callable[[tuple[slice, slice], np.ndarray], Any]

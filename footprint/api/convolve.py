@@ -24,7 +24,7 @@ from footprint.api._run import (
     whole,
 )
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.borders import CODES, border, source_index, stretches
+from footprint.kernels.common.borders import CODES, border, source_index, stretches
 from footprint.ops.convolve import Correlate, sum_dtype
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant, fit

@@ -25,8 +25,8 @@ from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import table_columns
 from footprint.api.sigma_clip import Clip, clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError
-from footprint.kernels.find_sources import BACKGROUND, LABEL, NEEDED, NOISE, PAINTED, PIXELS, default_capacities
-from footprint.kernels.sigma_clip import DONE
+from footprint.kernels.find_sources.contract import BACKGROUND, LABEL, NEEDED, NOISE, PAINTED, PIXELS, default_capacities
+from footprint.kernels.sigma_clip.contract import DONE
 from footprint.ops.find_sources import FindSources
 from footprint.ops.label import check_connectivity
 from footprint.ops.sigma_clip import check_maxiters, check_positive, pass_variant

@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._run import Memory, described, limits_and_budget, receive, run, where, whole
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.find_sources import (
+from footprint.kernels.find_sources.contract import (
     LABEL,
     PEAK,
     PIXELS,

@@ -22,7 +22,7 @@ from footprint.api._run import (
     whole,
 )
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.kernels.borders import stretches
+from footprint.kernels.common.borders import stretches
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant, fit

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.api._passes import Rows, device_of, run_passes, see
 from footprint.api._run import Memory, Reading, described, limits_and_budget, where
 from footprint.errors import ShapeError
-from footprint.kernels.sigma_clip import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
+from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive, pass_variant
 from footprint.plan.fit import fit
 from footprint.plan.plan import Plan

@@ -16,7 +16,7 @@ from footprint.backend.base import Backend
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes
 from footprint.errors import BackendError
-from footprint.kernels.table import cpu_function
+from footprint.kernels.common.table import cpu_function
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes
 

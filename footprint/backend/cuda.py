@@ -20,9 +20,9 @@ from footprint.backend import nvml
 from footprint.backend.base import Backend
 from footprint.backend.fft.base import Libraries
 from footprint.errors import BackendError, ShapeError
-from footprint.kernels.launch import A, Launch, W
-from footprint.kernels.load import text
-from footprint.kernels.table import program
+from footprint.kernels.common.launch import A, Launch, W
+from footprint.kernels.common.load import text
+from footprint.kernels.common.table import program
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes
 

@@ -21,9 +21,9 @@ from footprint.backend.base import Backend
 from footprint.backend.fft.base import Libraries
 from footprint.backend.memory import free_host_bytes
 from footprint.errors import BackendError, ShapeError
-from footprint.kernels.launch import A, Launch, W
-from footprint.kernels.load import text
-from footprint.kernels.table import program
+from footprint.kernels.common.launch import A, Launch, W
+from footprint.kernels.common.load import text
+from footprint.kernels.common.table import program
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes
 

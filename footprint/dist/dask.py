@@ -15,7 +15,7 @@ from footprint.api.convolve import plan_convolve
 from footprint.api.fbp import fbp as _fbp
 from footprint.api.fbp import plan_fbp
 from footprint.errors import ArgumentError, ShapeError, missing_extra
-from footprint.kernels.borders import border
+from footprint.kernels.common.borders import border
 from footprint.ops.convolve import sum_dtype
 
 try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ShapeError, choose
-from footprint.kernels.borders import NONE
+from footprint.kernels.common.borders import NONE
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError, choose, missing_extra
-from footprint.kernels.fourier import available
+from footprint.kernels.fourier.contract import available
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.ops.filters import fast_length
 from footprint.ops.fourier import FourierBackproject, least_length

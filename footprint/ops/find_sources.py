@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footprint.kernels.find_sources import default_capacities
+from footprint.kernels.find_sources.contract import default_capacities
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from footprint.kernels.fourier import EPSILON, library_bytes
+from footprint.kernels.fourier.contract import EPSILON, library_bytes
 from footprint.ops.backproject import Geometry
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder

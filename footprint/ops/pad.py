@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.kernels.borders import CODES, source_index
+from footprint.kernels.common.borders import CODES, source_index
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ShapeError, choose
-from footprint.kernels.fused import fused, tables
+from footprint.kernels.ramp_filter.fused import fused, tables
 from footprint.ops.filters import PADDINGS, fast_length, response
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref

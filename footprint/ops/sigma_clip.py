@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.sigma_clip import rows_per_block
+from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Variant
 from footprint.plan.slots import Given, Ref

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.backend.fft.base import fft_library
 from footprint.errors import ShapeError
-from footprint.kernels.table import work_specs
+from footprint.kernels.common.table import work_specs
 from footprint.plan.pack import check_block
 from footprint.plan.slots import Given, Library, Loop, LoopHandle, Number, Ref, Slot, Step
 from footprint.spec import ArraySpec, Limits

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from footprint.backend.base import Backend
-from footprint.kernels.table import work_specs
+from footprint.kernels.common.table import work_specs
 from footprint.spec import ArraySpec
 
 

@@ -9,7 +9,7 @@ import scipy.signal
 
 import footprint as fp
 from footprint.api.convolve import convolve_rows
-from footprint.kernels.borders import BORDERS, border
+from footprint.kernels.common.borders import BORDERS, border
 from footprint.reference import convolve as reference
 
 SHAPES = [((1, 1), (1, 1)), ((1, 1), (3, 4)), ((5, 3), (2, 2)), ((37, 53), (3, 3)), ((13, 301), (7, 4)), ((70, 257), (6, 9)),

@@ -7,7 +7,7 @@ import pytest
 
 import footprint as fp
 from footprint.backend.registry import device_limits
-from footprint.kernels.fourier import available
+from footprint.kernels.fourier.contract import available
 from footprint.ops.filters import NAMES, PADDINGS, fast_length, response
 from footprint.reference import fbp as reference
 from footprint.reference.backproject import angle_weights, backproject
@@ -154,8 +154,8 @@ def test_the_head_comes_back_in_its_own_values(method, span, n_angles, device):
 
 @pytest.mark.parametrize("group", [1, 7, 64])
 def test_groups_of_angles_give_the_same_bits_on_the_cpu(group, rng):
-    from footprint.kernels.backproject import backproject_work
-    from footprint.kernels.cpu.backproject import backproject as kernel
+    from footprint.kernels.backproject.contract import backproject_work
+    from footprint.kernels.backproject.cpu import backproject as kernel
     from footprint.ops.backproject import Geometry
     from footprint.spec import ArraySpec
 

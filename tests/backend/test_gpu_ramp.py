@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from footprint.kernels.fused import factors, fused, tables
+from footprint.kernels.ramp_filter.fused import factors, fused, tables
 from footprint.ops.filters import response
 from footprint.reference.ramp_filter import ramp_filter as reference
 from footprint.spec import Limits

@@ -76,7 +76,7 @@ def test_one_pixel_beyond_reason_costs_no_digits(device, rng):
 
 def test_a_sample_that_lies(device, rng):
     """Pixels of the sample's stride are drawn from another distribution than the rest."""
-    from footprint.kernels.sigma_clip import sample_stride
+    from footprint.kernels.sigma_clip.contract import sample_stride
 
     image = rng.standard_normal((300, 307), np.float32)
     image.ravel()[:: sample_stride(image.size, 307)] = 50 + rng.random(len(image.ravel()[:: sample_stride(image.size, 307)]))

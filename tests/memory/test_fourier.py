@@ -13,8 +13,8 @@ PROGRAM = """
 import json, sys
 import numpy as np
 from footprint.backend.memory import PeakMeter
-from footprint.kernels.cpu.fourier import coords, nufft
-from footprint.kernels.fourier import EPSILON, library_bytes
+from footprint.kernels.fourier.cpu import coords, nufft
+from footprint.kernels.fourier.contract import EPSILON, library_bytes
 from footprint.ops.backproject import Geometry
 import numba
 

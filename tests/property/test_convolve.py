@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import footprint as fp
-from footprint.kernels.borders import BORDERS, CODES, border, source_index
+from footprint.kernels.common.borders import BORDERS, CODES, border, source_index
 from footprint.reference import convolve as reference
 
 FINITE = st.floats(-100, 100, width=32)

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 import numpy as np
-from footprint.kernels.backproject import backproject_work
-from footprint.kernels.cpu import backproject as kernel
+from footprint.kernels.backproject.contract import backproject_work
+from footprint.kernels.backproject import cpu as kernel
 from footprint.ops.backproject import Geometry
 from footprint.reference.backproject import angle_weights, backproject
 from footprint.spec import ArraySpec, Limits

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.kernels.convolve import LINE_TAPS, TAP_ROWS, split
-from footprint.kernels.cpu import generated
-from footprint.kernels.cpu.convolve import _kernel
+from footprint.kernels.common import generated
+from footprint.kernels.convolve.contract import LINE_TAPS, TAP_ROWS, split
+from footprint.kernels.convolve.cpu import _kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,13 +14,13 @@ import pytest
 
 import footprint as fp
 from footprint.backend.null import PROFILES
-from footprint.kernels import load
-from footprint.kernels.gpu.cast import cast_program
-from footprint.kernels.gpu.convolve import convolve_program
-from footprint.kernels.gpu.fft import fft_program, radices, scale_program, widen_program
-from footprint.kernels.gpu.pad import pad_program
-from footprint.kernels.launch import Launch, Program
-from footprint.kernels.table import program
+from footprint.kernels.cast.gpu import cast_program
+from footprint.kernels.common import load
+from footprint.kernels.common.launch import Launch, Program
+from footprint.kernels.common.table import program
+from footprint.kernels.convolve.gpu import convolve_program
+from footprint.kernels.fft.gpu import fft_program, radices, scale_program, widen_program
+from footprint.kernels.pad.gpu import pad_program
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
@@ -135,7 +135,7 @@ def compile_by_nvcc(source: str, chip: str, folder: Path) -> str:
     return done.stderr if done.returncode else ""
 
 
-TEXTS = sorted(path.name for path in load.HERE.glob("*.knl"))
+TEXTS = sorted(path.name for path in load.HERE.glob("*/*.knl"))
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from footprint.kernels.gpu.fft import fft_program
+from footprint.kernels.fft.gpu import fft_program
 from footprint.spec import ArraySpec, Limits, aligned
 
 if TYPE_CHECKING:

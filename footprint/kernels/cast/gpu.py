@@ -1,0 +1,21 @@
+"""Launch shape of ``cast``, the copy between arrays of different dtypes on one device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.common.launch import A, Launch, Program
+from footprint.kernels.common.load import c_type
+from footprint.spec import ArraySpec, Limits
+
+GROUP = 256
+MAX_GRID = 1 << 20
+
+
+def cast_program(limits: Limits, src: ArraySpec, dst: ArraySpec) -> Program:
+    """One pass over ``src``."""
+    if dst.size == 0:
+        return Program(())
+    defines = (("TIN", c_type(src.dtype)), ("TOUT", c_type(dst.dtype)), ("FLAG", int(np.dtype(dst.dtype).kind == "b")))
+    grid = (min(-(-dst.size // GROUP), MAX_GRID), 1, 1)
+    return Program((Launch("cast.knl", "cast", grid, (GROUP, 1, 1), (A(0), A(1), np.int64(dst.size)), defines),))

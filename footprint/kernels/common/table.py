@@ -1,0 +1,54 @@
+"""Finds what a kernel needs by its name: workspace, GPU program, CPU function. Imports only the module asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from footprint.kernels.common.launch import Program
+from footprint.spec import ArraySpec, Limits
+
+_PACKAGE = "footprint.kernels"
+
+
+def _split(kernel: str) -> tuple[str, str]:
+    """Folder and function: ``ramp_filter.scale`` is ours, ``package.folder:scale`` an operation's that lives elsewhere."""
+    folder, colon, function = kernel.partition(":")
+    if colon:
+        return folder, function
+    folder, _, function = kernel.partition(".")
+    return f"{_PACKAGE}.{folder}", function or folder
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name == name:
+            return None
+        raise
+
+
+def work_specs(limits: Limits, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> tuple[ArraySpec, ...]:
+    """Workspace one launch needs on a device of these limits."""
+    if limits.family == "gpu":
+        return program(limits, kernel, specs, numbers).work
+    folder, function = _split(kernel)
+    light = _module(f"{folder}.contract")
+    ask = getattr(light, f"{function}_work", None)
+    return tuple(ask(limits, *specs, **numbers)) if ask else ()
+
+
+def program(limits: Limits, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Program:
+    """The GPU launches of one kernel."""
+    folder, function = _split(kernel)
+    shapes = importlib.import_module(f"{folder}.gpu")
+    return getattr(shapes, f"{function}_program")(limits, *specs, **numbers)
+
+
+def cpu_function(kernel: str) -> Callable[..., None]:
+    """The Numba implementation of one kernel."""
+    folder, function = _split(kernel)
+    return getattr(importlib.import_module(f"{folder}.cpu"), function)

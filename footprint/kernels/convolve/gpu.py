@@ -1,0 +1,123 @@
+"""Launch shapes of the kernel ``convolve``: what each work-item sums, by mask, dtype and how many outputs there are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from footprint.kernels.common.borders import CODES
+from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
+from footprint.kernels.common.load import c_type
+from footprint.spec import ArraySpec, Limits
+
+ONE_PASS = 16
+"""Widest mask that is summed in one pass over its rows."""
+COLUMNS = 12
+"""Most of its columns in one pass where it is wider."""
+LINE_COLUMNS = 24
+"""The same for a mask of one row."""
+UNROLLED = 63
+"""Largest mask, along either axis, that one tile serves; a mask of one row is bound by memory only."""
+
+
+LOCAL_BYTES = 72 << 10
+"""Most bytes of a tile: three groups then fit on a core of the chips this is tuned for."""
+
+
+class Tile(NamedTuple):
+    """Work-items across and down, outputs of each, groups a core must hold, and whether inputs are read where they lie."""
+
+    tx: int
+    ty: int
+    rx: int
+    ry: int
+    resident: int
+    direct: bool = False
+
+
+def convolve_program(
+    limits: Limits,
+    image: ArraySpec,
+    weights: ArraySpec,
+    out: ArraySpec,
+    *,
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+) -> Program:
+    """Choose tile and text for ``launch("convolve", image, weights, out, ...)``."""
+    if out.size == 0:
+        return Program(())
+    kind, vec = np.dtype(out.dtype), 16 // out.itemsize
+    small = small_mask(limits, out, weights.shape, x0)
+    t = tile(limits, out, weights.shape, small)
+    common: Defines = (
+        *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
+        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+        *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry)),
+    )
+    across, down = -(-out.shape[1] // (t.tx * t.rx)), -(-out.shape[0] // (t.ty * t.ry))
+    sums = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))
+    group, line = (t.tx, t.ty, 1), weights.shape[0] == 1
+    if not small:
+        bh, bw = (1, 256) if line else (16, 16)
+        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape)), *sums)
+        local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
+        defines = (*common, ("BH", bh), ("BW", bw))
+        grid = (across, min(down, MAX_GROUPS_Y), 1)
+        return Program((Launch("convolve_large.knl", "convolve_large", grid, group, args, defines, local),))
+    rows = min(down, MAX_GROUPS_Y)
+    passes = columns(weights.shape, vec)
+    direct = t.direct and image.shape[1] % vec == 0 and passes >= weights.shape[1]
+    defines = (
+        *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", passes)),
+        *(("SHIFT", x0 % vec), ("LINE", int(line)), ("DIRECT", int(direct))),
+    )
+    local = 0 if direct else tile_bytes(t, weights.shape, x0, out.itemsize)
+    args = (A(0), A(2), *map(np.int64, image.shape), *sums)
+    grid = (across, rows, -(-down // rows))
+    return Program((Launch("convolve.knl", "convolve", grid, group, args, defines, local, (("weights", A(1)),)),))
+
+
+def small_mask(limits: Limits, out: ArraySpec, mask: tuple[int, ...], x0: int) -> bool:
+    """Whether one tile with the whole mask's halo fits on chip, and the weights in constant memory."""
+    if math.prod(mask) * out.itemsize > TABLE_BYTES or (mask[0] > 1 and max(mask) > UNROLLED):
+        return False
+    largest = tile(limits, ArraySpec((1 << 20, 1 << 20), out.dtype), mask, True)
+    return tile_bytes(largest, mask, x0, out.itemsize) <= min(limits.local_mem, LOCAL_BYTES)
+
+
+def tile_bytes(t: Tile, mask: tuple[int, ...], x0: int, itemsize: int) -> int:
+    """Bytes on chip of one staged tile."""
+    vec = 16 // itemsize
+    pitch = t.tx * t.rx - t.rx + -(-(x0 % vec + t.rx + mask[1] - 1) // vec) * vec
+    return (t.ty * t.ry + mask[0] - 1) * pitch * itemsize
+
+
+def columns(mask: tuple[int, ...], vec: int) -> int:
+    """Mask columns a pass: nearly equal passes, and so few that rows, sums and weights stay in registers."""
+    one, most = (ONE_PASS, COLUMNS) if vec == 4 else (8, 8)
+    if mask[0] == 1:
+        one = most = LINE_COLUMNS
+    pieces = 1 if mask[1] <= one else -(-mask[1] // most)
+    return -(-mask[1] // (pieces * vec)) * vec
+
+
+def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> Tile:
+    """The shape of a group's work; the choices were measured on an H100 (``benchmarks/gpu.py``)."""
+    vec = 16 // out.itemsize
+    if mask[0] == 1:
+        # an odd number of 16-byte vectors a work-item: neighbours then read from different banks
+        return Tile(64, 1, 7 * vec, 1, 1) if mask[1] > 32 else Tile(128, 1, 3 * vec, 1, 1)
+    if out.size < max(limits.cores, 1) * 4096:
+        # few outputs: more groups, each with less to do, fill the chip
+        return Tile(16, 16, vec, 1, 1)
+    if not small or max(mask) > 11 or vec < 4:
+        return Tile(16, 16, vec, 4, 3)
+    if max(mask) > 8:
+        return Tile(16, 8, vec, 4, 6)
+    return Tile(32, 8, vec, 4, 3, direct=True) if max(mask) <= 4 else Tile(32, 8, vec, 2, 3)

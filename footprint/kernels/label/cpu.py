@@ -1,0 +1,141 @@
+"""Connected components with the union-find forest in the label image itself, so no memory grows with the number of runs.
+
+A pixel holds 1 + the raster index of a pixel before it in its component, or of itself at a root. Bands of rows are joined side
+by side in parallel, then across their edges; roots are numbered in raster order, which is SciPy's, and every pixel reads its
+root's number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+# Pixels that are looked at together before any of them alone.
+STRETCH = 64
+
+
+@njit(cache=True, nogil=True)
+def _find(flat, i):
+    """Root of pixel ``i``; the way there is halved."""
+    while flat[i] != i + 1:
+        up = flat[i] - 1
+        flat[i] = flat[up]
+        i = flat[i] - 1
+    return i
+
+
+@njit(cache=True, nogil=True)
+def _unite(flat, i, j):
+    a, b = _find(flat, i), _find(flat, j)
+    if a < b:
+        flat[b] = a + 1
+    elif b < a:
+        flat[a] = b + 1
+
+
+@njit(cache=True, nogil=True)
+def empty(part):
+    """Whether nothing is set in a short stretch; vector instructions tell at once."""
+    found = np.int32(0)
+    for i in range(part.size):
+        found |= np.int32(1) if part[i] else np.int32(0)
+    return found == 0
+
+
+@njit(cache=True, nogil=True)
+def _join_row(flat, mask, y, width, reach):
+    """Unite the runs of row ``y`` with those they touch in the row above; once a pair of runs."""
+    row, above, base = mask[y], mask[y - 1], y * width
+    for c in range(0, width, STRETCH):
+        if empty(row[c : c + STRETCH]):
+            continue
+        for x in range(c, min(c + STRETCH, width)):
+            if not row[x]:
+                continue
+            starts = x == 0 or not row[x - 1]
+            if above[x]:
+                if starts or not above[x - 1]:
+                    _unite(flat, base + x, base + x - width)
+            elif reach:
+                if starts and x > 0 and above[x - 1]:
+                    _unite(flat, base + x, base + x - width - 1)
+                if x + 1 < width and above[x + 1] and not row[x + 1]:
+                    _unite(flat, base + x, base + x - width + 1)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _bands(flat, mask, width, rows, reach):
+    """Label each band of rows by itself."""
+    height = mask.shape[0]
+    for band in prange(-(-height // rows)):
+        for y in range(band * rows, min(height, (band + 1) * rows)):
+            row, out = mask[y], flat[y * width : (y + 1) * width]
+            start = 0
+            for c in range(0, width, STRETCH):
+                if empty(row[c : c + STRETCH]):
+                    out[c : c + STRETCH] = 0
+                    continue
+                for x in range(c, min(c + STRETCH, width)):
+                    if not row[x]:
+                        out[x] = 0
+                    else:
+                        if x == 0 or not row[x - 1]:
+                            start = y * width + x + 1
+                        out[x] = start
+            if y > band * rows:
+                _join_row(flat, mask, y, width, reach)
+
+
+@njit(cache=True, nogil=True)
+def _edges(flat, mask, width, rows, reach):
+    for y in range(rows, mask.shape[0], rows):
+        _join_row(flat, mask, y, width, reach)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _number(flat, mask, height, width, firsts):
+    """Number the roots in raster order, as negative labels; then let every pixel take its root's."""
+    for y in prange(height):
+        row, n = flat[y * width : (y + 1) * width], 0
+        for x in range(width):
+            n += row[x] == y * width + x + 1
+        firsts[y + 1] = n
+    firsts[0] = 0
+    for y in range(height):
+        firsts[y + 1] += firsts[y]
+    for y in prange(height):
+        row, n = flat[y * width : (y + 1) * width], firsts[y]
+        if firsts[y + 1] > n:
+            for x in range(width):
+                if row[x] == y * width + x + 1:
+                    n += 1
+                    row[x] = -n
+    # A parent may turn into a label while others still read it: either tells the root's number.
+    for y in prange(height):
+        row, marks = flat[y * width : (y + 1) * width], mask[y]
+        for c in range(0, width, STRETCH):
+            if empty(marks[c : c + STRETCH]):
+                continue
+            for x in range(c, min(c + STRETCH, width)):
+                k = row[x]
+                while k > 0:
+                    k = flat[k - 1]
+                row[x] = k
+    for y in prange(height):
+        row = flat[y * width : (y + 1) * width]
+        for x in range(width):
+            row[x] = -row[x]
+    return firsts[height]
+
+
+def label(mask, labels, count, firsts, *, connectivity) -> None:
+    """See `footprint.kernels.label.contract`."""
+    height, width = mask.shape
+    if mask.size == 0:
+        count[0] = 0
+        return
+    flat, reach = labels.reshape(-1), int(connectivity == 8)
+    rows = max(1, -(-height // 64))
+    _bands(flat, mask, width, rows, reach)
+    _edges(flat, mask, width, rows, reach)
+    count[0] = _number(flat, mask, height, width, firsts)

@@ -1,0 +1,245 @@
+"""Padding on the CPU: one gathering pass, and in-place fills of one axis for the modes that compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.common.few import TOUCH, threads_for
+
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+
+
+@njit(cache=True, nogil=True)
+def _longest_run(index):
+    """Start and length of the longest stretch of ``index`` that counts up by one: it can be copied, not gathered."""
+    best, length, start = 0, 0, 0
+    for k in range(index.size):
+        if index[k] < 0 or (k > start and index[k] != index[k - 1] + 1):
+            start = k if index[k] >= 0 else k + 1
+        if k + 1 - start > length:
+            best, length = start, k + 1 - start
+    return best, length
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _gather(image, planes, rows, cols, out, fill):
+    first, length = _longest_run(cols)
+    last = first + length
+    for unit in prange(out.shape[0] * out.shape[1]):
+        z, y = unit // out.shape[1], unit % out.shape[1]
+        target = out[z, y]
+        if planes[z] < 0 or rows[y] < 0:
+            target[:] = fill
+            continue
+        source = image[planes[z], rows[y]]
+        if length > 0:
+            target[first:last] = source[cols[first] : cols[first] + length]
+        for x in range(first):
+            target[x] = source[cols[x]] if cols[x] >= 0 else fill
+        for x in range(last, target.size):
+            target[x] = source[cols[x]] if cols[x] >= 0 else fill
+
+
+def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
+    """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
+    bits = _BITS[out.dtype.itemsize]
+    value: Any = np.full((), fill, out.dtype).view(bits)[()]
+    with threads_for(out.size * TOUCH):
+        _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _ramp(out, lo, hi, left, right, flat, integer):
+    """From ``left`` (outermost) to the edge, and from the edge to ``right``; flat: those values throughout."""
+    outer, n, inner = out.shape
+    border = lo + n - hi
+    for unit in prange(outer * border):
+        o, k = unit // border, unit % border
+        k = k if k < lo else hi + k - lo
+        end = left if k < lo else right
+        if flat:
+            out[o, k, :] = end
+            continue
+        width, far = (lo, k) if k < lo else (n - hi, n - 1 - k)
+        for i in range(inner):
+            edge = float(out[o, lo, i]) if k < lo else float(out[o, hi - 1, i])
+            value = far * ((edge - end) / width) + end
+            out[o, k, i] = np.floor(value) if integer else value
+
+
+def ramp(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
+    """Fill one axis with straight lines, as numpy.pad's "linear_ramp"; computed in float64."""
+    with threads_for(out.size * TOUCH):
+        _ramp(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
+
+
+def constant(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
+    """Fill the two sides of one axis with two values."""
+    kind = out.dtype.type
+    with threads_for(out.size * TOUCH):
+        _ramp(out, lo, hi, kind(left), kind(right), True, False)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _odd(out, lo, hi, repeat):
+    outer, n, inner = out.shape
+    length = hi - lo
+    period = length if repeat else length - 1
+    two = out.dtype.type(2)
+    border = lo + n - hi
+    for unit in prange(outer * border):
+        o, k = unit // border, unit % border
+        k = k if k < lo else hi + k - lo
+        # Counted from the near end inwards, so that one reflection never meets the far end's value, which may be huge or infinite.
+        near, far, inwards, beyond = (lo, hi - 1, 1, lo - k - 1) if k < lo else (hi - 1, lo, -1, k - hi)
+        turn, at = beyond // (2 * period), beyond % (2 * period)
+        turned = at < period
+        source = near + inwards * (at + (0 if repeat else 1) if turned else 2 * period - 1 - at)
+        rises = turn if turned else turn + 1
+        rise = out.dtype.type(2 * rises)
+        for i in range(inner):
+            edge = out[o, near, i]
+            value = two * edge - out[o, source, i] if turned else out[o, source, i]
+            # Only where it is added: 0 times an infinite rise would be NaN.
+            out[o, k, i] = value if rises == 0 else value + rise * (edge - out[o, far, i])
+
+
+def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
+    """Fill one axis with its point reflections about its ends, as often as it takes; the axis is longer than one."""
+    with threads_for(out.size * TOUCH):
+        _odd(out, lo, hi, repeat)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _side(side, n, lo, hi, left, right):
+    """What a side is taken from and what it fills, and whether it must be taken: not where the other side's is the same."""
+    start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
+    first, last = (0, lo) if side == 0 else (hi, n)
+    same = side == 1 and lo > 0 and stop - start == left == hi - lo
+    return start, stop, first, last, first < last and not same
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _beyond(value, best, sign):
+    """Whether ``value`` replaces ``best``: NaN does, and stays."""
+    return value != value or ((value > best) if sign > 0 else (value < best))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _extreme(best, image, start, stop, i, sign):
+    best[:] = image[start, i : i + best.size]
+    for k in range(start + 1, stop):
+        row = image[k, i : i + best.size]
+        for x in range(best.size):
+            if _beyond(row[x], best[x], sign):
+                best[x] = row[x]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mean(mean, image, start, stop, i, integer):
+    if image.shape[1] == 1:
+        alone = 0.0
+        for k in range(start, stop):
+            alone += image[k, 0]
+        mean[0] = alone
+    else:
+        mean[:] = 0
+        for k in range(start, stop):
+            row = image[k, i : i + mean.size]
+            for x in range(row.size):
+                mean[x] += row[x]
+    for x in range(mean.size):
+        value = mean[x] / (stop - start)
+        mean[x] = np.rint(value) if integer else value
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _lines(out, work, lo, hi, sign, left, right, integer):
+    """Fill from the means (sign 0), maxima (1) or minima (-1) of some neighbouring lines at a time."""
+    outer, n, inner = out.shape
+    width, threads = work.shape[1], work.shape[0]
+    blocks = (inner + width - 1) // width
+    for thread in prange(threads):
+        for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
+            o, i = unit // blocks, unit % blocks * width
+            found = work[thread, : min(width, inner - i)]
+            for side in range(2):
+                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+                if needed and sign == 0:
+                    _mean(found, out[o], start, stop, i, integer)
+                elif needed:
+                    _extreme(found, out[o], start, stop, i, sign)
+                for k in range(first, last):
+                    out[o, k, i : i + found.size] = found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _select(line, n, k):
+    """Bring the ``k``-th smallest to its place, no greater ones before it (Hoare); the line holds no NaN."""
+    low, high = 0, n - 1
+    while low < high:
+        a, b, c = line[low], line[(low + high) // 2], line[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while line[i] < pivot:
+                i += 1
+            while line[j] > pivot:
+                j -= 1
+            if i <= j:
+                line[i], line[j] = line[j], line[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return float(line[k])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _median(column, line):
+    n = column.size
+    for k in range(n):
+        line[k] = column[k]
+        if line[k] != line[k]:
+            return np.nan
+    upper = _select(line, n, n // 2)
+    if n % 2:
+        return upper
+    lower = line[0]
+    for k in range(1, n // 2):
+        lower = max(lower, line[k])
+    return 0.5 * (float(lower) + upper)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _medians(out, work, lo, hi, left, right, integer):
+    outer, n, inner = out.shape
+    units, threads = outer * inner, work.shape[0]
+    for thread in prange(threads):
+        for unit in range(units * thread // threads, units * (thread + 1) // threads):
+            o, i = unit // inner, unit % inner
+            median = 0.0
+            for side in range(2):
+                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+                if needed:
+                    median = _median(out[o, start:stop, i], work[thread])
+                    median = np.rint(median) if integer else median
+                for k in range(first, last):
+                    out[o, k, i] = median
+
+
+def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
+    """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
+    integer = out.dtype.kind in "iu"
+    with threads_for(out.size * TOUCH):
+        if statistic == "median":
+            _medians(out, work, lo, hi, left, right, integer)
+        else:
+            _lines(out, work, lo, hi, {"mean": 0, "maximum": 1, "minimum": -1}[statistic], left, right, integer)

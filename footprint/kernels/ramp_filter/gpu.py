@@ -1,0 +1,62 @@
+"""Launch shapes of the row filter: the fused one in on-chip memory, and the three steps around a library's transform."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.common.launch import A, Launch, Program
+from footprint.kernels.ramp_filter.fused import Fused, fused
+from footprint.spec import ArraySpec, Limits
+
+MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
+GROUP = 256
+
+
+def fused_program(
+    limits: Limits, rows: ArraySpec, twiddle: ArraySpec, gains: ArraySpec, *, padded: int, mode: str = "constant"
+) -> Program:
+    """``launch("ramp_filter.fused", rows, twiddle, gains, padded=, mode=)``: filter ``(n, n_x)`` in place; see `kernels.fused`."""
+    n, n_x = rows.shape
+    if rows.size == 0:
+        return Program(())
+    shape = fused(limits, n_x, padded)
+    if shape is None:
+        raise ValueError(f"a line of {padded} does not fit {limits.local_mem} bytes")
+    return Program((_launch(shape, n, n_x, np.dtype(gains.dtype).kind == "c", mode),))
+
+
+def _launch(shape: Fused, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
+    radices = shape.radices
+    ones = (1,) * (5 - len(radices[:-1]))
+    names = zip(("R1", "R2", "R3", "R4", "R5"), (*radices[:-1], *ones), strict=True)
+    defines: tuple[tuple[str, int | float | str], ...] = (
+        ("M", shape.half), ("STAGES", len(radices)), *names, ("RS", radices[-1]), ("NT", shape.group), ("MODE", MODES[mode]),
+        ("HALF", int(mode == "constant" and n_x <= shape.half)), ("COMPLEX", int(is_complex)),
+        ("GAIN", "f32x4" if is_complex else "f32x2"), ("MIN_GROUPS", shape.groups_a_core),
+        ("EVEN", int(n_x % 2 == 0)),
+    )  # fmt: skip
+    args = (A(0), A(1), A(2), np.int32(n_x))
+    return Launch("ramp_filter.knl", "ramp_filter", (n, 1, 1), (shape.group, 1, 1), args, defines, shape.local)
+
+
+def _rows(entry: str, n: int, columns: int, args: tuple[A | np.generic, ...]) -> Program:
+    grid = (-(-columns // GROUP), min(n, 65535), 1)
+    return Program((Launch("ramp_rows.knl", entry, grid, (GROUP, 1, 1), args),))
+
+
+def pad_program(limits: Limits, rows: ArraySpec, padded: ArraySpec, *, mode: str) -> Program:
+    """Rows to the start of longer rows, continued on both sides."""
+    sizes = (np.int64(rows.shape[0]), np.int32(rows.shape[1]), np.int32(padded.shape[1]))
+    return _rows("pad_rows", padded.shape[0], padded.shape[1], (A(0), A(1), *sizes, np.int32(MODES[mode])))
+
+
+def scale_program(limits: Limits, spectrum: ArraySpec, response: ArraySpec) -> Program:
+    """Spectra times gains, in place."""
+    sizes = (np.int64(spectrum.shape[0]), np.int32(spectrum.shape[1]))
+    return _rows("scale_rows", spectrum.shape[0], spectrum.shape[1], (A(0), A(1), *sizes))
+
+
+def crop_program(limits: Limits, padded: ArraySpec, rows: ArraySpec) -> Program:
+    """The start of longer rows."""
+    sizes = (np.int64(rows.shape[0]), np.int32(padded.shape[1]), np.int32(rows.shape[1]))
+    return _rows("crop_rows", rows.shape[0], rows.shape[1], (A(0), A(1), *sizes))

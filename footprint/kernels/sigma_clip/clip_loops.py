@@ -1,0 +1,218 @@
+"""The loops of sigma clipping: one over the pixels for each kind of pass, and the clips on the pixels put aside."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
+
+# What `numbers` and `marks` hold from pass to pass.
+CENTER, BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI, SUM, SQUARES, BOUND_LO, BOUND_HI, NEXT_ABOVE = range(10)
+SHARE, END_LO, END_HI, END_MEDIAN, ERROR, FINITE = range(10, 16)
+PHASE, SEEN, KEPT, LEFT, BULK, WIDE, TURNS, BASE, SHIFT, FRESH, INSIDE, BELOW, LOST, RECENTRED, TRIES = range(15)
+
+# Standard deviations between a sum's center and the mean from which digits are lost that someone could miss.
+FAR = 300.0
+
+_SUMS = {"reassoc", "nsz", "contract"}
+
+
+@njit(cache=True, nogil=True)
+def take(flat, offset, stride, kept, filled):
+    """Every ``stride``-th pixel of the image that lies in this block and is finite."""
+    for i in range((-offset) % stride, flat.size, stride):
+        if np.isfinite(flat[i]):
+            kept[filled] = flat[i]
+            filled += 1
+    return filled
+
+
+# Loops run over slices from 0: an index that might be negative would cost a test a pixel and all vector instructions.
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath=_SUMS)
+def sum_strips(flat, strip, center, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums):
+    """Per strip: pixels to keep, left and both bulks, sums and squares of the bulks about the center."""
+    nothing = flat.dtype.type(center)
+    one, zero = np.int32(1), np.int32(0)
+    for s in prange(-(-flat.size // strip)):
+        finite, left, bulk, total, squares = 0, 0, 0, 0.0, 0.0
+        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
+        for start in range(0, row.size, 2048):
+            part = row[start : start + 2048]
+            n, a, b = zero, zero, zero
+            for i in range(part.size):
+                x = part[i]
+                in_left = (x >= bulk_lo) & (x < window_lo)
+                in_bulk = in_left | ((x > window_hi) & (x <= bulk_hi))
+                a += one if in_left else zero
+                b += one if in_bulk else zero
+                n += one if (x >= lowest) & (x <= highest) else zero
+                d = np.float64(x if in_bulk else nothing) - center
+                total += d
+                squares += d * d
+            finite, left, bulk = finite + n, left + a, bulk + b
+        sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = finite - bulk, left, bulk, total, squares
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def keep_strips(flat, strip, bulk_lo, window_lo, window_hi, bulk_hi, lowest, highest, sums, kept):
+    """Write each strip's pixels to keep from where ``sums[:, 5]`` says."""
+    for s in prange(-(-flat.size // strip)):
+        k = np.int64(sums[s, 5])
+        safe = k + np.int64(sums[s, 0]) - 8
+        row = flat[s * strip : min(flat.size, (s + 1) * strip)]
+        flags = np.zeros(1024, np.uint8)
+        eights = flags.view(np.uint64)
+        for start in range(0, row.size, 1024):
+            part = row[start : start + 1024]
+            if part.size < 1024:
+                flags[:] = 0
+            for i in range(part.size):
+                x = part[i]
+                in_bulk = ((x >= bulk_lo) & (x < window_lo)) | ((x > window_hi) & (x <= bulk_hi))
+                flags[i] = (x >= lowest) & (x <= highest) & (not in_bulk)
+            for j in range(128):
+                if not eights[j]:
+                    continue
+                # Storing always and counting the flag avoids a branch nobody can foretell; near the end of the strip's share
+                # it would touch the neighbour's.
+                if k <= safe:
+                    for i in range(8 * j, min(8 * j + 8, part.size)):
+                        kept[k] = part[i]
+                        k += flags[i]
+                else:
+                    for i in range(8 * j, min(8 * j + 8, part.size)):
+                        if flags[i]:
+                            kept[k] = part[i]
+                            k += 1
+
+
+@njit(cache=True, nogil=True)
+def _add(kept, start, stop, center):
+    """Sum and sum of squares about the center, in order."""
+    total, squares = 0.0, 0.0
+    for i in range(start, stop):
+        d = np.float64(kept[i]) - center
+        total += d
+        squares += d * d
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def _value(kept, a, b, first, last, left, right, rank):
+    """The survivor of this rank, or NaN where it is one of those that were only counted.
+
+    Survivors in order: kept[a:first], ``left`` uncounted ones, kept[first:last], ``right`` uncounted ones, kept[last:b].
+    """
+    for start, stop, gap in ((a, min(b, first), left), (max(a, first), min(b, last), right), (max(a, last), b, 0)):
+        if rank < stop - start:
+            return np.float64(kept[start + rank])
+        rank -= max(stop - start, 0) + gap
+        if rank < 0:
+            return np.nan
+    return np.nan
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def clip_kept(kept, numbers, left, bulk, turns, before, sigma, maxiters, strict, stats, counts):
+    """Clip until nothing changes, on the sorted ``kept``; return False where the pixels only counted would have to be looked at.
+
+    ``turns`` clips were made, the last on ``before`` pixels. ``stats[HIGH + 1 :]`` receive the lowest and highest median met.
+    """
+    size, center = kept.size, numbers[CENTER]
+    first = np.searchsorted(kept, numbers[BULK_LO]) if bulk else 0
+    last = np.searchsorted(kept, numbers[WINDOW_HI], "right") if bulk else size
+    right = bulk - left
+    middle = _add(kept, first, last, center)
+    a, b = 0, size
+    if turns == 0:
+        stats[LOW], stats[HIGH] = -np.inf, np.inf
+    stats[HIGH + 1], stats[HIGH + 2] = np.inf, -np.inf
+    while True:
+        n = b - a + bulk
+        total, squares = numbers[SUM], numbers[SQUARES]
+        parts = (_add(kept, a, min(first, b), center), middle, _add(kept, max(last, a), b, center))
+        if a > first or b < last:
+            parts = (parts[0], _add(kept, max(a, first), min(b, last), center), parts[2])
+        for one in parts:
+            total += one[0]
+            squares += one[1]
+        low_value = _value(kept, a, b, first, last, left, right, (n - 1) // 2)
+        high_value = _value(kept, a, b, first, last, left, right, n // 2)
+        median = low_value + (high_value - low_value) * 0.5
+        mean = total / n
+        std = np.sqrt(max(squares / n - mean * mean, 0.0))
+        offset = center
+        if abs(mean) > FAR * std and mean != 0.0:
+            # So far from the mean, the center eats the variance's digits.
+            if bulk:
+                return False
+            offset = median
+            total, squares = _add(kept, a, b, offset)
+            mean = total / n
+            std = np.sqrt(max(squares / n - mean * mean, 0.0))
+        stats[MEAN], stats[MEDIAN], stats[STD] = offset + mean, median, std
+        counts[COUNT], counts[ITERATIONS] = n, turns
+        if np.isnan(median):
+            return False
+        stats[HIGH + 1], stats[HIGH + 2] = min(stats[HIGH + 1], median), max(stats[HIGH + 2], median)
+        if turns == maxiters or n == before:
+            return True
+        low, high = median - sigma * std, median + sigma * std
+        if (left and not low < numbers[BULK_LO]) or (right and not high > numbers[BULK_HI]):
+            return False
+        stats[LOW], stats[HIGH] = low, high
+        turns += 1
+        counts[ITERATIONS] = turns
+        next_a, next_b = a, b
+        while next_a < next_b and (kept[next_a] < low or (strict and kept[next_a] == low)):
+            next_a += 1
+        while next_b > next_a and (kept[next_b - 1] > high or (strict and kept[next_b - 1] == high)):
+            next_b -= 1
+        if next_b - next_a + bulk == 0 or (next_a == a and next_b == b):
+            return True
+        a, b = next_a, next_b
+
+
+@njit(cache=True, nogil=True)
+def _ordered(bits, half):
+    """Bits of a float as an unsigned number that orders as the float does."""
+    b = np.int64(bits)
+    return np.uint64(~b) if b < 0 else np.uint64(b) + half
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def count_strips(flat, bits, half, strip, lowest, highest, center, base, shift, histogram, sums):
+    """Of pixels in [lowest, highest]: count, sum and squares a strip, how many order below ``base``, a histogram above it."""
+    strips = -(-flat.size // strip)
+    threads = histogram.shape[0]
+    share = -(-strips // threads)
+    for t in prange(threads):
+        for s in range(t * share, min(strips, (t + 1) * share)):
+            n, below, total, squares, above = 0, 0, 0.0, 0.0, np.inf
+            row, keys = flat[s * strip : (s + 1) * strip], bits[s * strip : (s + 1) * strip]
+            for i in range(row.size):
+                x = row[i]
+                if lowest <= x <= highest:
+                    d = np.float64(x) - center
+                    n += 1
+                    total += d
+                    squares += d * d
+                    key = _ordered(keys[i], half)
+                    if key < base:
+                        below += 1
+                    else:
+                        bin_ = (key - base) >> shift
+                        if bin_ < np.uint64(histogram.shape[1]):
+                            histogram[t, np.int64(bin_)] += 1
+                        else:
+                            above = min(above, np.float64(x))
+            sums[s, 0], sums[s, 1], sums[s, 2], sums[s, 3], sums[s, 4] = n, below, total, squares, above
+
+
+@njit(cache=True, nogil=True)
+def in_order(sums, strips, column, total):
+    """Add a column of the strips one by one, so that no cut into blocks changes the sum."""
+    for s in range(strips):
+        total += sums[s, column]
+    return total

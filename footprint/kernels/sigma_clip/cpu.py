@@ -1,0 +1,329 @@
+"""Exact sigma clipping in about one pass: the bulk of the pixels is only counted and summed, the rest is put aside and sorted.
+
+A sample foretells where the last bounds and the medians will be. One pass then sums the pixels well inside the bounds and keeps
+those beyond them or in a window round the median; every clip is made exactly on what was kept. A forecast that fails is noticed
+(a bound or the median falls among the pixels that were only counted), widened once, and then given up for passes that find
+each median by histograms of the ordered bits. Sums are added strip by strip in raster order: neither threads nor blocks change
+them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.sigma_clip.clip_loops import (
+    BASE,
+    BELOW,
+    BOUND_HI,
+    BOUND_LO,
+    BULK,
+    BULK_HI,
+    BULK_LO,
+    CENTER,
+    END_HI,
+    END_LO,
+    END_MEDIAN,
+    ERROR,
+    FAR,
+    FINITE,
+    FRESH,
+    INSIDE,
+    KEPT,
+    LEFT,
+    LOST,
+    NEXT_ABOVE,
+    PHASE,
+    RECENTRED,
+    SEEN,
+    SHARE,
+    SHIFT,
+    SQUARES,
+    SUM,
+    TRIES,
+    TURNS,
+    WIDE,
+    WINDOW_HI,
+    WINDOW_LO,
+    clip_kept,
+    count_strips,
+    in_order,
+    keep_strips,
+    sum_strips,
+    take,
+)
+from footprint.kernels.sigma_clip.contract import (
+    COUNT,
+    DONE,
+    HIGH,
+    ITERATIONS,
+    LOW,
+    MEAN,
+    MEDIAN,
+    SAMPLE,
+    STD,
+    rows_per_strip,
+    sample_stride,
+)
+
+SAMPLING, SCANNING, COUNTING, ENDED = range(4)
+
+
+def float_of(key: int, dtype: np.dtype) -> float:
+    """The float whose ordered bits are ``key``."""
+    half = 1 << (8 * dtype.itemsize - 1)
+    word = key - half if key >= half else 2 * half - 1 - key
+    return float(np.array(word, f"u{dtype.itemsize}").view(dtype))
+
+
+def key_of(value: float, dtype: np.dtype) -> int:
+    """The ordered bits of a value rounded to ``dtype``."""
+    half = 1 << (8 * dtype.itemsize - 1)
+    word = int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
+    return word + half if word < half else 2 * half - 1 - word
+
+
+def first_above(bound: float, dtype: np.dtype, strict: bool = True) -> np.floating:
+    """The smallest finite value of ``dtype`` that is over ``bound`` (or equal to it, where that counts)."""
+
+    def inside(x: np.floating) -> bool:
+        return float(x) > bound or (not strict and float(x) == bound)
+
+    step, lowest, highest = dtype.type(np.inf), np.finfo(dtype).min, np.finfo(dtype).max
+    with np.errstate(over="ignore"):
+        value = np.clip(dtype.type(bound), lowest, highest)
+    while value < highest and not inside(value):
+        value = np.nextafter(value, step)
+    while value > lowest and inside(below := np.nextafter(value, -step)):
+        value = below
+    return value if inside(value) else step
+
+
+def _bounds(numbers, dtype, strict):
+    """The smallest and largest value within the bounds of the clips made so far."""
+    return first_above(numbers[BOUND_LO], dtype, strict), -first_above(-numbers[BOUND_HI], dtype, strict)
+
+
+def _read(flat, offset, kept, histogram, sums, numbers, marks, size, width, strict):
+    """Take in the pixels of one block."""
+    strip, dtype = rows_per_strip(width) * width, flat.dtype
+    strips = -(-flat.size // strip)
+    if marks[PHASE] == SAMPLING:
+        marks[KEPT] = take(flat, offset, sample_stride(size, width), kept, marks[KEPT])
+        return
+    lowest, highest = _bounds(numbers, dtype, strict)
+    if marks[PHASE] == SCANNING:
+        edges = [dtype.type(numbers[i]) for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI)]
+        sum_strips(flat, strip, numbers[CENTER], *edges, lowest, highest, sums)
+        filled = marks[KEPT] + int(in_order(sums, strips, 0, 0.0))
+        np.cumsum(sums[:strips, 0], out=sums[:strips, 5])
+        sums[:strips, 5] += marks[KEPT] - sums[:strips, 0]
+        marks[LEFT] += int(in_order(sums, strips, 1, 0.0))
+        marks[BULK] += int(in_order(sums, strips, 2, 0.0))
+        numbers[SUM] = in_order(sums, strips, 3, numbers[SUM])
+        numbers[SQUARES] = in_order(sums, strips, 4, numbers[SQUARES])
+        marks[LOST] |= filled > kept.size
+        if not marks[LOST]:
+            keep_strips(flat, strip, *edges, lowest, highest, sums, kept)
+            marks[KEPT] = filled
+    else:
+        half = np.uint64(1 << (8 * dtype.itemsize - 1))
+        zoom = (marks[BASE : BASE + 1].view(np.uint64)[0], np.uint64(marks[SHIFT]))
+        bits = flat.view(f"i{dtype.itemsize}")
+        count_strips(flat, bits, half, strip, lowest, highest, numbers[CENTER], *zoom, histogram, sums)
+        marks[INSIDE] += int(in_order(sums, strips, 0, 0.0))
+        marks[BELOW] += int(in_order(sums, strips, 1, 0.0))
+        numbers[SUM] = in_order(sums, strips, 2, numbers[SUM])
+        numbers[SQUARES] = in_order(sums, strips, 3, numbers[SQUARES])
+        numbers[NEXT_ABOVE] = min(numbers[NEXT_ABOVE], sums[:strips, 4].min())
+
+
+def _forecast(kept, numbers, marks, stats, counts, sigma, maxiters, strict):
+    """Clip the sample; what it says of the end holds to some standard errors."""
+    clip_kept(kept, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
+    numbers[SHARE] = counts[COUNT] / kept.size
+    numbers[END_LO], numbers[END_HI], numbers[END_MEDIAN] = stats[LOW], stats[HIGH], stats[MEDIAN]
+    numbers[ERROR] = stats[STD] / np.sqrt(kept.size)
+    _start_scanning(numbers, marks, kept.dtype, stats[HIGH + 1], stats[HIGH + 2], strict)
+
+
+def _start_scanning(numbers, marks, dtype, low_median, high_median, strict):
+    """Place the bulks inside the last bounds and clear of all medians to come, by six of their standard errors and more."""
+    lowest, highest = (float(v) for v in _bounds(numbers, dtype, strict))
+    reach = numbers[ERROR] * (4 if marks[WIDE] else 1)
+    window = np.clip((low_median - 8 * reach, high_median + 8 * reach), lowest, highest)
+    edges = (numbers[END_LO] + 24 * reach, *window, numbers[END_HI] - 24 * reach)
+    numbers[CENTER] = float(dtype.type(numbers[END_MEDIAN]))
+    numbers[BULK_LO], numbers[WINDOW_LO] = max(min(edges[0], edges[1]), lowest), edges[1]
+    numbers[BULK_HI], numbers[WINDOW_HI] = min(max(edges[3], edges[2]), highest), edges[2]
+    for i in (BULK_LO, WINDOW_LO, WINDOW_HI, BULK_HI):
+        numbers[i] = float(dtype.type(numbers[i]))
+    marks[PHASE] = SCANNING
+    marks[KEPT] = marks[LEFT] = marks[BULK] = marks[LOST] = 0
+    numbers[SUM] = numbers[SQUARES] = 0.0
+
+
+def _bits(histogram):
+    """Bits of a key that one histogram tells."""
+    return histogram.shape[1].bit_length() - 1
+
+
+def _start_counting(histogram, numbers, marks, dtype):
+    """From the bounds reached so far, find medians by histograms."""
+    marks[PHASE], marks[RECENTRED] = COUNTING, 0
+    _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
+
+
+def _zoom(histogram, numbers, marks, dtype, base, shift):
+    """The next pass looks at the ordered bits from ``base`` on, in bins of 2**shift."""
+    base = min(max(base, 0), (1 << 8 * dtype.itemsize) - 1)
+    marks[BASE : BASE + 1].view(np.uint64)[0] = base
+    marks[SHIFT] = shift
+    marks[INSIDE] = marks[BELOW] = 0
+    numbers[SUM] = numbers[SQUARES] = 0.0
+    numbers[NEXT_ABOVE] = np.inf
+    histogram[...] = 0
+
+
+def _median(histogram, numbers, marks, dtype):
+    """The median of the pixels counted, or None after setting the next pass to look closer."""
+    base, shift = int(marks[BASE : BASE + 1].view(np.uint64)[0]), int(marks[SHIFT])
+    first, second = (marks[INSIDE] - 1) // 2, marks[INSIDE] // 2
+    bins = histogram[0]
+    for other in histogram[1:]:
+        bins += other
+    np.cumsum(bins, out=bins)
+    bins += marks[BELOW]
+    at = int(np.searchsorted(bins, first, "right"))
+    if first < marks[BELOW] or at == bins.size:
+        _zoom(histogram, numbers, marks, dtype, 0, 8 * dtype.itemsize - _bits(histogram))
+    elif shift:
+        closer = max(shift - _bits(histogram), 0)
+        _zoom(histogram, numbers, marks, dtype, base + (at << shift), closer)
+    else:
+        after = int(np.searchsorted(bins, second, "right"))
+        low = float_of(base + at, dtype)
+        high = float_of(base + after, dtype) if after < bins.size else float(numbers[NEXT_ABOVE])
+        return low + (high - low) * 0.5
+    return None
+
+
+def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma, maxiters, strict):
+    """After a counting pass: the clip it completes, or a closer look at the median."""
+    n = int(marks[INSIDE])
+    if n in (0, marks[FRESH]):
+        counts[COUNT] = max(marks[FRESH], 0)
+        marks[PHASE] = ENDED
+        return
+    mean = numbers[SUM] / n
+    std = np.sqrt(max(numbers[SQUARES] / n - mean * mean, 0.0))
+    middle = numbers[CENTER] + mean
+    # Far from the mean, the offset eats the variance's digits: count again about it.
+    if abs(mean) > FAR * std and not marks[RECENTRED]:
+        numbers[CENTER], marks[RECENTRED] = float(dtype.type(middle)), 1
+        _zoom(histogram, numbers, marks, dtype, int(marks[BASE : BASE + 1].view(np.uint64)[0]), int(marks[SHIFT]))
+        return
+    median = _median(histogram, numbers, marks, dtype)
+    if median is None:
+        return
+    numbers[CENTER], marks[RECENTRED] = median, 0
+    # A median that stayed where many pixels are equal will stay again: look there alone.
+    stays = stats[MEDIAN] == median
+    stats[MEAN], stats[MEDIAN], stats[STD] = middle, median, std
+    counts[COUNT], counts[ITERATIONS] = n, marks[TURNS]
+    if marks[TURNS] == maxiters:
+        stats[LOW], stats[HIGH] = numbers[BOUND_LO], numbers[BOUND_HI]
+        marks[PHASE] = ENDED
+        return
+    stats[LOW], stats[HIGH] = median - sigma * std, median + sigma * std
+    numbers[BOUND_LO] = max(numbers[BOUND_LO], stats[LOW])
+    numbers[BOUND_HI] = min(numbers[BOUND_HI], stats[HIGH])
+    marks[TURNS] += 1
+    counts[ITERATIONS] = marks[TURNS]
+    if marks[FRESH] < 0:
+        numbers[FINITE] = n
+    marks[FRESH] = n
+    if _worth_scanning(numbers, marks, n, median, std, capacity):
+        marks[TRIES] += 1
+        low, high = sorted((median, numbers[END_MEDIAN]))
+        _start_scanning(numbers, marks, dtype, low, high, strict)
+        return
+    shift = 0 if stays else 8 * dtype.itemsize - 10 - _bits(histogram)
+    _zoom(histogram, numbers, marks, dtype, key_of(median, dtype) - (histogram.shape[1] // 2 << shift), shift)
+
+
+def _worth_scanning(numbers, marks, n, median, std, capacity):
+    """Whether, after the clips made so far, what has to be put aside would fit: tails still to go, window, margins."""
+    if numbers[ERROR] <= 0 or marks[TRIES] >= 3:
+        return False
+    tails = n - numbers[SHARE] * numbers[FINITE]
+    window = 0.45 * (abs(median - numbers[END_MEDIAN]) + 16 * numbers[ERROR]) / std
+    margins = 0.02 * 48 * numbers[ERROR] / std
+    return tails + (window + margins) * n < 0.95 * capacity
+
+
+def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict):
+    """After a pass over the whole image: what the next is for."""
+    phase, dtype = marks[PHASE], kept.dtype
+    if phase == COUNTING:
+        _count_turn(histogram, numbers, marks, stats, counts, dtype, kept.size, sigma, maxiters, strict)
+        return
+    found = kept[: marks[KEPT]]
+    if phase == SAMPLING:
+        found.sort()
+        numbers[CENTER] = float(found[found.size // 2]) if found.size else 0.0
+        if sample_stride(size, width) == 1 and size <= SAMPLE:
+            if found.size:
+                clip_kept(found, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
+            marks[PHASE] = ENDED
+        elif found.size < 64:
+            _start_counting(histogram, numbers, marks, dtype)
+        else:
+            _forecast(found, numbers, marks, stats, counts, sigma, maxiters, strict)
+        return
+    before = stats.copy(), counts.copy()
+    if not marks[LOST] and found.size + marks[BULK]:
+        found.sort()
+        state = (marks[LEFT], marks[BULK], marks[TURNS], marks[FRESH])
+        if clip_kept(found, numbers, *state, sigma, maxiters, strict, stats, counts):
+            marks[PHASE] = ENDED
+            return
+    # The medians met so far say more than the sample did, where there are any.
+    medians = stats[HIGH + 1], stats[HIGH + 2]
+    stats[...], counts[...] = before
+    if marks[LOST] or marks[WIDE] or not np.isfinite(medians).all():
+        _start_counting(histogram, numbers, marks, dtype)
+    else:
+        marks[WIDE] = 1
+        _start_scanning(numbers, marks, dtype, *medians, strict)
+
+
+def clip_block(block, where, stats, counts, kept, histogram, sums, numbers, marks, *, size, width, sigma, maxiters, strict) -> None:
+    """Take in one block, and at the end of a pass turn to the next."""
+    flat = block.reshape(-1)[: where[2] * width]
+    _read(flat, int(where[1]) * width, kept, histogram, sums, numbers, marks, size, width, strict)
+    marks[SEEN] += flat.size
+    if marks[SEEN] == size:
+        marks[SEEN] = 0
+        _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict)
+
+
+def begin(stats, counts, numbers, marks) -> None:
+    """Forget the image before."""
+    stats[...] = np.nan
+    counts[...] = 0
+    numbers[...] = 0.0
+    numbers[BOUND_LO], numbers[BOUND_HI] = -np.inf, np.inf
+    marks[...] = 0
+    marks[FRESH] = -1
+
+
+def sigma_clip(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options) -> None:
+    """See `footprint.kernels.sigma_clip.contract`."""
+    if where[0] == where[1] == 0:
+        begin(stats, counts, numbers, marks)
+    whole = where[2] * options["width"] == options["size"]
+    while marks[PHASE] != ENDED:
+        clip_block(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options)
+        if not whole:
+            break
+    counts[DONE] = marks[PHASE] == ENDED
