@@ -30,3 +30,14 @@ def data_dir() -> Path | None:
     """Folder of real scans and images for the tests in ``tests/real``: ``FOOTPRINT_DATA``."""
     text = os.environ.get("FOOTPRINT_DATA", "")
     return Path(text) if text else None
+
+
+def kept_bytes() -> int:
+    """Bytes that bound plans may keep from call to call: ``FOOTPRINT_KEEP``, or 512 MiB; 0 keeps nothing."""
+    text = os.environ.get("FOOTPRINT_KEEP", "")
+    return int(text) if text.isdigit() else 512 << 20
+
+
+def check() -> str:
+    """Debug mode of runs: ``FOOTPRINT_CHECK=ledger`` watches every byte range while a plan runs; slow, for tests."""
+    return os.environ.get("FOOTPRINT_CHECK", "")

@@ -13,10 +13,11 @@ from footprint.errors import ShapeError
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Shape and dtype of a C-contiguous array."""
+    """Shape and dtype of a C-contiguous array; ``axes`` names them, one letter each, where parts and halos go by name."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
+    axes: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -43,6 +44,14 @@ class ArraySpec:
     def nbytes(self) -> int:
         """Bytes of the whole array."""
         return self.size * self.itemsize
+
+    def length(self, axis: str) -> int:
+        """Length along a named axis."""
+        return self.shape[self.axes.index(axis)]
+
+    def named(self, axes: str) -> ArraySpec:
+        """The same with other names of its axes."""
+        return ArraySpec(self.shape, self.dtype, axes)
 
     def __str__(self) -> str:
         return f"{np.dtype(self.dtype).name} ({', '.join(map(str, self.shape))})"
@@ -98,6 +107,18 @@ class Limits:
     fused: bool = True
     context: int = field(default=0, compare=False)
     together: int = 0
+
+    def lacks(self, wanted: Limits) -> str:
+        """What a plan made for ``wanted`` would miss here, in words; empty where it runs."""
+        checks = (
+            (self.family == wanted.family and self.host == wanted.host, f"for a {wanted.family}, this is a {self.family}"),
+            (wanted.align % self.align == 0, f"aligned to {wanted.align} bytes, {self.align} are needed"),
+            (self.local_mem >= wanted.local_mem, f"with {wanted.local_mem} bytes on chip, here are {self.local_mem}"),
+            (self.group >= wanted.group, f"with groups of {wanted.group}, here are {self.group} at most"),
+            (self.together >= wanted.together, f"with {wanted.together} groups that wait for each other, here are {self.together}"),
+            (self.fft == wanted.fft or wanted.fft == "vkfft", f"with FFTs by {wanted.fft}, here by {self.fft}"),
+        )
+        return next((words for holds, words in checks if not holds), "")
 
 
 def aligned(nbytes: int, align: int) -> int:

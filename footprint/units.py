@@ -83,3 +83,12 @@ def format_bytes(n: int | float) -> str:
             return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if abs(n) >= 1000 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError
+
+
+def format_seconds(t: float) -> str:
+    """Write seconds for people: ``3.2 ms``, ``41 s``, ``2.1 h``."""
+    for unit, scale in (("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)):
+        limit = {"us": 1e-3, "ms": 1.0, "s": 120.0, "min": 7200.0}[unit]
+        if t < limit:
+            return f"{t / scale:.2g} {unit}"
+    return f"{t / 3600:.2g} h"

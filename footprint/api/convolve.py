@@ -7,35 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import (
-    Array,
-    Memory,
-    Progress,
-    Reading,
-    described,
-    finished,
-    limits_and_budget,
-    output,
-    receive,
-    rows,
-    run,
-    shared,
-    where,
-    whole,
-)
-from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.common.borders import CODES, border, source_index, stretches
+from footprint.api._arrays import Array, Memory, Progress, described, finished, output, receive, shared, where
+from footprint.api._call import Stream, call, plan_verb, planned
+from footprint.errors import ArgumentError
+from footprint.flow.faces import Filler, Region, Taker
+from footprint.flow.plan import Plan
+from footprint.kernels.common.borders import border
 from footprint.ops.convolve import Correlate, sum_dtype
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 Read = Callable[[int, int, np.ndarray], None]
 Write = Callable[[int, int, np.ndarray], None]
-
-_BLOCK = Given(owner="plan")
+# Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.
+Reading = Callable[[int, str], int]
 
 
 def convolve(
@@ -94,7 +78,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return _filter(image, mask, True, Correlate(mode, border(boundary), _number(cval)), out, memory, device)
+    return _filter(image, mask, True, (mode, border(boundary), _number(cval)), out, memory, device)
 
 
 def correlate(
@@ -130,7 +114,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return _filter(image, mask, False, Correlate(mode, border(boundary), _number(cval)), out, memory, device)
+    return _filter(image, mask, False, (mode, border(boundary), _number(cval)), out, memory, device)
 
 
 def plan_convolve(
@@ -167,11 +151,10 @@ def plan_convolve(
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
     """
-    job = Correlate(mode, border(boundary), _number(cval))
-    spec, given = described(shape, dtype)
+    spec, _ = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    limits, budget = limits_and_budget(where(device), memory)
-    return _plan(limits, budget, job, (spec, given), weights, (job.out_specs(spec, weights)[0], Given()))
+    op = Correlate(weights.shape, mode, border(boundary), _number(cval))
+    return plan_verb("convolve", op, [spec, weights], where(device), memory)
 
 
 def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **options: Any) -> Plan:
@@ -215,12 +198,12 @@ def plan_convolve_rows(
     >>> plan.footprint.total < 50_000_000
     True
     """
-    job = Correlate(mode, border(boundary), _number(cval))
     spec, _ = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    result = job.out_specs(spec, weights)[0]
-    limits, budget = limits_and_budget(where(device), memory)
-    return fit(limits, budget, "convolve", [_blocks(job, spec, weights, result, _BLOCK, reading)])
+    op = Correlate(weights.shape, mode, border(boundary), _number(cval))
+    result = op.out_specs(spec, weights)[0]
+    mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
+    return planned("convolve", op, [_blocks(spec, reading), mask], [Stream(None, result)], where(device), memory)
 
 
 def convolve_rows(
@@ -266,16 +249,21 @@ def convolve_rows(
     Plan
         What was run.
     """
-    job = Correlate(mode, border(boundary), _number(cval))
+    spec, _ = described(shape, dtype)
     weights = _weights(mask, flip, dtype)
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
-    plan = plan_convolve_rows(shape, dtype, weights.spec.shape, reading=reading, **options)
-    if on_plan is not None:
-        on_plan(plan)
-    if plan.outputs[0].spec.size:
-        taken = [lambda start, stop: lambda block: write(start, stop, block)]
-        run(plan, None, [_halo(job, read, shape[0], weights.spec.shape[0]), whole(weights)], taken, progress)
-    return plan
+    op = Correlate(weights.spec.shape, mode, border(boundary), _number(cval))
+    result = op.out_specs(spec, weights.spec)[0]
+    source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
+    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result)
+    seen: list[Plan] = []
+
+    def told(plan: Plan) -> None:
+        seen.append(plan)
+        if on_plan is not None:
+            on_plan(plan)
+
+    call("convolve", op, [source, weights], [sink], where(device), memory, progress=progress, on_plan=told)
+    return seen[0]
 
 
 def _number(cval: Any) -> float:
@@ -292,82 +280,20 @@ def _weights(mask: Any, flip: bool, dtype: str) -> Array:
     return receive(np.ascontiguousarray(np.flip(data) if flip else data, sum_dtype(dtype)), "mask")
 
 
-def _filter(image: Any, mask: Any, flip: bool, job: Correlate, out: Any, memory: Memory, device: str) -> Any:
+def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
+    """An image that comes by rows."""
+    beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
+    return Stream(Filler(fill) if fill is not None else None, spec, beside)
+
+
+def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
     source = receive(image, "image")
     weights = _weights(mask, flip, source.spec.dtype)
-    result = job.out_specs(source.spec, weights.spec)[0]
+    op = Correlate(weights.spec.shape, *how)
+    result = op.out_specs(source.spec, weights.spec)[0]
     target = output(out, result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory that image uses, too", "an array of its own")
-    limits, budget = limits_and_budget(where(device, source, target), memory)
-    plan = _plan(limits, budget, job, (source.spec, source.given), weights.spec, (target.spec, target.given))
-    if result.size == 0:
-        return finished(target, out)
-    if plan.inputs[0].given.owner == "plan":
-
-        def read(start: int, stop: int, block: np.ndarray) -> None:
-            block[...] = source.data[start:stop]
-
-        n, taps = source.spec.shape[0], weights.spec.shape[0]
-        run(plan, None, [_halo(job, read, n, taps), whole(weights)], [rows(target)])
-    else:
-        run(plan, None, [whole(source), whole(weights)], [whole(target)])
+    if result.size:
+        call("convolve", op, [source, weights], [target], where(device, source, target), memory)
     return finished(target, out)
-
-
-def _plan(
-    limits: Limits,
-    budget: int | None,
-    job: Correlate,
-    image: tuple[ArraySpec, Given],
-    weights: ArraySpec,
-    out: tuple[ArraySpec, Given],
-) -> Plan:
-    """The whole image at once where that fits, else blocks of rows."""
-
-    def record(b: Builder, size: int) -> None:
-        job.record(b, b.inp(image[0], "image", image[1]), b.inp(weights, "mask"), b.out(out[0], "out", out[1]))
-
-    variants = [Variant("images", 1, record)]
-    if image[1].space == out[1].space == "host":
-        variants.append(_blocks(job, image[0], weights, *out))
-    return fit(limits, budget, "convolve", variants)
-
-
-def _blocks(
-    job: Correlate,
-    image: ArraySpec,
-    weights: ArraySpec,
-    out: ArraySpec,
-    given: Given,
-    reading: Reading | None = None,
-) -> Variant:
-    halo = weights.shape[0] - 1
-
-    def record(b: Builder, size: int) -> None:
-        # In the sums' dtype: it is what the kernel reads, and holds a cval that an integer image could not.
-        block = b.inp(ArraySpec((size + halo, *image.shape[1:]), sum_dtype(image.dtype)), "image rows", _BLOCK)
-        if reading is not None:
-            b.library("file reader", reading(size + halo, block.spec.dtype))
-        job.record(b, block, b.inp(weights, "mask"), b.out(ArraySpec((size, *out.shape[1:]), out.dtype), "out", given), block=True)
-
-    return Variant("rows" if len(image.shape) == 2 else "samples", out.shape[0], record, note="blocks carry the mask's halo")
-
-
-def _halo(job: Correlate, read: Read, n: int, taps: int) -> Callable[[int, int], Callable[[np.ndarray], None]]:
-    """Fill a block with the rows its outputs need, the border's rows where they lie outside; no stretch is read
-    twice.
-    """
-    code, first = CODES[job.boundary], job.offset(taps)
-
-    def fill(start: int, stop: int, block: np.ndarray) -> None:
-        index = [source_index(row, n, code) for row in range(start + first, stop + first + taps - 1)]
-        for at, end, row in stretches(index):
-            if row < 0:
-                block[at:end] = job.cval
-            else:
-                read(row, row + end - at, block[at:end])
-
-    if n == 0:
-        raise ShapeError("image", "no rows", "at least one")
-    return lambda start, stop: lambda block: fill(start, stop, block)

@@ -60,8 +60,28 @@ class Backend(ABC):
         """Host to device, or a casting copy between host arrays; ``src`` must stay as it is until `sync`."""
 
     @abstractmethod
-    def read(self, dst: np.ndarray, src: Array) -> None:
-        """Device to host; done when it returns."""
+    def read(self, dst: np.ndarray, src: Array, wait: bool = True) -> None:
+        """Device to host; done when it returns, or without ``wait`` (contiguous ``dst`` of the same dtype) when `mark` says so."""
+
+    @abstractmethod
+    def clear(self, dst: Array) -> None:
+        """Fill with zero bytes."""
+
+    @abstractmethod
+    def lane(self, number: int) -> AbstractContextManager[Any]:
+        """What this thread starts inside goes to a queue of its own, beside those of other numbers."""
+
+    @abstractmethod
+    def mark(self) -> Any:
+        """An event that happens when all that this thread's queue holds now has ended; None where calls end at once."""
+
+    @abstractmethod
+    def after(self, event: Any) -> None:
+        """What this thread starts from now on waits for an event, on the device."""
+
+    @abstractmethod
+    def wait(self, event: Any) -> None:
+        """Wait here for an event."""
 
     @abstractmethod
     def copy(self, dst: Array, src: Array) -> None:

@@ -71,6 +71,8 @@ class CpuBackend(Backend):
         """A writable alias, so that a read-only input does not make Numba compile every kernel a second time."""
         if spec.size == 0:
             return np.empty(spec.shape, spec.dtype)
+        if offset == 0 and array.shape == spec.shape and array.flags.writeable:
+            return array
         window = (ctypes.c_char * spec.nbytes).from_address(array.__array_interface__["data"][0] + offset)
         return np.ndarray(spec.shape, spec.dtype, memoryview(window))
 
@@ -78,9 +80,26 @@ class CpuBackend(Backend):
         """Copy, casting and swapping bytes in NumPy's small fixed buffer."""
         np.copyto(dst, src, casting="unsafe")
 
-    def read(self, dst: np.ndarray, src: np.ndarray) -> None:
+    def read(self, dst: np.ndarray, src: np.ndarray, wait: bool = True) -> None:
         """The same copy the other way."""
         np.copyto(dst, src, casting="unsafe")
+
+    def clear(self, dst: np.ndarray) -> None:
+        """Zeros."""
+        dst.fill(0)
+
+    def lane(self, number: int) -> AbstractContextManager[Any]:
+        """Calls return when they are done, so there are no queues."""
+        return nullcontext()
+
+    def mark(self) -> None:
+        """Nothing to wait for."""
+
+    def after(self, event: Any) -> None:
+        """Nothing to wait for."""
+
+    def wait(self, event: Any) -> None:
+        """Nothing to wait for."""
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
         """The same copy within."""

@@ -131,6 +131,7 @@ class CudaBackend(Backend):
         self._shared: dict[tuple[Any, ...], Any] = {}
         self._fft = Libraries(self)
         self._alive = 0
+        self._lanes: dict[int, Any] = {}
 
     def alloc(self, nbytes: int) -> Block:
         """One cudaMalloc; CuPy's pool gives back what it keeps unused before the device is called full."""
@@ -188,15 +189,52 @@ class CudaBackend(Backend):
         with self._stream() as stream:
             runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
-    def read(self, dst: np.ndarray, src: View) -> None:
+    def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
         """Device to host."""
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
         with self._stream() as stream:
             runtime.memcpyAsync(target.ctypes.data, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
-            stream.synchronize()
+            if wait or not whole:
+                stream.synchronize()
         if not whole:
             np.copyto(dst, target, casting="unsafe")
+
+    def clear(self, dst: View) -> None:
+        """Zeros, queued."""
+        if dst.spec.nbytes:
+            with self._stream() as stream:
+                runtime.memsetAsync(dst.ptr, 0, dst.spec.nbytes, stream.ptr)
+
+    def lane(self, number: int) -> contextlib.AbstractContextManager[Any]:
+        """A stream of its own, kept for the next job; made current on this device."""
+        return self._on(number)
+
+    @contextlib.contextmanager
+    def _on(self, number: int) -> Iterator[None]:
+        with cupy.cuda.Device(self.index):
+            if number not in self._lanes:
+                self._lanes[number] = cupy.cuda.Stream(non_blocking=True)
+            with self._lanes[number]:
+                yield
+
+    def mark(self) -> Any:
+        """An event on the current stream."""
+        with self._stream() as stream:
+            event = cupy.cuda.Event(disable_timing=True)
+            event.record(stream)
+        return event
+
+    def after(self, event: Any) -> None:
+        """The current stream waits."""
+        if event is not None:
+            with self._stream() as stream:
+                stream.wait_event(event)
+
+    def wait(self, event: Any) -> None:
+        """Wait here."""
+        if event is not None:
+            event.synchronize()
 
     def copy(self, dst: View, src: View) -> None:
         """A copy, or one pass of the kernel ``cast``."""

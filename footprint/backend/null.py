@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import numpy as np
@@ -71,8 +72,25 @@ class NullBackend(Backend):
     def write(self, dst: ArraySpec, src: np.ndarray) -> None:
         """Nothing moves."""
 
-    def read(self, dst: np.ndarray, src: ArraySpec) -> None:
-        """Nothing moves."""
+    def read(self, dst: np.ndarray, src: ArraySpec, wait: bool = True) -> None:
+        """Nothing moves, and flags read as set: passes end."""
+        dst.fill(1)
+
+    def clear(self, dst: ArraySpec) -> None:
+        """Nothing to clear."""
+
+    def lane(self, number: int) -> AbstractContextManager[Any]:
+        """No queues."""
+        return nullcontext()
+
+    def mark(self) -> None:
+        """Nothing to wait for."""
+
+    def after(self, event: Any) -> None:
+        """Nothing to wait for."""
+
+    def wait(self, event: Any) -> None:
+        """Nothing to wait for."""
 
     def copy(self, dst: ArraySpec, src: ArraySpec) -> None:
         """Nothing moves."""

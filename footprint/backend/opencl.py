@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -110,7 +111,9 @@ class OpenClBackend(Backend):
         super().__init__()
         self.limits = limits(index)
         self.context = cl.Context([device])
-        self.queue = cl.CommandQueue(self.context)
+        self._usual = cl.CommandQueue(self.context)
+        self._current = threading.local()
+        self._lanes: dict[int, Any] = {}
         self._programs: dict[tuple[Any, ...], Any] = {}
         self._fft = Libraries(self)
         self._used = 0
@@ -179,8 +182,8 @@ class OpenClBackend(Backend):
                 host = np.frombuffer(window, host.dtype)
             cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host)).wait()
 
-    def read(self, dst: np.ndarray, src: View) -> None:
-        """Device to host."""
+    def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
+        """Device to host; always waited for, as PyOpenCL takes no pinned memory."""
         if src.memory is None:
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
@@ -188,6 +191,46 @@ class OpenClBackend(Backend):
         cl.enqueue_copy(self.queue, cl.SVM(target), src.memory).wait()
         if not whole:
             np.copyto(dst, target, casting="unsafe")
+
+    def clear(self, dst: View) -> None:
+        """Zeros."""
+        if dst.memory is not None:
+            cl.enqueue_svm_memfill(self.queue, dst.memory, np.zeros(1, np.uint8))
+
+    def lane(self, number: int) -> contextlib.AbstractContextManager[Any]:
+        """A queue of its own, kept for the next job."""
+        return self._on(number)
+
+    @contextlib.contextmanager
+    def _on(self, number: int) -> Iterator[None]:
+        if number not in self._lanes:
+            self._lanes[number] = cl.CommandQueue(self.context)
+        self._current.queue = self._lanes[number]
+        try:
+            yield
+        finally:
+            self._current.queue = None
+
+    @property
+    def queue(self) -> Any:
+        """The queue of the calling thread."""
+        return getattr(self._current, "queue", None) or self._usual
+
+    def mark(self) -> Any:
+        """A marker on this thread's queue."""
+        event = cl.enqueue_marker(self.queue)
+        self.queue.flush()
+        return event
+
+    def after(self, event: Any) -> None:
+        """The queue of the calling thread waits."""
+        if event is not None:
+            cl.enqueue_barrier(self.queue, wait_for=[event])
+
+    def wait(self, event: Any) -> None:
+        """Wait here."""
+        if event is not None:
+            event.wait()
 
     def copy(self, dst: View, src: View) -> None:
         """A copy, or one pass of the kernel ``cast``."""

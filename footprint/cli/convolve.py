@@ -128,7 +128,7 @@ def command(
     weights = _weights(mask)
     with open_image(image, plane) as source:
         spec = ArraySpec(source.shape, source.dtype.str)
-        result = Correlate(mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
+        result = Correlate(weights.shape, mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
         reporter.warm(lambda: _load(source, weights, target, boundary, device))
         header = source.header if mode == "same" else None
         with (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import math
@@ -14,9 +15,9 @@ import click
 
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
-from footprint.plan.explain import choice_rows, memory_rows, summary_rows
-from footprint.plan.plan import Plan
 from footprint.units import counted, format_bytes
+
+Plan = Any
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -165,20 +166,21 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
+    words = importlib.import_module(type(plan).__module__.rpartition(".")[0] + ".explain")
     console = console or Console(stderr=True)
     table = Table(title=f"Plan: {plan.name} on {plan.limits.device}", title_justify="left")
     table.add_column("memory")
     table.add_column("size", justify="right")
     table.add_column("bytes", justify="right")
     table.add_column("what it is")
-    rows = memory_rows(plan)
+    rows = words.memory_rows(plan)
     for kind, nbytes, remark in rows:
         table.add_row(
             kind, format_bytes(nbytes), f"{nbytes:,}", remark, style="bold" if kind == "total" else "", end_section=kind == "host"
         )
     console.print(table)
-    lines = summary_rows(plan)[1:]
-    choices = choice_rows(plan)
+    lines = words.summary_rows(plan)[1:]
+    choices = words.choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
         text = "; ".join(f"{size}: {counted(n, unit)} a run, {counted(runs, 'runs')}" for n, runs, size in choices)

@@ -1,15 +1,17 @@
-"""Direct correlation of an image or a signal with a mask, whole or by blocks of rows."""
+"""Direct correlation of an image or a signal with a mask, whole or by parts along the first axis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from footprint.errors import ShapeError, choose
+from footprint.flow.builder import Builder
+from footprint.flow.slots import NOTHING, Halo, Reach, Ref
 from footprint.kernels.common.borders import NONE
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
+from footprint.ops.base import Op
 from footprint.spec import ArraySpec
 
 MODES = ("same", "full", "valid")
@@ -23,15 +25,35 @@ def sum_dtype(dtype: str | np.dtype) -> str:
 
 
 @dataclass(frozen=True)
-class Correlate:
+class Correlate(Op):
     """``out[y, x] = sum of weights[i, j] image[y + y0 + i, x + x0 + j]``, the weights being in this order.
 
-    ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside.
+    ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside.
     """
 
+    taps: tuple[int, ...]
     mode: str = "same"
     boundary: str = "constant"
     cval: float = 0.0
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of image and mask."""
+        return ("yx"[-len(self.taps) :], "." * len(self.taps))
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """The first axis."""
+        return "yx"[-len(self.taps)]
+
+    @property
+    def units(self) -> dict[str, str]:  # type: ignore[override]
+        """Rows of an image, samples of a signal."""
+        return {"y": "rows", "x": "samples"}
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, mask and out."""
+        return ("image", "mask"), ("out",)
 
     def offset(self, taps: int) -> int:
         """Sample the first tap of output 0 falls on, along an axis with so many taps."""
@@ -43,8 +65,9 @@ class Correlate:
             return n
         return n + taps - 1 if self.mode == "full" else n - taps + 1
 
-    def out_specs(self, image: ArraySpec, weights: ArraySpec) -> tuple[ArraySpec, ...]:
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Shape and dtype of the result."""
+        image, weights = specs
         choose("mode", self.mode, MODES)
         if len(image.shape) not in (1, 2):
             raise ShapeError("image", f"{len(image.shape)} dimensions", "1 (a signal) or 2 (an image)", "filter it plane by plane")
@@ -57,20 +80,39 @@ class Correlate:
                 "mask", f"shape {weights.shape}", f'at most the image\'s {image.shape} in mode "valid"', "swap the two"
             )
         shape = tuple(self.length(n, k) for n, k in zip(image.shape, weights.shape))
-        return (ArraySpec(shape, sum_dtype(image.dtype)),)
+        return (ArraySpec(shape, sum_dtype(image.dtype), self.axes[0]),)
 
-    def record(self, b: Builder, image: Ref, weights: Ref, out: Ref, *, block: bool = False) -> None:
-        """Record one launch; with ``block`` the halo of the first axis is part of ``image``, so it has no border."""
+    def halo(self, axis: str) -> Reach:
+        """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
+        if axis != self.cut:
+            return NOTHING
+        taps = self.taps[0]
+        first = self.offset(taps)
+        lo, hi = -first, first + taps - 1
+        if self.boundary in ("reflect", "mirror"):
+            # What mirrors reaches as far back from an end as it reached beyond it; "full" begins up to a mask beyond.
+            lo, hi = (2 * taps, 2 * taps) if self.mode == "full" else (max(lo, hi + 1), max(hi, lo + 1))
+        return Halo(lo, hi, self.boundary == "wrap")
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """A multiplication and an addition a tap."""
+        return 2.0 * specs[1].size * self.out_specs(*specs)[0].size
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
+        image, weights, out = refs
         kind = sum_dtype(image.spec.dtype)
-        taps = weights.spec.shape
-        starts = [self.offset(k) for k in taps]
-        borders = [self.boundary] * len(taps)
-        if block:
-            starts[0], borders[0] = 0, NONE
         x = b.bring(image, dtype=kind)
         w = b.bring(weights, dtype=kind)
+        starts: list[Any] = [self.offset(k) for k in self.taps]
+        borders = [self.boundary] * len(self.taps)
         with b.deliver(out, dtype=kind) as y:
-            if len(taps) == 1:
+            place = b.first(out, self.cut)
+            if not isinstance(place, int):
+                starts[0] = place - b.first(x, self.cut) + self.offset(self.taps[0])
+                if self.boundary == "wrap":
+                    borders[0] = NONE
+            if len(self.taps) == 1:
                 x, w, y = x.reshape(1, -1), w.reshape(1, -1), y.reshape(1, -1)
                 starts, borders = [0, *starts], [NONE, *borders]
             b.launch(

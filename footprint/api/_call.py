@@ -1,0 +1,125 @@
+"""A verb's way to its result: key, ready plan, run. The only door from arrays, sources and sinks to a device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
+from footprint.backend.registry import running_backend
+from footprint.flow.plan import Plan
+from footprint.flow.ready import READY, bind
+from footprint.flow.slots import Given
+from footprint.ops.base import Op
+from footprint.ops.job import Meeting, plan_op
+from footprint.spec import ArraySpec
+
+OnPlan = Callable[[Plan], None]
+
+
+class Stream:
+    """An input or output that is no array: what fills or takes its blocks, and what that takes beside them.
+
+    Attributes
+    ----------
+    data
+        A `flow.faces.Source` or `Sink`.
+    spec
+        Of the whole.
+    """
+
+    kind, device = "numpy", "cpu"
+
+    def __init__(self, data: Any, spec: ArraySpec, beside: Callable[[ArraySpec], int] | None = None) -> None:
+        self.data, self.spec = data, spec
+        self.given = Given(owner="source", beside=beside)
+
+
+Face = Array | Stream
+
+
+def meeting(face: Face) -> Meeting:
+    """How a plan meets it."""
+    return face.spec, face.given
+
+
+def call(
+    name: str,
+    op: Op,
+    ins: Sequence[Face],
+    outs: Sequence[Face],
+    device: str,
+    memory: Memory,
+    *,
+    fft: str = "auto",
+    progress: Progress | None = None,
+    on_plan: OnPlan | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
+
+    Parameters
+    ----------
+    name
+        The verb, for tables and errors.
+    device
+        A device's name, resolved.
+    on_plan
+        Called with the plan before anything is allocated or read.
+    """
+    key = _key(name, op, ins, outs, device, memory, fft, notes)
+    bound = READY.take(key) if key is not None else None
+    if bound is None:
+        plan = planned(name, op, ins, outs, device, memory, fft, notes)
+        if on_plan is not None:
+            on_plan(plan)
+        bound = bind(plan, running_backend(device))
+    elif on_plan is not None:
+        on_plan(bound.plan)
+    try:
+        bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress)
+    except BaseException:
+        bound.free()
+        raise
+    if key is not None:
+        READY.put(key, bound)
+    else:
+        bound.free()
+
+
+def planned(
+    name: str,
+    op: Op,
+    ins: Sequence[Face],
+    outs: Sequence[Face],
+    device: str,
+    memory: Memory,
+    fft: str = "auto",
+    notes: Sequence[str] = (),
+) -> Plan:
+    """The plan of such a call."""
+    limits, budget = limits_and_budget(device, memory, fft)
+    return plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
+
+
+def plan_verb(
+    name: str, op: Op, ins: Sequence[ArraySpec], device: str, memory: Memory, *, fft: str = "auto", notes: Sequence[str] = ()
+) -> Plan:
+    """The plan of a call on C-contiguous host arrays of these specs, results included."""
+    limits, budget = limits_and_budget(device, memory, fft)
+    givens = [(spec, Given("host", np.dtype(spec.dtype).isnative)) for spec in ins]
+    return plan_op(limits, budget, name, op, givens, [(spec, Given()) for spec in op.out_specs(*op.in_specs(*ins))], notes)
+
+
+def _key(name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], *rest: Any) -> Any:
+    """What decides the plan, or None where it is not worth keeping: files are read once."""
+    found: list[Any] = [name, op, *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
+    for face in (*ins, *outs):
+        if not isinstance(face, Array):
+            return None
+        data = face.data
+        found.append((data.shape, data.dtype.str, face.device, face.direct))
+    return tuple(found)

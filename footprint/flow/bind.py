@@ -1,0 +1,343 @@
+"""A plan given memory: blocks allocated, constants written, kernels compiled; running it allocates nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from footprint.backend.base import Backend
+from footprint.errors import BackendError, ShapeError
+from footprint.flow.cross import Crossing
+from footprint.flow.drive import drive
+from footprint.flow.faces import fill_from, take_to
+from footprint.flow.geometry import Geometry, Prepared, check_direct, few, nest
+from footprint.flow.ledger import Ledger
+from footprint.flow.slots import Loop, Part, Place, Slot, Step
+from footprint.spec import ArraySpec
+
+if TYPE_CHECKING:
+    from footprint.flow.plan import Plan
+
+Feeds = dict[int, Any]
+"""The caller's array, source or sink by slot id."""
+
+# Prepared programs kept a lane: parts at either end and between, in every copy of the slots.
+_KEPT = 64
+
+
+class BoundPlan:
+    """Runs a plan on a backend, as often as wanted, in the memory it took when it was made. One call at a time runs.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    backend
+        The device; its blocks are allocated here, exactly ``plan.nbytes`` bytes.
+    check
+        ``ledger`` refuses every step that puts a slot onto bytes of another that is still needed, going by the steps alone, and
+        fills what is no longer needed with NaN: slow, for tests.
+    """
+
+    def __init__(self, plan: Plan, backend: Backend, check: str = "") -> None:
+        problem = backend.limits.lacks(plan.limits)
+        if problem:
+            raise BackendError(
+                backend.limits.device, f"plan {plan.name} was made for another device: {problem}", "plan for this one"
+            )
+        self.plan, self.backend = plan, backend
+        self.blocks: list[Any] = []
+        self.host: list[np.ndarray] = []
+        self.nbytes = plan.nbytes + plan.host_nbytes
+        self.clock: dict[str, float] | None = None
+        self._turn = threading.Lock()
+        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._prepared: dict[tuple[Any, ...], list[Any]] = {}
+        self._trees: dict[tuple[int, int], list[Any]] = {}
+        try:
+            with backend.turn:
+                self._allocate()
+                self._compile()
+        except BaseException:
+            self.free()
+            raise
+        self.crossing = Crossing(self)
+        self.ledger = Ledger(plan, self) if check == "ledger" else None
+
+    def __enter__(self) -> BoundPlan:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.free()
+
+    def __call__(
+        self, *inputs: Any, out: Sequence[Any] = (), progress: Callable[[int, int], None] | None = None, done: Any = None
+    ) -> None:
+        """Run the whole job.
+
+        Parameters
+        ----------
+        inputs, out
+            For every input and output an array of the slot's shape, or a `Source` or `Sink` where the plan was made for one.
+        progress
+            Called with rows done and rows in all after each part.
+        done
+            What is done already, see `flow.done`.
+        """
+        with self._turn:
+            if not self.blocks and self.plan.blocks:
+                raise BackendError(
+                    self.plan.limits.device, f"the memory of plan {self.plan.name} has been given back", "bind it again"
+                )
+            drive([self], self.feeds(inputs, out), progress, done)
+
+    def profile(self, *inputs: Any, out: Sequence[Any] = ()) -> dict[str, float]:
+        """Run once with the device waited for around every step; seconds by kernel, ``fft``, ``copy``, ``fill`` and ``take``."""
+        self.clock = {}
+        try:
+            self(*inputs, out=out)
+            return self.clock
+        finally:
+            self.clock = None
+
+    def free(self) -> None:
+        """Give all memory back; the plan can be bound again."""
+        self._prepared, self._kernels = {}, {}
+        with self.backend.turn:
+            for block in self.blocks:
+                self.backend.free(block)
+        self.blocks, self.host = [], []
+
+    # -- making ready --------------------------------------------------------------------------------------------------
+    def _allocate(self) -> None:
+        plan, backend = self.plan, self.backend
+        for size in plan.blocks:
+            self.blocks.append(backend.alloc(size))
+        for size in plan.host_blocks:
+            self.host.append(backend.host(size))
+        for key, array in plan.constants.items():
+            backend.write(self.view(plan.slots[key], 0, 0, plan.slots[key].spec), array)
+        if plan.constants:
+            backend.sync()
+
+    def _compile(self) -> None:
+        """Compile what the first, the second and the last part run: between them are all shapes there are, mostly."""
+        plan = self.plan
+        parts = list(few(plan))
+        for index, step in enumerate(plan.steps):
+            if step.action in ("fft", "ifft"):
+                self.backend.prepare_fft(plan.limits.fft, step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
+            elif step.action == "launch":
+                for part in parts:
+                    geometry = self.geometry(part, 0, 0)
+                    self._kernel(index, step, tuple(ref.at({}, geometry.shape)[1] for ref in step.refs), geometry)
+
+    def feeds(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Feeds:
+        """The caller's arrays by slot, checked."""
+        found: Feeds = {}
+        for what, slots, arrays in (("inputs", self.plan.inputs, inputs), ("out", self.plan.outputs, outputs)):
+            if len(slots) != len(arrays):
+                raise ShapeError(what, f"{len(arrays)} arrays", f"{len(slots)} ({', '.join(s.name for s in slots)})")
+            for slot, array in zip(slots, arrays):
+                found[slot.id] = array
+                if slot.given.owner != "caller":
+                    continue
+                if tuple(array.shape) != slot.spec.shape:
+                    raise ShapeError(slot.name, f"shape {tuple(array.shape)}", f"{slot.spec.shape}")
+                if slot.given.direct:
+                    check_direct(slot, array)
+        return found
+
+    # -- a part --------------------------------------------------------------------------------------------------------
+    def geometry(self, part: Part, order: int, turn: int) -> Geometry:
+        """What every slot holds in a part."""
+        plan = self.plan
+        windows = {slot.id: slot.window(plan.cuts, part) for slot in plan.slots if slot.reach}
+        shapes = {key: tuple(stop - start for start, stop in window) for key, window in windows.items()}
+        group, inner = divmod(order, plan.n_summed)
+        return Geometry(windows, shapes, order, group, (inner == 0, inner == plan.n_summed - 1), turn)
+
+    def run(self, phase: int, lanes: int, geometry: Geometry, feeds: Feeds) -> None:
+        """Run the steps of one thread's lanes on a part."""
+        for node in self._ready(phase, lanes, geometry):
+            if isinstance(node, Prepared):
+                if geometry.runs(node.step.when) and not (geometry.turn and self._stays(node.step)):
+                    self._execute(node, geometry, feeds)
+            else:
+                self._loop(node[0], node[1], {}, geometry, feeds)
+
+    def finish_phase(self, phase: int, geometry: Geometry, feeds: Feeds) -> None:
+        """Run what is left for when all parts are through."""
+        for index, step in enumerate(self.plan.steps):
+            if step.phase == phase and step.when == "end":
+                self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
+
+    def clear_kept(self) -> None:
+        """Fill what is kept with zeros: a job's first part finds the same in every run."""
+        for slot in self.plan.slots:
+            if slot.kind == "kept" and self.plan.places[slot.id]:
+                self.backend.clear(self.view(slot, 0, 0, slot.spec))
+
+    def flag(self, slot: int, at: int, feeds: Feeds) -> bool:
+        """Whether an element of a kept slot, or of an output the kernels write in place, is set."""
+        one = self.plan.slots[slot]
+        spec = ArraySpec((1,), one.spec.dtype)
+        view = self.view(one, 0, at * spec.itemsize, spec, feeds.get(slot))
+        found = np.empty(1, spec.dtype)
+        self.backend.read(found, view)
+        return bool(found[0])
+
+    def view(self, slot: Slot, copy: int, offset: int, spec: ArraySpec, given: Any = None) -> Any:
+        """An array of ``spec``, ``offset`` bytes into a copy of a slot, where kernels run."""
+        places = self.plan.places[slot.id]
+        if not places:
+            return self.backend.adopt(given, offset, spec)
+        lies = places[copy % len(places)]
+        return self.backend.view(self.blocks[lies.block], lies.offset + offset, spec)
+
+    def staging(self, slot: Slot) -> np.ndarray:
+        """The bytes of a host slot."""
+        lies = self.plan.places[slot.id][0]
+        return self.host[lies.block][lies.offset : lies.offset + slot.spec.nbytes]
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+    def _stays(self, step: Step) -> bool:
+        """Whether what a step fills is still there from the pass before: where the job is whole."""
+        return step.action == "fill" and not self.plan.cuts
+
+    def _ready(self, phase: int, lanes: int, geometry: Geometry) -> list[Any]:
+        moving = tuple(self._number(value, geometry) for value in self._places_of(phase, lanes))
+        copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
+        key = (phase, lanes, tuple(geometry.shapes.values()), moving, copies)
+        found = self._prepared.get(key)
+        if found is None:
+            if len(self._prepared) >= _KEPT:
+                self._prepared.clear()
+            tree = self._tree(phase, lanes)
+            found = [self._prepare(n, self.plan.steps[n], {}, geometry) if isinstance(n, int) else n for n in tree]
+            self._prepared[key] = found
+        return found
+
+    def _places_of(self, phase: int, lanes: int) -> list[Place]:
+        here = self.plan.lanes[lanes]
+        steps = (s for s in self.plan.steps if s.phase == phase and s.lane in here) if self.plan.cuts or self.plan.phases else ()
+        return [value for step in steps for _, value in step.numbers if isinstance(value, Place)]
+
+    def _tree(self, phase: int, lanes: int) -> list[Any]:
+        """The steps of a thread as a tree of indices and ``(loop, body)``."""
+        key = (phase, lanes)
+        if key not in self._trees:
+            here = self.plan.lanes[lanes]
+            wanted = {i for i, s in enumerate(self.plan.steps) if s.phase == phase and s.lane in here and s.when != "end"}
+            self._trees[key] = nest(self.plan.loops, 0, len(self.plan.steps), set(), wanted)
+        return self._trees[key]
+
+    def _prepare(self, index: int, step: Step, turns: dict[int, int], geometry: Geometry) -> Prepared:
+        at = [(ref, *ref.at(turns, geometry.shape)) for ref in step.refs]
+        kernel = self._kernel(index, step, tuple(spec for _, _, spec in at), geometry) if step.action == "launch" else None
+        views: list[Any] = []
+        callers: list[tuple[int, int, int, ArraySpec]] = []
+        for place, (ref, offset, spec) in enumerate(at):
+            slot = ref.slot
+            if slot.space == "host" or (step.action in ("fill", "take") and slot.kind in ("inp", "out")):
+                views.append(None)
+            elif self.plan.places[slot.id]:
+                start = self._start(slot, geometry) if slot.kind == "const" else 0
+                order = geometry.group if slot.held else geometry.order
+                views.append(self.view(slot, order, start + offset, spec))
+            else:
+                views.append(None)
+                callers.append((place, slot.id, offset, spec))
+        return Prepared(step, index, kernel, tuple(views), tuple(callers))
+
+    def _start(self, slot: Slot, geometry: Geometry) -> int:
+        """Bytes before the rows of a part in an array that lies as a whole."""
+        if not slot.reach:
+            return 0
+        row = slot.spec.nbytes // max(slot.spec.shape[0], 1)
+        return geometry.windows[slot.id][0][0] * row
+
+    def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
+        if self.clock is not None:
+            self.backend.sync()
+            start = time.perf_counter()
+            self._do(ready, geometry, feeds)
+            self.backend.sync()
+            name = ready.step.kernel or ready.step.action
+            self.clock[name] = self.clock.get(name, 0.0) + time.perf_counter() - start
+        elif self.ledger is not None:
+            with self.ledger.around(ready.number, geometry):
+                self._do(ready, geometry, feeds)
+                self.backend.sync()
+        else:
+            self._do(ready, geometry, feeds)
+
+    def _do(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
+        step, backend, arrays = ready.step, self.backend, ready.views
+        if ready.callers:
+            given = list(arrays)
+            for place, key, offset, spec in ready.callers:
+                slot = self.plan.slots[key]
+                given[place] = backend.adopt(feeds[key], self._start(slot, geometry) + offset, spec)
+            arrays = tuple(given)
+        if step.action == "launch":
+            backend.launch(ready.kernel, arrays)
+        elif step.action == "copy":
+            backend.copy(arrays[1], arrays[0])
+        elif step.action == "fill":
+            self._fill(step, arrays[1], geometry, feeds)
+        elif step.action == "take":
+            self._take(step, arrays[0], geometry, feeds)
+        elif arrays[0] is not None and step.refs[0].at({}, geometry.shape)[1].size:
+            backend.fft(self.plan.limits.fft, arrays[0], arrays[1], step.action == "ifft")
+
+    def _fill(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        slot = step.refs[0].slot
+        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        if self.plan.limits.host:
+            fill_from(feeds[slot.id], window, slot.spec.shape, view)
+        else:
+            self.crossing.up(step, view, window, feeds[slot.id], geometry)
+
+    def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        slot = step.refs[1].slot
+        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        if self.plan.limits.host:
+            take_to(feeds[slot.id], window, view)
+        else:
+            self.crossing.down(step, view, window, feeds[slot.id], geometry)
+
+    def _loop(self, loop: Loop, body: list[Any], turns: dict[int, int], geometry: Geometry, feeds: Feeds) -> None:
+        for turn in range(loop.turns(geometry.shape)):
+            now = {**turns, loop.id: turn}
+            for node in body:
+                if isinstance(node, int):
+                    step = self.plan.steps[node]
+                    if geometry.runs(step.when):
+                        self._execute(self._prepare(node, step, now, geometry), geometry, feeds)
+                else:
+                    self._loop(node[0], node[1], now, geometry, feeds)
+
+    def _number(self, value: Any, geometry: Geometry) -> Any:
+        if not isinstance(value, Place):
+            return value
+
+        def first(slot: int, axis: str) -> int:
+            if slot < 0:
+                return geometry.turn
+            return geometry.windows[slot][self.plan.slots[slot].spec.axes.index(axis)][0]
+
+        return value.value(first)
+
+    def _kernel(self, index: int, step: Step, specs: tuple[ArraySpec, ...], geometry: Geometry) -> Any:
+        numbers = {name: self._number(value, geometry) for name, value in step.numbers}
+        key = (index, specs, tuple(numbers.values()))
+        if key not in self._kernels:
+            if len(self._kernels) > _KEPT * len(self.plan.steps):
+                self._kernels.clear()
+            self._kernels[key] = self.backend.compile(step.kernel, specs[: len(specs) - step.n_work], numbers)
+        return self._kernels[key]

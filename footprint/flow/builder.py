@@ -1,0 +1,320 @@
+"""Records a job: slots of memory and steps over them. From this one record come price, layout, parts and run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from footprint.backend.fft.base import fft_library
+from footprint.errors import ShapeError
+from footprint.flow.pack import check_block
+from footprint.flow.slots import (
+    NOTHING,
+    Cut,
+    Given,
+    Library,
+    Loop,
+    LoopHandle,
+    Number,
+    Phase,
+    Place,
+    Reach,
+    Ref,
+    Slot,
+    Step,
+)
+from footprint.kernels.common.table import work_specs
+from footprint.spec import ArraySpec, Limits
+
+# Bytes of a host buffer that arrays of the caller's cross a bus through, whatever their size.
+RING = 32 << 20
+# Bytes that a driver takes along with a command, so that they need no buffer of ours.
+TINY = 64 << 10
+
+
+class Builder:
+    """Collects the slots, steps, loops and phases of one job for a device of the given limits.
+
+    Parameters
+    ----------
+    limits
+        Of the device.
+    cuts
+        How the job is cut into parts, outermost first.
+    ring
+        Bytes of the buffers that host arrays cross a bus through.
+    """
+
+    def __init__(self, limits: Limits, cuts: tuple[Cut, ...] = (), ring: int = RING) -> None:
+        self.limits, self.ring = limits, ring
+        self.cuts = tuple(cut for cut in cuts if cut.count > 1)
+        self.slots: list[Slot] = []
+        self.steps: list[Step] = []
+        self.loops: list[Loop] = []
+        self.phases: list[Phase] = [Phase()]
+        self.constants: dict[int, np.ndarray] = {}
+        self.libraries: dict[str, Library] = {}
+        self.notes: list[str] = []
+        self._tables: dict[tuple[tuple[int, ...], str, bytes], Ref] = {}
+        self._brought: dict[tuple[int, str], tuple[Ref, int]] = {}
+        self._when = "part"
+
+    # -- slots ---------------------------------------------------------------------------------------------------------
+    def _slot(
+        self,
+        spec: ArraySpec,
+        kind: str,
+        name: str,
+        reach: Mapping[str, Reach] | None = None,
+        space: str = "device",
+        held: bool = False,
+        given: Given = Given(),  # noqa: B008  frozen
+    ) -> Ref:
+        pairs = tuple((cut.axis, (reach or {}).get(cut.axis, NOTHING)) for cut in self.cuts if cut.axis in spec.axes)
+        number = len(self.slots)
+        slot = Slot(number, spec, kind, name or f"{kind}{number}", space, pairs, held, given)
+        self.slots.append(slot)
+        return Ref(slot, slot.nominal(self.cuts))
+
+    def inp(self, spec: ArraySpec, name: str = "", given: Given = Given(), reach: Mapping[str, Reach] | None = None) -> Ref:  # noqa: B008
+        """What the run reads: an array, or a source that fills blocks."""
+        return self._slot(spec, "inp", name, reach, given=given)
+
+    def out(self, spec: ArraySpec, name: str = "", given: Given = Given()) -> Ref:  # noqa: B008
+        """What the run writes: an array, or a sink that takes blocks."""
+        return self._slot(spec, "out", name, given=given)
+
+    def scratch(self, shape: tuple[int, ...], dtype: str = "float32", name: str = "") -> Ref:
+        """Memory that lives from its first to its last use and shares the arena with whatever lives at other times."""
+        return self._slot(ArraySpec(shape, dtype), "scratch", name)
+
+    def like(
+        self, ref: Ref, dtype: str = "float32", name: str = "", shape: tuple[int, ...] | None = None, axes: str | None = None
+    ) -> Ref:
+        """Scratch that is cut as ``ref`` is: along axes it shares with it, it has its rows in every part.
+
+        ``axes`` and ``shape`` are ``ref``'s unless given; a length along an axis that is cut is ``ref``'s in any case.
+        """
+        if ref.path:
+            return self.scratch(ref.spec.shape, dtype, name).like(ref)
+        whole = ref.slot.spec
+        axes = whole.axes if axes is None else axes
+        shape = ref.usual if shape is None else shape
+        cut = dict(ref.slot.reach)
+        lengths = tuple(whole.length(a) if a in cut else n for a, n in zip(axes.ljust(len(shape), "."), shape))
+        return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut)
+
+    def between(self, spec: ArraySpec, name: str, reach: Mapping[str, Reach]) -> Ref:
+        """Scratch for what one operation leaves to the next: of the whole job's spec, with what is needed beyond a part."""
+        return self._slot(spec, "scratch", name, reach)
+
+    def side(self, ref: Ref, spec: ArraySpec, name: str, given: Given) -> Ref:
+        """A further input that comes with ``ref``: along axes it shares with it, it is cut alike."""
+        return self._slot(spec, "inp", name, dict(ref.slot.reach), given=given)
+
+    def kept(self, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
+        """Memory that is all zeros when the job starts and keeps its content from part to part, pass to pass, phase to phase."""
+        return self._slot(ArraySpec(shape, dtype), "kept", name)
+
+    def const(self, array: np.ndarray, name: str = "", axes: str = "", of: Ref | None = None) -> Ref:
+        """A table written when the plan is bound and kept for all its runs; equal tables are one.
+
+        With ``axes`` it is cut along those it shares with ``of``: a part sees its own rows.
+        """
+        array = np.ascontiguousarray(array)
+        same = (array.shape, array.dtype.str + axes, array.tobytes())
+        if same not in self._tables:
+            reach = dict(of.slot.reach) if of is not None else None
+            ref = self._slot(ArraySpec(array.shape, array.dtype.str, axes), "const", name, reach)
+            self.constants[ref.slot.id] = array
+            self._tables[same] = ref
+        return self._tables[same]
+
+    def library(self, name: str, nbytes: int, *, bound: bool = True) -> None:
+        """Memory a library takes for itself during the run; the largest of equal names counts, as they do not overlap."""
+        if name not in self.libraries or self.libraries[name].nbytes < nbytes:
+            self.libraries[name] = Library(name, int(nbytes), bound)
+
+    def note(self, text: str) -> None:
+        """A sentence for the plan's table: a choice that was made and why."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    # -- where a part lies -----------------------------------------------------------------------------------------------
+    def first(self, ref: Ref, axis: str) -> Place | int:
+        """The row of the whole array that ``ref`` begins with along an axis; 0 where that is not cut."""
+        return Place(((ref.slot.id, axis, 1),)) if axis in dict(ref.slot.reach) else 0
+
+    @property
+    def summing(self) -> bool:
+        """Whether results are added up from several parts: the first then starts from nothing, the last ends it."""
+        return any(cut.sums for cut in self.cuts)
+
+    @contextmanager
+    def only(self, when: str) -> Iterator[None]:
+        """Steps recorded inside run in the ``first`` or ``last`` of the parts that are summed, or at the ``end`` of the phase."""
+        before, self._when = self._when, when
+        yield
+        self._when = before
+
+    def until(self, flag: Ref, at: int = 0, most: int = 1000) -> None:
+        """Run all parts of this phase again until element ``at`` of ``flag`` is not 0, ``most`` times at most."""
+        self.phases[-1] = Phase(flag.slot.id, at, most)
+
+    def next_phase(self) -> None:
+        """What is recorded from here on runs when all parts are through what was recorded before."""
+        self.phases.append(Phase())
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+    def _step(self, action: str, kernel: str, refs: tuple[Ref, ...], lane: str = "compute", when: str = "", **more: object) -> None:
+        phase = len(self.phases) - 1
+        self.steps.append(Step(action, kernel, refs, lane=lane, when=when or self._when, phase=phase, **more))  # type: ignore[arg-type]
+
+    def launch(self, kernel: str, *refs: Ref, **numbers: Number) -> None:
+        """Run ``kernel`` on ``refs``; its workspace, if the device needs one, is recorded with it."""
+        plain = {name: value.value(lambda *_: 0) if isinstance(value, Place) else value for name, value in numbers.items()}
+        wanted = work_specs(self.limits, kernel, tuple(r.spec for r in refs), plain)
+        work = tuple(self.scratch(s.shape, s.dtype, f"work of {kernel}") for s in wanted)
+        self._step("launch", kernel, (*refs, *work), numbers=tuple(sorted(numbers.items())), n_work=len(work))
+
+    def fft(self, src: Ref, dst: Ref, *, inverse: bool = False) -> None:
+        """Transform the last axis, real to half-complex or back; a shorter source is padded with zeros."""
+        nbytes, bound = fft_library(self.limits, src.spec, dst.spec, inverse)
+        check_block("FFT work", nbytes, self.limits.max_block)
+        self.library("FFT work", nbytes, bound=bound)
+        self._step("ifft" if inverse else "fft", "", (src, dst))
+
+    def copy(self, src: Ref, dst: Ref) -> None:
+        """Copy where kernels run, casting as the dtypes say."""
+        if src.spec.shape != dst.spec.shape:
+            raise ShapeError("copy", src.spec.shape, f"the destination's shape {dst.spec.shape}")
+        self._step("copy", "", (src, dst))
+
+    @contextmanager
+    def repeat(self, over: int | Ref, size: int = 1) -> Iterator[LoopHandle]:
+        """Repeat the steps recorded inside: so many times, or once for every ``size`` rows that ``over`` has in the part."""
+        count = over if isinstance(over, int) else -(-over.spec.shape[0] // size)
+        handle = LoopHandle(len(self.loops), count)
+        first = len(self.steps)
+        self.loops.append(Loop(handle.id, first, -1, count))
+        yield handle
+        rows = None if isinstance(over, int) else over
+        self.loops[handle.id] = Loop(handle.id, first, len(self.steps) - 1, count, rows, size)
+
+    # -- between the caller's arrays and the kernels -------------------------------------------------------------------
+    def readable(self, ref: Ref, dtype: str | None = None) -> bool:
+        """Whether kernels can use ``ref`` where it lies, as ``dtype``, in every part."""
+        slot = ref.slot
+        if dtype is not None and np.dtype(dtype) != np.dtype(slot.spec.dtype):
+            return False
+        if slot.kind not in ("inp", "out"):
+            return True
+        given = slot.given
+        # Rows of the first axis lie together; of any other, a part of an array does not.
+        leading = all(axis == slot.spec.axes[0] and not getattr(reach, "wrap", False) for axis, reach in slot.reach)
+        here = self.limits.host or given.space == "device"
+        return given.owner == "caller" and given.direct and np.dtype(slot.spec.dtype).isnative and leading and here
+
+    def bring(self, ref: Ref, dtype: str | None = None) -> Ref:
+        """``ref`` itself where kernels can read it as ``dtype``, else scratch that is filled from it."""
+        if self.readable(ref, dtype):
+            return ref
+        wanted = native(dtype or ref.spec.dtype)
+        key = (ref.slot.id, wanted)
+        found, phase = self._brought.get(key, (None, -1))
+        again = bool(self.cuts) and phase != len(self.phases) - 1
+        if found is None or again:
+            found = self.fetch(ref, found or self.like(ref, wanted, f"{ref.slot.name} brought"))
+            self._brought[key] = (found, len(self.phases) - 1)
+        return found
+
+    def fetch(self, ref: Ref, scratch: Ref) -> Ref:
+        """Carry ``ref``, wherever it lies, into ``scratch``, for kernels that change it."""
+        slot = ref.slot
+        if slot.kind not in ("inp", "out") or (slot.given.space == "device" and not self.limits.host):
+            self.copy(ref, scratch)
+        elif self.limits.host:
+            self._beside(slot, scratch.spec, "reader")
+            self._step("fill", "", (ref, scratch), "read")
+        else:
+            crosses = _across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot) else scratch.slot.spec.dtype
+            there = scratch if crosses == scratch.slot.spec.dtype else self.like(ref, crosses, f"{slot.name} as it crosses")
+            self._step("fill", "", (ref, there, *self._stage(slot, there)), "read")
+            if there is not scratch:
+                self.copy(there, scratch)
+        return scratch
+
+    @contextmanager
+    def deliver(self, ref: Ref, dtype: str | None = None) -> Iterator[Ref]:
+        """Yield ``ref`` itself where kernels can write it as ``dtype``, else scratch that is taken to it afterwards.
+
+        What has none of the axes that are cut is kept, and taken at the end of the phase; what lacks the axis that is summed is
+        held, and taken with the last part of the sum.
+        """
+        if self.readable(ref, dtype):
+            yield ref
+            return
+        slot, wanted = ref.slot, native(dtype or ref.spec.dtype)
+        if slot.kind not in ("inp", "out"):
+            scratch = self.like(ref, wanted, f"{slot.name} to deliver")
+            yield scratch
+            self.copy(scratch, ref)
+            return
+        parts = {cut.axis for cut in self.cuts if not cut.sums}
+        once = bool(self.cuts) and not parts & set(slot.spec.axes)
+        name = f"{slot.name} to deliver"
+        if once:
+            scratch = self.kept(slot.spec.shape, wanted, name)
+        else:
+            scratch = self._slot(ArraySpec(slot.spec.shape, wanted, slot.spec.axes), "scratch", name, held=self.summing)
+        yield scratch
+        self._take(scratch, ref, "end" if once else "last" if self.summing else "part")
+
+    def _take(self, scratch: Ref, ref: Ref, when: str) -> None:
+        slot = ref.slot
+        if self.limits.host:
+            self._beside(slot, ref.spec, "writer")
+            self._step("take", "", (scratch, ref), "write", when)
+        elif slot.given.space == "device":
+            self._step("copy", "", (scratch, ref), "compute", when)
+        else:
+            crosses = _across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot) else scratch.slot.spec.dtype
+            there = scratch
+            if crosses != scratch.slot.spec.dtype:
+                there = self.like(ref, crosses, f"{slot.name} as it crosses")
+                self._step("copy", "", (scratch, there), "compute", when)
+            self._step("take", "", (there, ref, *self._stage(slot, there)), "write", when)
+
+    def _stage(self, slot: Slot, there: Ref) -> tuple[Ref, ...]:
+        """Host memory on the way across a bus: a ring for arrays, a whole block for a source, whose library fills it at once."""
+        if _tiny(slot):
+            return ()
+        spec = there.spec
+        if slot.given.owner == "caller" and spec.nbytes > self.ring:
+            spec = ArraySpec((self.ring // spec.itemsize,), spec.dtype)
+        self._beside(slot, ArraySpec(there.spec.shape, there.spec.dtype), "reader" if slot.kind == "inp" else "writer")
+        return (self._slot(ArraySpec(spec.shape, spec.dtype), "scratch", f"{slot.name} staging", space="host"),)
+
+    def _beside(self, slot: Slot, block: ArraySpec, who: str) -> None:
+        if slot.given.beside is not None:
+            self.library(f"file {who}", slot.given.beside(block))
+
+
+def _tiny(slot: Slot) -> bool:
+    """Whether an array of the caller's crosses a bus with the command itself."""
+    return slot.given.owner == "caller" and slot.spec.nbytes <= TINY
+
+
+def native(dtype: str) -> str:
+    """The same dtype in the machine's byte order."""
+    return np.dtype(dtype).newbyteorder("=").str
+
+
+def _across(src: str, dst: str) -> str:
+    """The dtype that crosses a bus: the smaller of the two, as the device converts faster than the host."""
+    small, large = native(src), native(dst)
+    if np.dtype(small).kind not in "fiub":
+        return large
+    return small if np.dtype(small).itemsize < np.dtype(large).itemsize else large

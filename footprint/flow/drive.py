@@ -1,0 +1,224 @@
+"""The one driver: parts through the lanes of a plan, on every binding of it, pass after pass, phase after phase."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from footprint.flow.slots import Part
+
+if TYPE_CHECKING:
+    from footprint.flow.bind import BoundPlan, Feeds
+    from footprint.flow.plan import Plan
+
+Progress = Callable[[int, int], None]
+
+
+def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = None, done: Any = None) -> None:
+    """Run a whole job.
+
+    Parameters
+    ----------
+    bounds
+        Bindings of one plan, one a device; parts go to whichever is free.
+    feeds
+        The caller's arrays, sources and sinks by slot.
+    progress
+        ``progress(rows_done, rows)`` after each part, along the plan's first cut.
+    done
+        A `DoneSet`: parts it covers are left out; others are added when ``feeds``' sinks have made them durable.
+    """
+    plan = bounds[0].plan
+    keeps = any(slot.kind == "kept" for slot in plan.slots)
+    if keeps and (len(bounds) > 1 or done is not None):
+        raise AssertionError(f"plan {plan.name} keeps results from part to part: one device, and no going on where it was")
+    bounds[0].clear_kept()
+    for number, phase in enumerate(plan.phases):
+        for turn in range(phase.most):
+            job = Job(plan, number, turn, feeds, progress, done)
+            with bounds[0].backend.turn if plan.n_parts == 1 else nullcontext():
+                job.run(bounds)
+                last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
+                bounds[0].finish_phase(number, last, feeds)
+                if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
+                    break
+        else:
+            raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
+    _settle(bounds, feeds)
+
+
+def _settle(bounds: list[BoundPlan], feeds: Feeds) -> None:
+    """Results on the host are there when a call returns; those on a device follow in the order of the caller's stream."""
+    plan = bounds[0].plan
+    if not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs):
+        for bound in bounds:
+            bound.backend.sync()
+
+
+class Job:
+    """One pass over all parts of a phase."""
+
+    def __init__(self, plan: Plan, phase: int, turn: int, feeds: Feeds, progress: Progress | None, done: Any) -> None:
+        self.plan, self.phase, self.turn, self.feeds = plan, phase, turn, feeds
+        self.progress, self.done_set = progress, done
+        self.cond = threading.Condition()
+        self.error: BaseException | None = None
+        self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
+        self._groups = self._parts()
+        self._disk = threading.Lock()
+        self._rows = 0
+
+    def _parts(self) -> Iterator[list[Part]]:
+        """Parts that are summed stay together, on one device."""
+        group: list[Part] = []
+        for part in self.plan.parts():
+            group.append(part)
+            if len(group) == self.plan.n_summed:
+                if not (self.done_set is not None and part and self.done_set.covers(*part[0])):
+                    yield group
+                group = []
+
+    def next(self) -> list[Part] | None:
+        """The next group of parts, for whichever binding asks first; to be called with ``cond`` held."""
+        return next(self._groups, None)
+
+    def run(self, bounds: list[BoundPlan]) -> None:
+        """Run all parts, in this thread where the plan has one thread of lanes and one binding."""
+        if len(bounds) == 1 and (len(self.plan.lanes) == 1 or self.plan.n_parts == 1):
+            self._inline(bounds[0])
+            return
+        threads = [thread for bound in bounds for thread in Flow(bound, self).threads]
+        for thread in threads:
+            thread.start()
+        try:
+            with self.cond:
+                # Ctrl-C reaches the thread that waits here.
+                while any(thread.is_alive() for thread in threads) and self.error is None:
+                    self.cond.wait(0.05)
+        except BaseException as error:
+            self.fail(error)
+        finally:
+            for thread in threads:
+                thread.join()
+        if self.error is not None:
+            raise self.error
+
+    def _inline(self, bound: BoundPlan) -> None:
+        order = 0
+        while (group := self.next()) is not None:
+            for part in group:
+                geometry = bound.geometry(part, order, self.turn)
+                for lanes in range(len(self.plan.lanes)):
+                    bound.run(self.phase, lanes, geometry, self.feeds)
+                order += 1
+            self.finished(bound, group)
+
+    def finished(self, bound: BoundPlan, group: list[Part]) -> None:
+        """A group of parts is through: make it durable, then say so."""
+        plan, part = self.plan, group[-1]
+        if self.done_set is not None and part:
+            with self._disk:
+                for slot in plan.outputs:
+                    flush = getattr(self.feeds[slot.id], "flush", None)
+                    if flush is not None:
+                        flush()
+                self.done_set.add(*part[0])
+        if self.progress is not None:
+            with self._disk:
+                # Passes are counted on: how many there will be, a phase with a flag does not know.
+                total = plan.cuts[0].total if plan.cuts else 1
+                if not part or part[-1][1] == plan.cuts[-1].total or len(plan.cuts) == 1:
+                    self._rows += part[0][1] - part[0][0] if part else 1
+                self.progress(min(self._rows, total), total)
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the first error; the others follow from it."""
+        with self.cond:
+            self.error = self.error or error
+            self.cond.notify_all()
+
+
+class Flow:
+    """One binding's threads.
+
+    Its parts stay in order, so a counter a thread is all that connects them: thread i may start part p when thread i - 1 is past
+    it, and every slot that i is first to use has a copy that its last user is done with. On a device "done" means queued: what must
+    really have ended is waited for by events, on the device.
+    """
+
+    def __init__(self, bound: BoundPlan, job: Job) -> None:
+        plan = bound.plan
+        self.bound, self.job, self.copies = bound, job, plan.copies
+        count = len(plan.lanes)
+        self.done = [0] * count
+        self.queues: list[deque[tuple[Part | None, list[Part]]]] = [deque() for _ in range(count)]
+        self.events: list[dict[int, Any]] = [{} for _ in range(count)]
+        thread = {lane: i for i, group in enumerate(plan.lanes) for lane in group}
+        self.waits: list[set[tuple[int, bool]]] = [set() for _ in range(count)]
+        for slot in plan.slots:
+            users = [thread[s.lane] for s in plan.steps if s.phase == job.phase and any(r.slot.id == slot.id for r in s.refs)]
+            if slot.kind == "scratch" and slot.space == "device" and users and min(users) < max(users):
+                self.waits[min(users)].add((max(users), slot.held))
+        self.threads = [
+            threading.Thread(target=self._thread, args=(i,), name=f"footprint-{plan.lanes[i][0]}") for i in range(count)
+        ]
+
+    def _free_at(self, part: int, held: bool) -> int:
+        """How many parts a later thread must be through before ``part`` may use their copy."""
+        if not held:
+            return part - self.copies + 1
+        return (part // self.bound.plan.n_summed - self.copies + 1) * self.bound.plan.n_summed
+
+    def _ready(self, i: int, part: int) -> bool:
+        if i and self.done[i - 1] <= part:
+            return False
+        return all(self.done[j] >= self._free_at(part, held) for j, held in self.waits[i])
+
+    def _thread(self, i: int) -> None:
+        job, order = self.job, 0
+        try:
+            with self.bound.backend.lane(i):
+                while True:
+                    with job.cond:
+                        while not (job.error or self._ready(i, order)):
+                            job.cond.wait()
+                        if job.error:
+                            return
+                        part, group = self._take(i)
+                    if part is None:
+                        break
+                    self._run(i, part, order)
+                    if i == len(self.done) - 1 and part == group[-1]:
+                        job.finished(self.bound, group)
+                    order += 1
+                    with job.cond:
+                        self.done[i] = order
+                        job.cond.notify_all()
+                self.bound.backend.sync()
+            with job.cond:
+                self.done[i] = 1 << 62
+                job.cond.notify_all()
+        except BaseException as error:
+            job.fail(error)
+
+    def _take(self, i: int) -> tuple[Part | None, list[Part]]:
+        """The next part; the first thread asks the job, and leaves it for those behind."""
+        if not self.queues[i]:
+            group = self.job.next()
+            for queue in self.queues:
+                queue.extend([(part, group) for part in group] if group is not None else [(None, [])])
+        return self.queues[i].popleft()
+
+    def _run(self, i: int, part: Part, order: int) -> None:
+        bound, backend = self.bound, self.bound.backend
+        if i:
+            backend.after(self.events[i - 1].get(order))
+        for j, held in self.waits[i]:
+            backend.after(self.events[j].get(self._free_at(order, held) - 1))
+        geometry = bound.geometry(part, order, self.job.turn)
+        bound.run(self.job.phase, i, geometry, self.job.feeds)
+        self.events[i][order] = backend.mark()
+        self.events[i].pop(order - (self.copies + 1) * bound.plan.n_summed - 1, None)

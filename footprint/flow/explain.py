@@ -1,0 +1,75 @@
+"""A plan in words: the memory table people read before a run. Plain text; the command line dresses the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from footprint.units import counted, format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from footprint.flow.plan import Plan
+
+# Arrays of fewer bytes (a mask, a few statistics) would only crowd the table.
+_SMALL = 1024
+
+
+def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
+    """Kind, bytes and remark of every line of the memory table; the last is the total."""
+    size = plan.footprint
+    bounds = ", ".join(f"{one.name}{' (a bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
+    return [
+        ("arena", size.arena, "ours, exact"),
+        ("constant", size.constant, "ours, exact"),
+        ("library", size.library, bounds or "none"),
+        ("host", size.host, "staging, exact" if size.host else "none"),
+        ("total", size.total, "what the budget covers"),
+    ]
+
+
+def summary_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Name and value of every line about the run as a whole."""
+    rows = [("device", plan.limits.device), ("largest block", format_bytes(plan.footprint.largest))]
+    if plan.footprint.context:
+        rows.append(("context", f"{format_bytes(plan.footprint.context)}, the runtime's own, measured, not in the total"))
+    for slot in (*plan.inputs, *plan.outputs):
+        if slot.spec.nbytes < _SMALL:
+            continue
+        whose = "the caller's" if slot.given.owner == "caller" else "by blocks"
+        rows.append(
+            (
+                f"{'input' if slot.kind == 'inp' else 'output'} {slot.name}",
+                f"{slot.spec}, {format_bytes(slot.spec.nbytes)} in all, {whose}",
+            )
+        )
+    for cut in plan.cuts:
+        rows.append(("parts", f"{cut.size} of {counted(cut.total, cut.unit or cut.axis)} at a time, {counted(cut.count, 'parts')}"))
+    if len(plan.lanes) > 1:
+        rows.append(
+            ("overlap", f"reading, computing and writing at once, in {counted(plan.copies, 'copies')} of what lies between")
+        )
+    if plan.seconds:
+        slowest = max(plan.seconds, key=lambda lane: lane[1])[0]
+        told = ", ".join(f"{lane} {format_seconds(t)}" for lane, t in plan.seconds if t > 0)
+        rows.append(("predicted", f"{told}; {slowest} decides"))
+    rows.extend(("note", note) for note in plan.notes)
+    return rows
+
+
+def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
+    """What other chunk sizes would take: units a run, runs, bytes."""
+    return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
+
+
+def explain(plan: Plan) -> str:
+    """The whole table as text."""
+    lines = [f"plan {plan.name} on {plan.limits.device}"]
+    lines += [f"  {kind:<10}{format_bytes(n):>12}   {remark}" for kind, n, remark in memory_rows(plan)]
+    lines += [f"  {name}: {value}" for name, value in summary_rows(plan)[1:]]
+    rows = choice_rows(plan)
+    if len(rows) > 1 and plan.cuts:
+        unit = plan.cuts[0].unit or plan.cuts[0].axis
+        lines.append(
+            "  other budgets: "
+            + ", ".join(f"{counted(n, unit)} a run in {counted(runs, 'runs')} takes {size}" for n, runs, size in rows)
+        )
+    return "\n".join(lines)

@@ -1,0 +1,243 @@
+"""Chooses parts, copies and threads of a job from the memory budget: whole, else parts along one axis, else smaller ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from footprint.errors import BudgetError
+from footprint.flow.builder import RING, Builder
+from footprint.flow.lifetime import OVERLAPPED, SERIAL, Lanes
+from footprint.flow.plan import Choice, Plan, finish
+from footprint.flow.rates import Cost, Rates, rates
+from footprint.flow.slots import Cut
+from footprint.spec import ArraySpec, Limits
+
+Record = Callable[[Builder], None]
+
+# Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
+_BLOCKS = (64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
+# Parts a sum is cut into at least where a slice does not fit: enough rows that a result is read and written seldom.
+_SUMMED = (256, 64, 16)
+
+
+NOTHING = Cost(launches=0)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be planned: how it is recorded and how it may be cut.
+
+    Attributes
+    ----------
+    record
+        ``record(builder)`` records the whole job; the builder knows how it is cut.
+    axes
+        ``(axis, total, unit)`` along which it may be cut, in this order.
+    sums
+        The same of the axis whose parts are added up, None where none is.
+    part_bytes
+        Bytes that cross lanes for one row along the first axis.
+    cost
+        Of the whole job where kernels run.
+    crossing
+        Bytes read and written by the ``read`` and ``write`` lanes in all, and whether they come from and go to files.
+    streamed
+        Whether there is anything to overlap with computing.
+    """
+
+    record: Record
+    axes: tuple[tuple[str, int, str], ...] = ()
+    sums: tuple[str, int, str] | None = None
+    part_bytes: int = 0
+    cost: Cost = NOTHING
+    crossing: tuple[int, int] = (0, 0)
+    files: tuple[bool, bool] = (False, False)
+    streamed: bool = False
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """How lanes are threaded, copies of what crosses them, and bytes of the way across a bus."""
+
+    lanes: Lanes
+    copies: int
+    ring: int
+
+
+_SERIAL = _Rung(SERIAL, 1, RING)
+_LADDER = (_Rung(OVERLAPPED, 3, RING), _Rung(OVERLAPPED, 2, RING), _Rung(OVERLAPPED, 2, RING // 8), _Rung(OVERLAPPED, 1, RING // 8))
+_LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 32), _Rung(SERIAL, 1, 64 << 10))
+
+
+def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
+    """The plan that is predicted to be fastest of those that fit the budget.
+
+    Where nothing can overlap, the whole if it fits, else the largest parts that do. Where it can, parts of several sizes in several
+    copies are priced, by the record and by the device's rates.
+
+    Raises
+    ------
+    BudgetError
+        Where the smallest parts do not fit: it shows every term and the smallest budget that would do.
+    """
+    search = _Search(limits, budget, name, job)
+    if job.streamed and job.axes:
+        best = search.overlapped()
+        if best is not None:
+            return best
+    for rung in _LAST if job.streamed or not limits.host else (_SERIAL,):
+        found = search.serial(rung)
+        if found is not None:
+            return found
+    raise search.refusal()
+
+
+class _Search:
+    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
+        self.limits, self.budget, self.name, self.job = limits, budget, name, job
+        self.rate: Rates = rates(limits)
+        self.smallest: Plan | None = None
+        self.refused: BudgetError | None = None
+        self._made: dict[tuple[tuple[Cut, ...], _Rung], Plan | None] = {}
+
+    def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan | None:
+        """The plan of one shape; None where one of its arrays is larger than the device's largest block."""
+        key = (cuts, rung)
+        if key not in self._made:
+            builder = Builder(self.limits, cuts, rung.ring)
+            try:
+                self.job.record(builder)
+                plan = finish(builder, self.name, rung.lanes, rung.copies)
+                self._made[key] = replace(plan, seconds=self.seconds(plan))
+                if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
+                    self.smallest = plan
+            except BudgetError as error:
+                self.refused = self.refused or error
+                self._made[key] = None
+        return self._made[key]
+
+    def fits(self, cuts: tuple[Cut, ...], rung: _Rung) -> bool:
+        plan = self.at(cuts, rung)
+        return plan is not None and (self.budget is None or plan.footprint.total <= self.budget)
+
+    # -- where lanes overlap -------------------------------------------------------------------------------------------
+    def overlapped(self) -> Plan | None:
+        """The fastest by prediction, of a few sizes of parts on every rung."""
+        axis, total, unit = self.job.axes[0]
+        sizes = sorted({max(1, min(total, block // max(self.job.part_bytes, 1))) for block in _BLOCKS}, reverse=True)
+        best: Plan | None = None
+        for rung in (*_LADDER, _LAST[0]):
+            for size in sizes:
+                # Parts of equal size: the last is no sliver.
+                even = -(-total // -(-total // size))
+                cuts = (Cut(axis, total, even, unit),)
+                if self.fits(cuts, rung):
+                    plan = self.at(cuts, rung)
+                    assert plan is not None
+                    if best is None or self.total(plan) < 0.98 * self.total(best):
+                        best = plan
+            if best is not None and rung.copies == 2:
+                break
+        return self.with_choices(best) if best is not None else None
+
+    def seconds(self, plan: Plan) -> tuple[tuple[str, float], ...]:
+        """Predicted seconds of every lane in all."""
+        read, written = self.job.crossing
+        rate, n = self.rate, plan.n_parts
+        into = rate.disk if self.job.files[0] else rate.copy
+        out = rate.disk if self.job.files[1] else rate.copy
+        compute = self.job.cost.seconds(rate) + (n - 1) * self.job.cost.launches * rate.launch
+        found = {"read": read / into, "upload": read / rate.link, "compute": compute}
+        found |= {"download": written / rate.link, "write": written / out}
+        return tuple(found.items())
+
+    def total(self, plan: Plan) -> float:
+        """Predicted seconds: the first part passes all lanes, every other costs the slowest of them."""
+        times, n = [t for _, t in plan.seconds], plan.n_parts
+        if len(plan.lanes) == 1 or n == 1:
+            return sum(times)
+        reused = 1.0 if plan.copies > 1 else 1.6
+        return sum(times) / n + (n - 1) * (max(times) * reused / n + self.rate.part)
+
+    # -- where they do not -----------------------------------------------------------------------------------------------
+    def levels(self) -> Iterator[tuple[int, Callable[[int], tuple[Cut, ...]]]]:
+        """Ways to cut, coarse to fine: ``(most, cuts)`` of a size from 1 to most."""
+        axes, sums = self.job.axes, self.job.sums
+        if not axes and sums is None:
+            yield 1, lambda n: ()
+            return
+        if axes:
+            axis, total, unit = axes[0]
+            yield max(total, 1), lambda n: (Cut(axis, total, n, unit),)
+            ones: tuple[Cut, ...] = (Cut(axis, total, 1, unit),)
+        else:
+            yield 1, lambda n: ()
+            ones = ()
+        summed: tuple[Cut, ...] = ()
+        if sums is not None:
+            for most in _SUMMED:
+                if most < sums[1]:
+                    summed = (Cut(sums[0], sums[1], most, sums[2], sums=True),)
+                    yield 1, lambda n, summed=summed: (*ones, *summed)  # type: ignore[misc]
+        for depth in range(1, len(axes)):
+            finer, length, what = axes[depth]
+            outer = ones + tuple(Cut(a, t, 1, u) for a, t, u in axes[1:depth])
+            yield max(length, 1), lambda n, f=finer, t=length, w=what, o=outer: (*o, Cut(f, t, n, w), *summed)  # type: ignore[misc]
+
+    def serial(self, rung: _Rung) -> Plan | None:
+        """The largest size of the coarsest way that fits."""
+        for most, cuts in self.levels():
+            best = self.largest(most, cuts, rung)
+            if not best:
+                continue
+            even = -(-most // -(-most // best))
+            size = even if self.fits(cuts(even), rung) else best
+            plan = self.at(cuts(size), rung)
+            assert plan is not None
+            return self.with_choices(plan, most, cuts, rung)
+        return None
+
+    def largest(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> int:
+        """The largest size that fits, 0 where none does; ``high`` only ever moves below a size that was seen not to fit."""
+        if self.fits(cuts(most), rung):
+            return most
+        low, high = 0, most - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.fits(cuts(middle), rung):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def with_choices(
+        self, plan: Plan, most: int = 0, cuts: Callable[[int], tuple[Cut, ...]] | None = None, rung: _Rung = _SERIAL
+    ) -> Plan:
+        """The plan, with what other sizes would take."""
+        if cuts is None:
+            axis, most, unit = self.job.axes[0]
+            cuts, rung = (lambda n: (Cut(axis, most, n, unit),)), _Rung(plan.lanes, plan.copies, RING)
+        found: list[Choice] = []
+        for size in sorted({max(1, most >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
+            other = self.at(cuts(size), rung)
+            if other is not None and (not found or other.footprint.total < found[-1].nbytes):
+                found.append(Choice(size, other.n_parts, other.footprint.total))
+        return replace(plan, choices=tuple(found))
+
+    def refusal(self) -> BudgetError:
+        """Why nothing fits: the smallest plan there is, or the block that no device has."""
+        if self.smallest is None or self.budget is None:
+            assert self.refused is not None
+            return self.refused
+        return BudgetError(self.budget, self.smallest.footprint.terms(), self.smallest.footprint.total, self.name)
+
+
+def build(limits: Limits, name: str, record: Record) -> Plan:
+    """A plan with nothing to choose."""
+    builder = Builder(limits)
+    record(builder)
+    return finish(builder, name)
+
+
+__all__ = ["ArraySpec", "Job", "Sequence", "build", "fit"]

@@ -1,0 +1,262 @@
+"""A plan: the frozen record of a job's memory, steps and parts. It does not draw, print or run itself."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from footprint.flow.bind import BoundPlan
+from footprint.flow.builder import Builder
+from footprint.flow.explain import explain
+from footprint.flow.lifetime import SERIAL, Lanes, crossing, lifetimes
+from footprint.flow.pack import Item, Placed, pack
+from footprint.flow.slots import Cut, Library, Loop, Part, Phase, Place, Slot, Step
+from footprint.spec import ArraySpec, Limits, aligned
+
+if TYPE_CHECKING:
+    from footprint.backend.base import Backend
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes of a plan by kind. The user's budget covers the first four; ``context`` is the runtime's, reported only."""
+
+    arena: int
+    constant: int
+    library: int
+    host: int
+    context: int
+    largest: int
+
+    @property
+    def total(self) -> int:
+        """What counts against the budget: arena + constant + library + host."""
+        return self.arena + self.constant + self.library + self.host
+
+    def terms(self) -> dict[str, int]:
+        """The four terms of ``total`` by name."""
+        return {"arena": self.arena, "constant": self.constant, "library": self.library, "host": self.host}
+
+
+@dataclass(frozen=True)
+class Lies:
+    """Where a copy of a slot lies: ``offset`` in one of the blocks of its space."""
+
+    block: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Another way to cut the job: parts of ``size`` take ``nbytes`` in ``runs`` parts."""
+
+    size: int
+    runs: int
+    nbytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Every byte and every step of a job, decided before it runs.
+
+    Attributes
+    ----------
+    name
+        The verb.
+    limits
+        What the device allows that it was made for; it binds on any that allows as much.
+    cuts
+        How the job is cut into parts, outermost first; empty where it is whole.
+    lanes, copies
+        Which lanes share a thread, and copies of what several threads use.
+    slots, steps, loops, phases
+        The program.
+    places
+        Where every copy of a slot lies, by slot id (empty: the caller's).
+    blocks, host_blocks
+        Sizes of the blocks on the device, whose sum is ``nbytes``, and beside it.
+    libraries, notes
+        Memory libraries take for themselves; choices made, in words.
+    choices
+        What other sizes of parts would take.
+    seconds
+        Predicted seconds of every lane.
+    """
+
+    name: str
+    limits: Limits
+    cuts: tuple[Cut, ...]
+    lanes: Lanes
+    copies: int
+    slots: tuple[Slot, ...]
+    steps: tuple[Step, ...]
+    loops: tuple[Loop, ...]
+    phases: tuple[Phase, ...]
+    places: tuple[tuple[Lies, ...], ...]
+    blocks: tuple[int, ...]
+    host_blocks: tuple[int, ...]
+    libraries: tuple[Library, ...] = ()
+    notes: tuple[str, ...] = ()
+    constants: dict[int, np.ndarray] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    seconds: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes given to ``alloc`` when the plan is bound: arena and constants, packed."""
+        return sum(self.blocks)
+
+    @property
+    def host_nbytes(self) -> int:
+        """Bytes of host memory beside a device: the way across the bus."""
+        return sum(self.host_blocks)
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """Bytes by kind."""
+        constant = sum(aligned(self.slots[key].spec.nbytes, self.limits.align) for key in self.constants)
+        return Footprint(
+            arena=self.nbytes - constant,
+            constant=constant,
+            library=sum(one.nbytes for one in self.libraries),
+            host=self.host_nbytes,
+            context=self.limits.context,
+            largest=max((*self.blocks, *self.host_blocks), default=0),
+        )
+
+    @property
+    def inputs(self) -> tuple[Slot, ...]:
+        """What the run reads, in order."""
+        return tuple(s for s in self.slots if s.kind == "inp")
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """What the run writes, in order."""
+        return tuple(s for s in self.slots if s.kind == "out")
+
+    @property
+    def n_parts(self) -> int:
+        """Parts the job is cut into."""
+        n = 1
+        for cut in self.cuts:
+            n *= cut.count
+        return n
+
+    @property
+    def chunk(self) -> Cut | None:
+        """How the job is cut along the first axis; None where it is whole there."""
+        return self.cuts[0] if self.cuts and not self.cuts[0].sums else None
+
+    @property
+    def chunks(self) -> list[tuple[int, int]]:
+        """``(start, stop)`` along that axis; one of everything where it is whole."""
+        cut = self.chunk
+        return [cut.range(i) for i in range(cut.count)] if cut else [(0, 1)]
+
+    @property
+    def n_summed(self) -> int:
+        """Parts whose results are added up to one."""
+        return self.cuts[-1].count if self.cuts and self.cuts[-1].sums else 1
+
+    def parts(self) -> Iterator[Part]:
+        """``(start, stop)`` along every cut, part after part."""
+        for index in itertools.product(*(range(cut.count) for cut in self.cuts)):
+            yield tuple(cut.range(i) for cut, i in zip(self.cuts, index))
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that decides the run; equal plans have equal keys, in every process."""
+        digest = hashlib.sha256()
+        memory = (self.slots, self.places, self.blocks, self.host_blocks)
+        # What is free changes from one moment to the next and decided the budget only; a device's name says nothing of the run.
+        limits = replace(self.limits, device="", free=None, context=0)
+        program = (self.steps, self.loops, self.phases, self.cuts, self.lanes, self.copies)
+        axes = tuple(slot.spec.axes for slot in self.slots)
+        digest.update(repr((self.name, limits, memory, program, axes)).encode())
+        for key, array in sorted(self.constants.items()):
+            digest.update(repr((key, array.shape, array.dtype.str)).encode() + array.tobytes())
+        return digest.hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.key == other.key
+
+    def __str__(self) -> str:
+        return explain(self)
+
+    def bind(self, backend: Backend, check: str = "") -> BoundPlan:
+        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` see `flow.bind.BoundPlan`."""
+        return BoundPlan(self, backend, check)
+
+
+def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Plan:
+    """Derive lifetimes, pack and freeze what a builder has recorded."""
+    limits, slots, steps = b.limits, tuple(b.slots), tuple(b.steps)
+    # Where the job is whole, what is filled stays for all passes of its phase.
+    again = {i for i, phase in enumerate(b.phases) if phase.flag is not None}
+    filled = {s.refs[1].slot.id for s in steps if s.action == "fill"}
+    stay = set() if b.cuts else {r.slot.id for s in steps if s.phase in again for r in s.refs if r.slot.id in filled}
+    life = lifetimes(slots, steps, b.loops, lanes, stay)
+    _check_phases(b)
+    several = crossing(slots, steps, lanes)
+    items: dict[str, list[Item]] = {"device": [], "host": []}
+    for slot in slots:
+        if slot.id not in life or slot.kind in ("inp", "out"):
+            continue
+        spec = ArraySpec(slot.nominal(b.cuts), slot.spec.dtype) if slot.kind == "scratch" else slot.spec
+        mine = life[slot.id]
+        for copy in range(copies if slot.id in several else 1):
+            items[slot.space].append(Item(slot.id, spec.nbytes, mine.first, mine.last, slot.name, mine.thread, copy))
+    placed, blocks = pack(items["device"], limits.align, limits.max_block)
+    staged, host_blocks = pack(items["host"], 64)
+    return Plan(
+        name=name,
+        limits=limits,
+        cuts=b.cuts,
+        lanes=lanes,
+        copies=copies,
+        slots=slots,
+        steps=steps,
+        loops=tuple(b.loops),
+        phases=tuple(b.phases),
+        places=_places(len(slots), [*placed, *staged]),
+        blocks=blocks,
+        host_blocks=host_blocks,
+        libraries=tuple(b.libraries.values()),
+        notes=tuple(b.notes),
+        constants={key: array for key, array in b.constants.items() if key in life},
+    )
+
+
+def _places(count: int, placed: list[Placed]) -> tuple[tuple[Lies, ...], ...]:
+    found: list[dict[int, Lies]] = [{} for _ in range(count)]
+    for one in placed:
+        found[one.item.id][one.item.copy] = Lies(one.block, one.offset)
+    return tuple(tuple(copies[k] for k in sorted(copies)) for copies in found)
+
+
+def _check_phases(b: Builder) -> None:
+    """What crosses phases of a job that is cut must be kept: scratch holds the last part only."""
+    if not b.cuts:
+        return
+    written: dict[int, int] = {}
+    for step in b.steps:
+        for ref in step.refs:
+            slot = ref.slot
+            before = written.setdefault(slot.id, step.phase)
+            if slot.kind == "scratch" and slot.space == "device" and before != step.phase:
+                if step.action == "fill":
+                    written[slot.id] = step.phase
+                else:
+                    raise AssertionError(f"slot {slot.name} holds one part, but is used in phases {before} and {step.phase}")
+
+
+__all__ = ["Choice", "Footprint", "Lies", "Place", "Plan", "finish"]

@@ -1,0 +1,70 @@
+"""What devices do in a second: the one table that costs, choices and predictions go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footprint.spec import Limits
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates of one device, a second each.
+
+    Attributes
+    ----------
+    memory
+        Bytes read and written where kernels run.
+    flops
+        Multiply-adds count as two.
+    launch
+        Seconds to start a kernel.
+    link
+        Bytes across the bus, each way; infinite where there is none.
+    copy
+        Bytes copied between the caller's pages and ours.
+    disk
+        Bytes read from, or written to, files.
+    part
+        Seconds a part costs beside its work: threads that wake each other.
+    """
+
+    memory: float
+    flops: float
+    launch: float
+    link: float
+    copy: float
+    disk: float = 2e9
+    part: float = 1e-4
+
+
+_NONE = float("inf")
+# Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 40e9)
+_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9)
+
+
+def rates(limits: Limits) -> Rates:
+    """Rates of a device of these limits: by its kind, its cores and threads."""
+    if limits.family == "gpu":
+        # OpenCL on a processor, as in tests, has few compute units.
+        share = min(max(limits.cores, 1) / 132, 1.0)
+        return Rates(_GPU.memory * share, _GPU.flops * share, _GPU.launch, _GPU.link, _GPU.copy * max(share, 0.1))
+    n = max(limits.threads, 1)
+    return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an operation takes: bytes moved where kernels run, operations, launches."""
+
+    nbytes: float = 0.0
+    flops: float = 0.0
+    launches: int = 1
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.nbytes + other.nbytes, self.flops + other.flops, self.launches + other.launches)
+
+    def seconds(self, rate: Rates) -> float:
+        """By a device's rates: the slower of moving and computing, and the starts."""
+        return max(self.nbytes / rate.memory, self.flops / rate.flops) + self.launches * rate.launch

@@ -1,0 +1,112 @@
+"""What every operation says of itself, and nothing else describes it."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from footprint.flow.builder import Builder
+from footprint.flow.rates import Cost
+from footprint.flow.slots import NOTHING, Given, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+
+
+class Op(ABC):
+    """An operation: a frozen dataclass that knows shapes and steps, no device, no files.
+
+    Attributes
+    ----------
+    axes
+        Names of every input's axes, one letter each; "." for one that has none.
+    cut
+        Axes of the result along which parts are independent, in the order they are cut; every other is needed whole.
+    sums
+        Axis of the inputs along which parts' results add up, "" where none does.
+    in_place
+        Whether the result may be born where the first input dies. Never with a halo or another dtype: neighbours would be
+        read after they were overwritten.
+    units
+        What the axes that are cut count, for the plan's table.
+    """
+
+    axes: tuple[str, ...] = ()
+    cut: str = ""
+    sums: str = ""
+    in_place: bool = False
+    units: Mapping[str, str] = {}
+
+    def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The inputs with their axes named."""
+        return tuple(spec.named(axes) for spec, axes in zip(specs, self.axes))
+
+    @abstractmethod
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Shapes, dtypes and axes of the results; ShapeError or ArgumentError where inputs do not fit."""
+
+    def halo(self, axis: str) -> Reach:
+        """What a part needs of the first input beyond its own rows along an axis."""
+        return NOTHING
+
+    def reach(self, number: int, axis: str) -> Reach:
+        """The same of any input: inputs beside the first are cut alike where they have the axis."""
+        return self.halo(axis) if number == 0 else NOTHING
+
+    @abstractmethod
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the steps on inputs and outputs, in this order: the only description of memory and work."""
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """What it takes on inputs of these specs; all in and out once unless said otherwise."""
+        moved = sum(spec.nbytes for spec in (*specs, *self.out_specs(*specs)))
+        return Cost(moved, self.flops(*specs))
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """Operations on inputs of these specs."""
+        return float(sum(spec.size for spec in specs))
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """Axes that may be cut on a device, for inputs that lie so; all of `cut` unless a device's kernels want more at once."""
+        return self.cut
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of inputs and outputs, for tables and errors."""
+        return tuple(f"input {i}" for i in range(len(self.axes))) or ("input",), ("out",)
+
+    def result(self, *raw: Any) -> Any:
+        """What the user gets of the raw outputs."""
+        return raw[0] if len(raw) == 1 else raw
+
+
+class Table:
+    """A small array of numbers as part of an operation: read-only, hashed by its bytes, so that equal operations are equal."""
+
+    def __init__(self, values: Any, dtype: Any = None) -> None:
+        self.array = np.ascontiguousarray(values, dtype)
+        if self.array is values or self.array.base is not None:
+            self.array = self.array.copy()
+        self.array.flags.writeable = False
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of shape, dtype and bytes."""
+        return hashlib.blake2b(self.array.tobytes(), digest_size=16, person=str(self.array.dtype)[:16].encode()).digest()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.array if dtype is None else self.array.astype(dtype)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __hash__(self) -> int:
+        return hash((self.array.shape, self.digest))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.array.shape == other.array.shape and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        return f"Table({self.array.dtype}, {self.array.shape})"

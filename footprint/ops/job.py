@@ -1,0 +1,77 @@
+"""An operation on given inputs and outputs as a job that `flow.fit` can cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footprint.flow.builder import Builder, native
+from footprint.flow.fit import Job, fit
+from footprint.flow.plan import Plan
+from footprint.flow.slots import Given
+from footprint.ops.base import Op
+from footprint.spec import ArraySpec, Limits
+
+Meeting = tuple[ArraySpec, Given]
+"""Spec of an input or output, and how it meets the plan."""
+
+
+def plan_op(
+    limits: Limits,
+    budget: int | None,
+    name: str,
+    op: Op,
+    ins: Sequence[Meeting],
+    outs: Sequence[Meeting],
+    notes: Sequence[str] = (),
+) -> Plan:
+    """The plan of an operation; ``outs`` differ from the operation's own by dtype only."""
+    return fit(limits, budget, name, job_of(limits, op, ins, outs, notes))
+
+
+def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meeting], notes: Sequence[str] = ()) -> Job:
+    """How it is recorded, where it may be cut, and what crosses lanes."""
+    specs = op.in_specs(*(spec for spec, _ in ins))
+    wanted = op.out_specs(*specs)
+    results = [spec.named(own.axes) for (spec, _), own in zip(outs, wanted)]
+    into, out_of = op.names()
+
+    def record(b: Builder) -> None:
+        refs = []
+        for number, (spec, (_, given), word) in enumerate(zip(specs, ins, into)):
+            reach = {cut.axis: op.reach(number, cut.axis) for cut in b.cuts if cut.axis in spec.axes}
+            refs.append(b.inp(spec, word, given, reach))
+        for spec, (_, given), word in zip(results, outs, out_of):
+            refs.append(b.out(spec, word, given))
+        op.record(b, *refs)
+        for note in notes:
+            b.note(note)
+
+    def length(axis: str) -> int:
+        return next(spec.length(axis) for spec in (*results, *specs) if axis in spec.axes)
+
+    givens = tuple(given for _, given in ins)
+    everything = [*zip(specs, givens), *((spec, given) for spec, (_, given) in zip(results, outs))]
+    cut = "".join(a for a in op.cuts_on(limits, givens) if _cuttable(a, everything))
+    axes = tuple((a, length(a), op.units.get(a, "")) for a in cut)
+    sums = (op.sums, next(s.length(op.sums) for s in specs if op.sums in s.axes), op.units.get(op.sums, "")) if op.sums else None
+    read = sum(spec.nbytes for spec, given in zip(specs, givens) if not _stays(limits, spec, given))
+    written = sum(spec.nbytes for spec, (_, given) in zip(results, outs) if not _stays(limits, spec, given))
+    files = tuple(any(g.owner == "source" for g in some) for some in (givens, tuple(g for _, g in outs)))
+    # On the host a copy of an array takes the memory's time and a core's, so there only files are worth overlapping.
+    streamed = any(files) or (not limits.host and read + written > 1 << 22)
+    row = (read + written) // max(axes[0][1], 1) if axes else 0
+    return Job(record, axes, sums, row, op.cost(limits, *specs), (read, written), (files[0], files[1]), streamed)
+
+
+def _stays(limits: Limits, spec: ArraySpec, given: Given) -> bool:
+    """Whether kernels use an array where it lies."""
+    if given.owner == "source":
+        return False
+    if not limits.host:
+        return given.space == "device"
+    return given.direct and native(spec.dtype) == spec.dtype
+
+
+def _cuttable(axis: str, everything: Sequence[Meeting]) -> bool:
+    """Whether every array can be had in parts: rows of a device's array lie together along its first axis only."""
+    return all(given.space != "device" or axis not in spec.axes or spec.axes[0] == axis for spec, given in everything)

@@ -1,0 +1,223 @@
+"""A sequence of operations is an operation: one record, one plan, one geometry of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from footprint.errors import ArgumentError
+from footprint.flow.builder import Builder
+from footprint.flow.rates import Cost
+from footprint.flow.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.ops.base import Op
+from footprint.spec import ArraySpec, Limits
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An operation and the names of what it reads and writes."""
+
+    op: Op
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+Fuse = Callable[[tuple[Stage, ...]], Stage | None]
+FUSIONS: dict[tuple[type[Op], ...], Fuse] = {}
+"""Neighbours that one kernel does at once: kinds of operations -> what takes their place, or None where their settings forbid.
+
+Only where nothing stands between them and nobody else reads what they pass on.
+"""
+
+
+@dataclass(frozen=True)
+class Pipeline(Op):
+    """Operations in order, connected by names.
+
+    Attributes
+    ----------
+    stages
+        In the order they run.
+    inputs, outputs
+        Names that the pipeline reads and writes.
+    """
+
+    stages: tuple[Stage, ...]
+    inputs: tuple[str, ...] = ("input",)
+    outputs: tuple[str, ...] = ("out",)
+
+    @staticmethod
+    def chain(ops: Sequence[Op]) -> Pipeline:
+        """Every operation reads what the one before it wrote."""
+        if not ops:
+            raise ArgumentError("steps", "none", "at least one operation")
+        names = ["input", *(f"after {type(op).__name__} {i}" for i, op in enumerate(ops[:-1], 1)), "out"]
+        return Pipeline(tuple(Stage(op, (names[i],), (names[i + 1],)) for i, op in enumerate(ops)))
+
+    # -- what an operation says of itself --------------------------------------------------------------------------------
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the first operation that reads an input."""
+        return tuple(
+            next(s.op.axes[s.reads.index(name)] for s in self.stages if name in s.reads and s.op.axes) for name in self.inputs
+        )
+
+    @property
+    def units(self) -> dict[str, str]:  # type: ignore[override]
+        """Of all operations, the last one's word first."""
+        found: dict[str, str] = {}
+        for stage in self.stages:
+            found.update(stage.op.units)
+        return found
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Axes of the last operation that none of the others needs whole."""
+        return "".join(a for a in self._last.cut if all(self._free(stage.op, a) for stage in self.stages))
+
+    @property
+    def sums(self) -> str:  # type: ignore[override]
+        """The axis that the last operation sums along, if all others take it apart."""
+        axis = self._last.sums
+        return axis if axis and all(axis in stage.op.cut for stage in self.stages[:-1]) else ""
+
+    @property
+    def _last(self) -> Op:
+        return self.stages[-1].op
+
+    @staticmethod
+    def _free(op: Op, axis: str) -> bool:
+        """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""
+        return axis in op.cut or not any(axis in axes for axes in op.axes)
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """What all operations allow."""
+        return "".join(a for a in self.cut if all(a in s.op.cuts_on(limits, ins) or a not in s.op.cut for s in self.stages))
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Of the outputs, every operation having checked what it is given."""
+        known = self.specs(*specs)
+        return tuple(known[name] for name in self.outputs)
+
+    def specs(self, *specs: ArraySpec) -> dict[str, ArraySpec]:
+        """Of everything that has a name."""
+        known = dict(zip(self.inputs, specs))
+        for stage in self.stages:
+            given = stage.op.in_specs(*(known[name] for name in stage.reads))
+            known |= {name: spec for name, spec in zip(stage.reads, given) if name in self.inputs}
+            known |= dict(zip(stage.writes, stage.op.out_specs(*given)))
+        return known
+
+    def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The inputs with the axes of their first readers."""
+        return tuple(spec.named(axes) for spec, axes in zip(specs, self.axes))
+
+    def halo(self, axis: str) -> Reach:
+        """Of the first input."""
+        return self.reach(0, axis)
+
+    def reach(self, number: int, axis: str) -> Reach:
+        """Halos add up backwards from the outputs."""
+        return self._reaches((axis,), {})[self.inputs[number]].get(axis, NOTHING)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """The sum of what runs, fusions counted."""
+        known, total = self.specs(*specs), Cost(0, 0, 0)
+        for stage in self.fused().stages:
+            total = total + stage.op.cost(limits, *(known[name] for name in stage.reads))
+        return total
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """As they are."""
+        return self.inputs, self.outputs
+
+    def result(self, *raw: Any) -> Any:
+        """What the last operation makes of it."""
+        return self._last.result(*raw)
+
+    # -- recording -----------------------------------------------------------------------------------------------------
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record every operation, with what lies between them in slots that share the arena by their lifetimes."""
+        line = self.fused()
+        known = line.specs(*(ref.slot.spec for ref in refs[: len(self.inputs)]))
+        found = dict(zip((*self.inputs, *self.outputs), refs))
+        ends = {name: dict(found[name].slot.reach) for name in self.outputs}
+        reaches = line._reaches(tuple(cut.axis for cut in b.cuts), ends)
+        for number, stage in enumerate(line.stages):
+            for name in stage.writes:
+                if name not in found:
+                    found[name] = line._between(b, number, name, known, found, reaches)
+            stage.op.record(b, *(found[name] for name in (*stage.reads, *stage.writes)))
+
+    def _between(
+        self,
+        b: Builder,
+        number: int,
+        name: str,
+        known: dict[str, ArraySpec],
+        found: dict[str, Ref],
+        reaches: dict[str, dict[str, Reach]],
+    ) -> Ref:
+        """Where a result goes that only the pipeline sees."""
+        stage, spec = self.stages[number], known[name]
+        first = stage.reads[0]
+        alone = sum(first in s.reads for s in self.stages) == 1 and first not in (*self.inputs, *self.outputs)
+        same = known[first].shape == spec.shape and known[first].dtype == spec.dtype and reaches[first] == reaches[name]
+        if stage.op.in_place and alone and same and len(stage.writes) == 1:
+            return found[first]
+        if b.cuts and not any(cut.axis in spec.axes for cut in b.cuts):
+            return b.kept(spec.shape, spec.dtype, name)
+        return b.between(spec, name, reaches[name])
+
+    def _reaches(self, axes: tuple[str, ...], ends: dict[str, dict[str, Reach]]) -> dict[str, dict[str, Reach]]:
+        """What every name must hold beyond a part, by axis: the most that any reader needs of it."""
+        found: dict[str, dict[str, Reach]] = {name: dict(reach) for name, reach in ends.items()}
+        for stage in reversed(self.stages):
+            for number, name in enumerate(stage.reads):
+                mine = found.setdefault(name, {})
+                for axis in axes:
+                    own = stage.op.reach(number, axis)
+                    beyond = [found.get(out, {}).get(axis, NOTHING) for out in stage.writes] or [NOTHING]
+                    needed = [_then(own, other) for other in beyond]
+                    for reach in needed:
+                        mine[axis] = _wider(mine[axis], reach) if axis in mine else reach
+        for name in self.inputs:
+            found.setdefault(name, {})
+        return found
+
+    def fused(self) -> Pipeline:
+        """The same with neighbours in one kernel where the table of fusions has one."""
+        stages = list(self.stages)
+        for kinds, fuse in FUSIONS.items():
+            at = 0
+            while at + len(kinds) <= len(stages):
+                group = tuple(stages[at : at + len(kinds)])
+                if tuple(type(s.op) for s in group) == kinds and self._private(stages, group):
+                    one = fuse(group)
+                    if one is not None:
+                        stages[at : at + len(kinds)] = [one]
+                at += 1
+        return replace(self, stages=tuple(stages))
+
+    def _private(self, stages: list[Stage], group: tuple[Stage, ...]) -> bool:
+        """Whether what passes between them is read by nobody else."""
+        inner = {name for s in group[:-1] for name in s.writes} & {name for s in group for name in s.reads}
+        others = [s for s in stages if s not in group]
+        return not any(name in s.reads for s in others for name in inner)
+
+
+def _then(own: Reach, other: Reach) -> Reach:
+    if isinstance(own, Halo) and isinstance(other, Halo):
+        return own.then(other)
+    if other == NOTHING:
+        return own
+    raise AssertionError("only plain halos add up along a chain")
+
+
+def _wider(a: Reach, b: Reach) -> Reach:
+    if isinstance(a, Halo) and isinstance(b, Halo):
+        return Halo(max(a.lo, b.lo), max(a.hi, b.hi), a.wrap or b.wrap)
+    if a == b:
+        return a
+    raise AssertionError("only plain halos can be joined")
