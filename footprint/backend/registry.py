@@ -101,7 +101,9 @@ def empty_on(device: str, spec: ArraySpec) -> Any:
     return module.empty(int(index or 0), spec)
 
 
+@lru_cache(maxsize=1)
 def _cuda_is_here() -> bool:
+    """Looked up once a process: devices do not come and go."""
     if importlib.util.find_spec("cupy") is None:
         return False
     try:

@@ -37,6 +37,10 @@ class Geometry(NamedTuple):
         return when == "part" or (when == "first" and self.ends[0]) or (when == "last" and self.ends[1])
 
 
+WHOLE = Geometry({}, {}, 0, 0, (True, True), 0)
+"""Of a job that is not cut."""
+
+
 class Prepared(NamedTuple):
     """A step with all that one geometry fixes; ``callers`` are (place, slot, offset, spec) of arrays that come with the call."""
 
