@@ -166,10 +166,20 @@ def finished(target: Array, out: Any) -> Any:
 
 
 def shared(a: Array, b: Array) -> bool:
-    """Whether two host arrays have bytes in common; interleaved ones need not."""
-    if not (a.device == b.device == "cpu" and np.may_share_memory(a.data, b.data)):
+    """Whether two arrays have bytes in common."""
+    return a.device == b.device and shared_memory(a.data, b.data)
+
+
+def shared_memory(a: Any, b: Any) -> bool:
+    """Whether two arrays, both on the host or both on a device, have bytes in common; interleaved ones of the host need not."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return False
+        # Kernels take C-contiguous arrays of a device only, so the ends say all.
+        return bool(a.data.ptr < b.data.ptr + b.nbytes and b.data.ptr < a.data.ptr + a.nbytes)
+    if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a.data, b.data, max_work=10**6)  # type: ignore[arg-type]
+        return bool(np.shares_memory(a, b, max_work=10**6))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def call(
     progress: Progress | None = None,
     on_plan: OnPlan | None = None,
     notes: Sequence[str] = (),
-) -> None:
+) -> Hashable | None:
     """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
 
     Parameters
@@ -69,6 +69,11 @@ def call(
         A device's name, resolved.
     on_plan
         Called with the plan before anything is allocated or read.
+
+    Returns
+    -------
+    hashable
+        The key its ready plan is kept by; None where none is kept.
     """
     key = _key(name, op, ins, outs, device, memory, fft, notes)
     bound = READY.take(key) if key is not None else None
@@ -80,7 +85,10 @@ def call(
     elif on_plan is not None:
         on_plan(bound.plan)
     try:
-        bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress)
+        if key is not None and progress is None:
+            bound.replay([face.data for face in (*ins, *outs)])
+        else:
+            bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress)
     except BaseException:
         bound.free()
         raise
@@ -88,6 +96,7 @@ def call(
         READY.put(key, bound)
     else:
         bound.free()
+    return key
 
 
 def planned(

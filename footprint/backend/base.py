@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -16,6 +16,8 @@ from footprint.spec import ArraySpec, Limits
 Array = Any
 Block = Any
 Kernel = Any
+Callers = tuple[tuple[int, int, int, ArraySpec], ...]
+Baked = Callable[[Mapping[int, Any], Any], None]
 
 
 class Backend(ABC):
@@ -94,6 +96,22 @@ class Backend(ABC):
     @abstractmethod
     def launch(self, kernel: Kernel, arrays: tuple[Array, ...]) -> None:
         """Start a compiled kernel on arrays and their workspace."""
+
+    @abstractmethod
+    def bake(self, kernel: Kernel, arrays: tuple[Array, ...], callers: Callers) -> Baked:
+        """A launch of which only the caller's arrays are open, for calls that come again and again.
+
+        ``arrays`` has None where ``callers`` says ``(place, key, offset, spec)``; the result is called with those arrays by key,
+        and with what `here` gives.
+        """
+
+    @abstractmethod
+    def here(self) -> Any:
+        """What baked launches need to know of the calling thread: its queue; None where there are none."""
+
+    @abstractmethod
+    def share(self) -> Callable[[], AbstractContextManager[Any]]:
+        """What makes the calling thread's queue another thread's, for as long as its context is open."""
 
     @abstractmethod
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:

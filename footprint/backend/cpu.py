@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from footprint import settings
-from footprint.backend.base import Backend
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes
 from footprint.errors import BackendError
@@ -123,6 +123,25 @@ class CpuBackend(Backend):
     def launch(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> None:
         """Call it."""
         kernel(arrays)
+
+    def bake(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...], callers: Callers) -> Baked:
+        """The call, with the caller's arrays put in their places."""
+        adopt = self.adopt
+
+        def run(feeds: Mapping[int, Any], here: None) -> None:
+            given = list(arrays)
+            for place, key, offset, spec in callers:
+                given[place] = adopt(feeds[key], offset, spec)
+            kernel(tuple(given))
+
+        return run if callers else lambda feeds, here: kernel(arrays)
+
+    def here(self) -> None:
+        """No queues."""
+
+    def share(self) -> Callable[[], AbstractContextManager[Any]]:
+        """No queues."""
+        return nullcontext
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """NumPy's FFT takes its buffers within each call; the plan bounds them."""

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -17,7 +17,8 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 
 from footprint import settings
 from footprint.backend import nvml
-from footprint.backend.base import Backend
+from footprint.backend.base import Backend, Baked, Callers
+from footprint.backend.cuda_launch import Baking
 from footprint.backend.fft.base import Libraries
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
@@ -280,6 +281,40 @@ class CudaBackend(Backend):
                     runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
                 values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
                 entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
+
+    def bake(self, kernel: list[Ready], arrays: tuple[View, ...], callers: Callers) -> Baked:
+        """Queue the launches through the driver itself, their arguments laid out once."""
+        open_at = {place: (key, offset) for place, key, offset, _ in callers}
+        ptrs = [None if place in open_at else view.ptr for place, view in enumerate(arrays)]
+        specs = {place: spec for place, _, _, spec in callers}
+        specs |= {place: view.spec for place, view in enumerate(arrays) if view is not None}
+        baked = [Baking(ready.entry.ptr, ready.args, ready.launch, ready.tables, ptrs, open_at, specs) for ready in kernel]
+        if len(baked) == 1:
+            return baked[0]
+
+        def run(feeds: Mapping[int, Any], here: int) -> None:
+            for one in baked:
+                one(feeds, here)
+
+        return run
+
+    def here(self) -> int:
+        """The current stream's handle; this device becomes current."""
+        if runtime.getDevice() != self.index:
+            cupy.cuda.Device(self.index).use()
+        return cupy.cuda.get_current_stream().ptr
+
+    def share(self) -> Callable[[], contextlib.AbstractContextManager[Any]]:
+        """The stream of this thread for another."""
+        with self._stream() as stream:
+            shared = stream
+
+        @contextlib.contextmanager
+        def use() -> Iterator[None]:
+            with cupy.cuda.Device(self.index), shared:
+                yield
+
+        return use
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Make the library's transform and the work area it asks for."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import numpy as np
 
 from footprint import settings
-from footprint.backend.base import Backend
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.errors import ArgumentError
 from footprint.spec import ArraySpec, Limits
 
@@ -102,6 +102,17 @@ class NullBackend(Backend):
     def launch(self, kernel: str, arrays: tuple[ArraySpec, ...]) -> None:
         """Note the name."""
         self.launched.append(kernel)
+
+    def bake(self, kernel: str, arrays: tuple[ArraySpec, ...], callers: Callers) -> Baked:
+        """Note the name at every call."""
+        return lambda feeds, here: self.launched.append(kernel)
+
+    def here(self) -> None:
+        """No queues."""
+
+    def share(self) -> Callable[[], AbstractContextManager[Any]]:
+        """No queues."""
+        return nullcontext
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Nothing to prepare."""

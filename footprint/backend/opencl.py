@@ -11,14 +11,14 @@ import ctypes
 import functools
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyopencl as cl
 
 from footprint import settings
-from footprint.backend.base import Backend
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.base import Libraries
 from footprint.backend.memory import free_host_bytes
 from footprint.errors import BackendError, ShapeError
@@ -279,6 +279,40 @@ class OpenClBackend(Backend):
             values = (arrays[a].memory if isinstance(a, int) else a for a in args)
             size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
             entry(self.queue, size, launch.group, *values)
+
+    def bake(self, kernel: list[Ready], arrays: tuple[View, ...], callers: Callers) -> Baked:
+        """Queue the launches; nobody's arrays lie on an OpenCL device, so all is fixed but the queue."""
+        baked = []
+        for entry, args, launch in kernel:
+            values = [arrays[a].memory if isinstance(a, int) else a for a in args]
+            size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
+            entry.set_args(*values)
+            baked.append((entry, size, launch.group))
+
+        def run(feeds: Mapping[int, Any], here: Any) -> None:
+            for entry, size, group in baked:
+                cl.enqueue_nd_range_kernel(here, entry, size, group)
+
+        return run
+
+    def here(self) -> Any:
+        """The queue."""
+        return self.queue
+
+    def share(self) -> Callable[[], contextlib.AbstractContextManager[Any]]:
+        """The queue of this thread for another."""
+        queue = self.queue
+
+        @contextlib.contextmanager
+        def use() -> Iterator[None]:
+            before = getattr(self._current, "queue", None)
+            self._current.queue = queue
+            try:
+                yield
+            finally:
+                self._current.queue = before
+
+        return use
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Take the work area."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,85 +16,108 @@ if TYPE_CHECKING:
     from footprint.flow.bind import BoundPlan
     from footprint.flow.geometry import Geometry
 
-# Pieces a ring is cut into: one is copied while others cross.
-_PIECES = 4
+# Bytes that are worth a thread of their own.
+_PIECE = 1 << 20
 
 Window = tuple[tuple[int, int], ...]
 
 
 class Crossing:
-    """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan."""
+    """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan.
+
+    Every worker has pieces of the ring to itself: it copies one while the other crosses, and asks nobody.
+    """
 
     def __init__(self, bound: BoundPlan) -> None:
         self.bound = bound
-        # Host bytes a transfer may still be reading, by lane: (block, start, stop, event).
-        self._busy: dict[str, deque[tuple[int, int, int, Any]]] = {}
+        # By lane: what its host memory was last used as (slot, bytes of a piece), and events of transfers that may still read it.
+        self._last: dict[str, tuple[tuple[int, int], dict[int, Any]]] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
         """From an array or a source to the device; queued when it returns, and ``given`` is free again."""
         backend = self.bound.backend
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
-        _, spec = dst.at({}, geometry.shape)
-        if spec.size == 0:
-            return
         if len(step.refs) == 2:
             # So few bytes that the driver takes them along with the command.
             backend.write(view, given[tuple(slice(*w) for w in window)])
             return
+        _, spec = dst.at({}, geometry.shape)
+        if spec.size == 0:
+            return
         stage = step.refs[2]
-        if stage.slot.spec.nbytes >= spec.nbytes:
+        if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
+            busy = self._busy(step.lane, stage, 0)
+            backend.wait(busy.pop(0, None))
             block = self._host(stage, spec.shape, 0)
-            self._wait(step.lane, stage, 0, spec.nbytes)
             fill_from(given, window, shape, block)
             backend.write(view, block)
-            self._mark(step.lane, stage, 0, spec.nbytes)
+            busy[0] = backend.mark()
             return
-        most = stage.slot.spec.size // _PIECES
-        for count, region in enumerate(pieces(spec.shape, most)):
-            at = (count % _PIECES) * most
-            part = tuple(r.stop - r.start for r in region)
-            host = self._host(stage, part, at * spec.itemsize)
-            self._wait(step.lane, stage, at * spec.itemsize, host.nbytes)
-            fill_from(given, _within(window, region), shape, host)
-            backend.write(self._piece(dst, geometry, region, part), host)
-            self._mark(step.lane, stage, at * spec.itemsize, host.nbytes)
+        ring = Ring(stage.slot.spec, spec)
+        busy = self._busy(step.lane, stage, ring.nbytes)
+
+        def carry(pieces: list[tuple[int, tuple[slice, ...]]]) -> None:
+            for at, region in pieces:
+                part = tuple(r.stop - r.start for r in region)
+                host = self._host(stage, part, at * ring.nbytes)
+                backend.wait(busy.pop(at, None))
+                fill_from(given, _within(window, region), shape, host, alone=True)
+                backend.write(self._piece(dst, geometry, region, part), host)
+                busy[at] = backend.mark()
+
+        self._spread(ring, spec.shape, carry)
 
     def down(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
         """From the device to an array or a sink; done when it returns."""
         backend = self.bound.backend
         src = step.refs[0]
-        _, spec = src.at({}, geometry.shape)
-        if spec.size == 0:
-            return
         if len(step.refs) == 2:
             backend.read(given[tuple(slice(*w) for w in window)], view)
             return
+        _, spec = src.at({}, geometry.shape)
+        if spec.size == 0:
+            return
         stage = step.refs[2]
-        if stage.slot.spec.nbytes >= spec.nbytes:
+        if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
             block = self._host(stage, spec.shape, 0)
             backend.read(block, view)
             take_to(given, window, block)
             return
-        most = stage.slot.spec.size // _PIECES
-        flying: deque[tuple[Any, np.ndarray, Window]] = deque()
+        ring = Ring(stage.slot.spec, spec)
 
-        def land() -> None:
-            event, host, where = flying.popleft()
-            backend.wait(event)
-            if isinstance(given, np.ndarray):
-                COPIERS.copy(given[tuple(slice(*w) for w in where)], host)
-            else:
-                take_to(given, where, host)
+        def carry(pieces: list[tuple[int, tuple[slice, ...]]]) -> None:
+            flying: deque[tuple[Any, np.ndarray, Window]] = deque()
 
-        for count, region in enumerate(pieces(spec.shape, most)):
-            if len(flying) == _PIECES:
+            def land() -> None:
+                event, host, where = flying.popleft()
+                backend.wait(event)
+                take_to(given, where, host, alone=True)
+
+            for at, region in pieces:
+                if len(flying) == ring.each:
+                    land()
+                part = tuple(r.stop - r.start for r in region)
+                host = self._host(stage, part, at * ring.nbytes)
+                backend.read(host, self._piece(src, geometry, region, part), wait=False)
+                flying.append((backend.mark(), host, _within(window, region)))
+            while flying:
                 land()
-            part = tuple(r.stop - r.start for r in region)
-            host = self._host(stage, part, (count % _PIECES) * most * spec.itemsize)
-            backend.read(host, self._piece(src, geometry, region, part), wait=False)
-            flying.append((backend.mark(), host, _within(window, region)))
-        while flying:
-            land()
+
+        self._spread(ring, spec.shape, carry)
+
+    def _spread(self, ring: Ring, shape: tuple[int, ...], carry: Callable[[list[tuple[int, tuple[slice, ...]]]], None]) -> None:
+        """Give every worker its pieces, each with its place in the ring."""
+        jobs: list[list[tuple[int, tuple[slice, ...]]]] = [[] for _ in range(ring.workers)]
+        for count, region in enumerate(pieces(shape, ring.most)):
+            jobs[count % ring.workers].append((count % ring.pieces, region))
+        jobs = [job for job in jobs if job]
+        use = self.bound.backend.share()
+
+        def work(job: list[tuple[int, tuple[slice, ...]]]) -> None:
+            with use():
+                carry(job)
+
+        COPIERS.each(work, jobs)
 
     def _host(self, stage: Ref, shape: tuple[int, ...], offset: int) -> np.ndarray:
         memory = self.bound.staging(stage.slot)
@@ -109,22 +133,37 @@ class Crossing:
         order = geometry.group if ref.slot.held else geometry.order
         return self.bound.view(ref.slot, order, flat * spec.itemsize, ArraySpec(part, spec.dtype))
 
-    def _wait(self, lane: str, stage: Ref, offset: int, nbytes: int) -> None:
-        """Wait until no transfer reads these host bytes any more."""
-        lies = self.bound.plan.places[stage.slot.id][0]
-        start = lies.offset + offset
-        busy = self._busy.setdefault(lane, deque())
-        for _ in range(len(busy)):
-            block, first, last, event = busy.popleft()
-            if block == lies.block and first < start + nbytes and start < last:
+    def _busy(self, lane: str, stage: Ref, nbytes: int) -> dict[int, Any]:
+        """Events of this slot's pieces; host memory that served another slot, or was cut otherwise, is waited for."""
+        key, busy = self._last.get(lane, ((-1, 0), {}))
+        if key != (stage.slot.id, nbytes):
+            for event in busy.values():
                 self.bound.backend.wait(event)
-            else:
-                busy.append((block, first, last, event))
+            busy = {}
+            self._last[lane] = ((stage.slot.id, nbytes), busy)
+        return busy
 
-    def _mark(self, lane: str, stage: Ref, offset: int, nbytes: int) -> None:
-        lies = self.bound.plan.places[stage.slot.id][0]
-        start = lies.offset + offset
-        self._busy.setdefault(lane, deque()).append((lies.block, start, start + nbytes, self.bound.backend.mark()))
+
+class Ring:
+    """How a host slot is cut into pieces for what crosses through it.
+
+    Attributes
+    ----------
+    workers, each
+        Threads that carry, and pieces each of them has.
+    pieces, most, nbytes
+        Pieces in all, elements of one, and bytes.
+    """
+
+    def __init__(self, stage: ArraySpec, block: ArraySpec) -> None:
+        wanted = max(1, min(COPIERS.workers, block.nbytes // _PIECE))
+        room = max(stage.size, 1)
+        self.workers = max(1, min(wanted, room // 2))
+        self.each = 2 if room >= 2 * self.workers else 1
+        self.pieces = self.workers * self.each
+        # A block no larger than the ring is cut all the same, so that workers share it.
+        self.most = max(1, min(room // self.pieces, -(-block.size // self.pieces) if block.size <= room else room))
+        self.nbytes = self.most * stage.itemsize
 
 
 def _within(window: Window, region: tuple[slice, ...]) -> Window:

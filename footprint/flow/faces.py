@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, runtime_checkable
 
@@ -59,28 +59,42 @@ class Copiers:
         self._lock = threading.Lock()
         self._pid = 0
 
+    @property
+    def workers(self) -> int:
+        """Threads that copy one way at a time: more wait for memory, fewer do not fill the bus."""
+        return max(1, min(settings.threads() // 2, 6))
+
     def _threads(self) -> ThreadPoolExecutor:
         with self._lock:
             if self._pool is None or self._pid != os.getpid():
-                self._pool, self._pid = ThreadPoolExecutor(min(settings.threads(), 12), "footprint-copy"), os.getpid()
+                self._pool, self._pid = ThreadPoolExecutor(2 * self.workers, "footprint-copy"), os.getpid()
             return self._pool
+
+    def each(self, work: Callable[[Any], None], jobs: Sequence[Any]) -> None:
+        """Call ``work`` with every job, side by side, this thread doing the first; raise the first error when all have ended."""
+        if len(jobs) > 1:
+            started = [self._threads().submit(work, job) for job in jobs[1:]]
+            try:
+                work(jobs[0])
+            finally:
+                errors = [one.exception() for one in started]
+            for error in errors:
+                if error is not None:
+                    raise error
+        elif jobs:
+            work(jobs[0])
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
         """Copy all, casting as the dtypes say, by rows of the longest axis."""
-        if dst.nbytes < _ALONE or settings.threads() == 1:
+        parts = min(self.workers * 2, dst.nbytes // _ALONE) if dst.nbytes >= _ALONE else 1
+        if parts < 2:
             np.copyto(dst, src, casting="unsafe")
             return
-        pool = self._threads()
         axis = int(np.argmax(dst.shape))
-        n, parts = dst.shape[axis], min(settings.threads(), 12, -(-dst.nbytes // (_ALONE // 2)))
-        step = -(-n // parts)
+        step = -(-dst.shape[axis] // parts)
         lead = (slice(None),) * axis
-        jobs = []
-        for at in range(0, n, step):
-            rows = (*lead, slice(at, at + step))
-            jobs.append(pool.submit(np.copyto, dst[rows], src[rows], casting="unsafe"))
-        for job in jobs:
-            job.result()
+        rows = [(*lead, slice(at, at + step)) for at in range(0, dst.shape[axis], step)]
+        self.each(lambda some: np.copyto(dst[some], src[some], casting="unsafe"), rows)
 
 
 COPIERS = Copiers()
@@ -91,20 +105,22 @@ def region_of(window: tuple[tuple[int, int], ...]) -> Region:
     return tuple(slice(start, stop) for start, stop in window)
 
 
-def fill_from(given: Any, window: tuple[tuple[int, int], ...], shape: tuple[int, ...], block: np.ndarray) -> None:
-    """Fill a block from an array or a source; rows of a window beyond an end come from the other end."""
+def fill_from(
+    given: Any, window: tuple[tuple[int, int], ...], shape: tuple[int, ...], block: np.ndarray, alone: bool = False
+) -> None:
+    """Fill a block from an array or a source, ``alone`` in this thread; rows of a window beyond an end come from the other end."""
     for region, part in _stretches(window, shape, block):
         if isinstance(given, np.ndarray):
-            COPIERS.copy(part, given[region])
+            np.copyto(part, given[region], casting="unsafe") if alone else COPIERS.copy(part, given[region])
         else:
             given.fill(region, part)
 
 
-def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray) -> None:
-    """Carry a block to an array or a sink."""
+def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray, alone: bool = False) -> None:
+    """Carry a block to an array or a sink, ``alone`` in this thread."""
     region = region_of(window)
     if isinstance(given, np.ndarray):
-        COPIERS.copy(given[region], block)
+        np.copyto(given[region], block, casting="unsafe") if alone else COPIERS.copy(given[region], block)
     else:
         given.take(region, block)
 

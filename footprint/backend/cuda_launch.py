@@ -1,0 +1,81 @@
+"""Launches of the CUDA backend by the driver's own call, arguments laid out in memory once: a repeated one costs microseconds."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from cupy.cuda import runtime
+
+from footprint.errors import BackendError
+from footprint.kernels.common.launch import Launch
+from footprint.spec import ArraySpec
+
+_CELL = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
+_SHAPE: list[Any] = [ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p]
+
+
+@functools.cache
+def _driver() -> tuple[Any, Any]:
+    """The plain and the cooperative launch."""
+    library = ctypes.CDLL("libcuda.so.1")
+    plain, together = library.cuLaunchKernel, library.cuLaunchCooperativeKernel
+    plain.argtypes, together.argtypes = [*_SHAPE, ctypes.c_void_p], _SHAPE
+    return plain, together
+
+
+class Baking:
+    """One launch, ready but for the addresses of the caller's arrays.
+
+    Parameters
+    ----------
+    function
+        Handle of the kernel.
+    args, launch, tables
+        As loaded: an int is the place of an array; (address, array) of tables in constant memory.
+    ptrs, open_at, specs
+        Addresses by place, None where a call gives them; those places' keys and offsets; specs of tables.
+    """
+
+    def __init__(
+        self,
+        function: int,
+        args: tuple[int | np.generic, ...],
+        launch: Launch,
+        tables: tuple[tuple[int, int], ...],
+        ptrs: list[int | None],
+        open_at: dict[int, tuple[int, int]],
+        specs: dict[int, ArraySpec],
+    ) -> None:
+        cells = [self._cell(a, ptrs) for a in args]
+        self._cells = cells
+        self._open = [(cell, *open_at[a]) for cell, a in zip(cells, args) if isinstance(a, int) and a in open_at]
+        self._params = (ctypes.c_void_p * len(cells))(*[ctypes.addressof(cell) for cell in cells])
+        self._shape = (function, *launch.grid, *launch.group, launch.local)
+        self._together = launch.together
+        self._tables = [(address, ptrs[a], open_at.get(a), specs[a].nbytes) for address, a in tables]
+        self._plain, self._cooperative = _driver()
+
+    @staticmethod
+    def _cell(a: Any, ptrs: list[int | None]) -> Any:
+        if isinstance(a, int):
+            return ctypes.c_uint64(ptrs[a] or 0)
+        kind = _CELL[a.dtype.itemsize]
+        return kind.from_buffer_copy(a.tobytes())
+
+    def __call__(self, feeds: Mapping[int, Any], stream: int) -> None:
+        """Queue it; cells are written anew, so one thread at a time."""
+        for address, ptr, given, nbytes in self._tables:
+            source = ptr if given is None else feeds[given[0]].data.ptr + given[1]
+            runtime.memcpyAsync(address, source, nbytes, runtime.memcpyDeviceToDevice, stream)
+        for cell, key, offset in self._open:
+            cell.value = feeds[key].data.ptr + offset
+        if self._together:
+            code = self._cooperative(*self._shape, stream, self._params)
+        else:
+            code = self._plain(*self._shape, stream, self._params, None)
+        if code:
+            raise BackendError("cuda", f"a launch was refused (CUDA error {code})", "please report this")
