@@ -110,10 +110,6 @@ class Backend(ABC):
         """What baked launches need to know of the calling thread: its queue; None where there are none."""
 
     @abstractmethod
-    def share(self) -> Callable[[], AbstractContextManager[Any]]:
-        """What makes the calling thread's queue another thread's, for as long as its context is open."""
-
-    @abstractmethod
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Take now what transforms of these specs will need, so that a run allocates nothing."""
 

@@ -139,10 +139,6 @@ class CpuBackend(Backend):
     def here(self) -> None:
         """No queues."""
 
-    def share(self) -> Callable[[], AbstractContextManager[Any]]:
-        """No queues."""
-        return nullcontext
-
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """NumPy's FFT takes its buffers within each call; the plan bounds them."""
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -222,7 +222,8 @@ class CudaBackend(Backend):
     def mark(self) -> Any:
         """An event on the current stream."""
         with self._stream() as stream:
-            event = cupy.cuda.Event(disable_timing=True)
+            # Whoever waits for it sleeps: threads that spin hold the driver's lock against those that work.
+            event = cupy.cuda.Event(block=True, disable_timing=True)
             event.record(stream)
         return event
 
@@ -303,18 +304,6 @@ class CudaBackend(Backend):
         if runtime.getDevice() != self.index:
             cupy.cuda.Device(self.index).use()
         return cupy.cuda.get_current_stream().ptr
-
-    def share(self) -> Callable[[], contextlib.AbstractContextManager[Any]]:
-        """The stream of this thread for another."""
-        with self._stream() as stream:
-            shared = stream
-
-        @contextlib.contextmanager
-        def use() -> Iterator[None]:
-            with cupy.cuda.Device(self.index), shared:
-                yield
-
-        return use
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Make the library's transform and the work area it asks for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
@@ -109,10 +109,6 @@ class NullBackend(Backend):
 
     def here(self) -> None:
         """No queues."""
-
-    def share(self) -> Callable[[], AbstractContextManager[Any]]:
-        """No queues."""
-        return nullcontext
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Nothing to prepare."""

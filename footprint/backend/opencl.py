@@ -11,7 +11,7 @@ import ctypes
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -298,21 +298,6 @@ class OpenClBackend(Backend):
     def here(self) -> Any:
         """The queue."""
         return self.queue
-
-    def share(self) -> Callable[[], contextlib.AbstractContextManager[Any]]:
-        """The queue of this thread for another."""
-        queue = self.queue
-
-        @contextlib.contextmanager
-        def use() -> Iterator[None]:
-            before = getattr(self._current, "queue", None)
-            self._current.queue = queue
-            try:
-                yield
-            finally:
-                self._current.queue = before
-
-        return use
 
     def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
         """Take the work area."""

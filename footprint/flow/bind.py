@@ -125,6 +125,7 @@ class BoundPlan:
             here = self.backend.here()
             for run in self._straight:
                 run(feeds, here)
+            self.crossing.finish()
             if self._settles:
                 self.backend.sync()
 

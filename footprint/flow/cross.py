@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from footprint.backend.base import Backend
 from footprint.flow.faces import COPIERS, fill_from, pieces, take_to
 from footprint.flow.slots import Ref, Step
 from footprint.spec import ArraySpec
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from footprint.flow.geometry import Geometry
 
 # Bytes that are worth a thread of their own.
-_PIECE = 1 << 20
+_PIECE = 4 << 20
 
 Window = tuple[tuple[int, int], ...]
 
@@ -25,13 +28,13 @@ Window = tuple[tuple[int, int], ...]
 class Crossing:
     """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan.
 
-    Every worker has pieces of the ring to itself: it copies one while the other crosses, and asks nobody.
+    A lane's own thread speaks to the device; workers only copy, each a piece of the ring while others cross. Threads that all
+    called the driver would wait for its lock, and for each other.
     """
 
     def __init__(self, bound: BoundPlan) -> None:
         self.bound = bound
-        # By lane: what its host memory was last used as (slot, bytes of a piece), and events of transfers that may still read it.
-        self._last: dict[str, tuple[tuple[int, int], dict[int, Any]]] = {}
+        self._lanes: dict[str, Lane] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
         """From an array or a source to the device; queued when it returns, and ``given`` is free again."""
@@ -46,29 +49,37 @@ class Crossing:
             return
         stage = step.refs[2]
         if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
-            busy = self._busy(step.lane, stage, 0)
-            backend.wait(busy.pop(0, None))
+            lane = self._lane(step.lane, stage, 0)
+            lane.free(0)
             block = self._host(stage, spec.shape, 0)
             fill_from(given, window, shape, block)
             backend.write(view, block)
-            busy[0] = backend.mark()
+            lane.events[0] = backend.mark()
             return
         ring = Ring(stage.slot.spec, spec)
-        busy = self._busy(step.lane, stage, ring.nbytes)
+        lane = self._lane(step.lane, stage, ring.nbytes)
+        waiting: dict[int, tuple[np.ndarray, Any]] = {}
 
-        def carry(pieces: list[tuple[int, tuple[slice, ...]]]) -> None:
-            for at, region in pieces:
-                part = tuple(r.stop - r.start for r in region)
-                host = self._host(stage, part, at * ring.nbytes)
-                backend.wait(busy.pop(at, None))
-                fill_from(given, _within(window, region), shape, host, alone=True)
-                backend.write(self._piece(dst, geometry, region, part), host)
-                busy[at] = backend.mark()
+        def send() -> None:
+            at = lane.copied()
+            host, there = waiting.pop(at)
+            backend.write(there, host)
+            lane.events[at] = backend.mark()
 
-        self._spread(ring, spec.shape, carry)
+        for count, region in enumerate(pieces(spec.shape, ring.most)):
+            at = count % ring.pieces
+            while at in waiting:
+                send()
+            lane.free(at)
+            part = tuple(r.stop - r.start for r in region)
+            host = self._host(stage, part, at * ring.nbytes)
+            waiting[at] = (host, self._piece(dst, geometry, region, part))
+            lane.copy(at, fill_from, given, _within(window, region), shape, host)
+        while waiting:
+            send()
 
     def down(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
-        """From the device to an array or a sink; done when it returns."""
+        """From the device to an array, on its way when this returns (see `finish`), or to a sink."""
         backend = self.bound.backend
         src = step.refs[0]
         if len(step.refs) == 2:
@@ -79,45 +90,47 @@ class Crossing:
             return
         stage = step.refs[2]
         if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
+            self._lane(step.lane, stage, 0)
             block = self._host(stage, spec.shape, 0)
             backend.read(block, view)
             take_to(given, window, block)
             return
         ring = Ring(stage.slot.spec, spec)
+        lane = self._lane(step.lane, stage, ring.nbytes)
+        flying: deque[tuple[int, Any, np.ndarray, Window]] = deque()
 
-        def carry(pieces: list[tuple[int, tuple[slice, ...]]]) -> None:
-            flying: deque[tuple[Any, np.ndarray, Window]] = deque()
+        def land() -> None:
+            at, event, host, where = flying.popleft()
+            backend.wait(event)
+            lane.copy(at, take_to, given, where, host)
 
-            def land() -> None:
-                event, host, where = flying.popleft()
-                backend.wait(event)
-                take_to(given, where, host, alone=True)
-
-            for at, region in pieces:
-                if len(flying) == ring.each:
-                    land()
-                part = tuple(r.stop - r.start for r in region)
-                host = self._host(stage, part, at * ring.nbytes)
-                backend.read(host, self._piece(src, geometry, region, part), wait=False)
-                flying.append((backend.mark(), host, _within(window, region)))
-            while flying:
+        for count, region in enumerate(pieces(spec.shape, ring.most)):
+            at = count % ring.pieces
+            if len(flying) == ring.pieces:
                 land()
+            lane.free(at)
+            part = tuple(r.stop - r.start for r in region)
+            host = self._host(stage, part, at * ring.nbytes)
+            backend.read(host, self._piece(src, geometry, region, part), wait=False)
+            flying.append((at, backend.mark(), host, _within(window, region)))
+        while flying:
+            land()
+        if len(self.bound.plan.lanes) == 1:
+            # In one thread other steps may have the same host memory.
+            lane.settle()
 
-        self._spread(ring, spec.shape, carry)
+    def finish(self) -> None:
+        """Wait until all is where it belongs; raise what went wrong on the way."""
+        for lane in self._lanes.values():
+            lane.settle()
 
-    def _spread(self, ring: Ring, shape: tuple[int, ...], carry: Callable[[list[tuple[int, tuple[slice, ...]]]], None]) -> None:
-        """Give every worker its pieces, each with its place in the ring."""
-        jobs: list[list[tuple[int, tuple[slice, ...]]]] = [[] for _ in range(ring.workers)]
-        for count, region in enumerate(pieces(shape, ring.most)):
-            jobs[count % ring.workers].append((count % ring.pieces, region))
-        jobs = [job for job in jobs if job]
-        use = self.bound.backend.share()
-
-        def work(job: list[tuple[int, tuple[slice, ...]]]) -> None:
-            with use():
-                carry(job)
-
-        COPIERS.each(work, jobs)
+    def _lane(self, name: str, stage: Ref, nbytes: int) -> Lane:
+        """The lane's host memory, as pieces of a slot; what served another slot, or was cut otherwise, is waited for."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            lane = self._lanes[name] = Lane(self.bound.backend)
+        lane.serve((stage.slot.id, nbytes))
+        return lane
 
     def _host(self, stage: Ref, shape: tuple[int, ...], offset: int) -> np.ndarray:
         memory = self.bound.staging(stage.slot)
@@ -133,15 +146,58 @@ class Crossing:
         order = geometry.group if ref.slot.held else geometry.order
         return self.bound.view(ref.slot, order, flat * spec.itemsize, ArraySpec(part, spec.dtype))
 
-    def _busy(self, lane: str, stage: Ref, nbytes: int) -> dict[int, Any]:
-        """Events of this slot's pieces; host memory that served another slot, or was cut otherwise, is waited for."""
-        key, busy = self._last.get(lane, ((-1, 0), {}))
-        if key != (stage.slot.id, nbytes):
-            for event in busy.values():
-                self.bound.backend.wait(event)
-            busy = {}
-            self._last[lane] = ((stage.slot.id, nbytes), busy)
-        return busy
+
+class Lane:
+    """The pieces of host memory of one lane, each used by a copy, by a transfer, or free."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.events: dict[int, Any] = {}
+        self._copies: set[int] = set()
+        self._box: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+        self._used_as: tuple[int, int] = (-1, 0)
+
+    def serve(self, use: tuple[int, int]) -> None:
+        """Be pieces of (slot, bytes) from now on."""
+        if use != self._used_as:
+            self.settle()
+            self._used_as = use
+
+    def copy(self, at: int, work: Callable[..., None], given: Any, window: Window, *rest: Any) -> None:
+        """Copy between the caller's array and a piece, in another thread."""
+        self._copies.add(at)
+        host = rest[-1]
+        region = tuple(slice(start, stop) for start, stop in window)
+        inside = all(start >= 0 and stop <= n for (start, stop), n in zip(window, getattr(given, "shape", ())))
+        if isinstance(given, np.ndarray) and inside:
+            there = given[region]
+            if there.dtype == host.dtype and there.flags.c_contiguous:
+                # Plain bytes: the thread that copies needs nothing of the interpreter.
+                ends = (host.ctypes.data, there.ctypes.data) if work is fill_from else (there.ctypes.data, host.ctypes.data)
+                COPIERS.start(self._box, at, ctypes.memmove, *ends, host.nbytes)
+                return
+        COPIERS.start(self._box, at, work, given, window, *rest, True)
+
+    def copied(self) -> int:
+        """The next piece whose copy has ended."""
+        at, error = self._box.get()
+        self._copies.discard(at)
+        if error is not None:
+            raise error
+        return at
+
+    def free(self, at: int) -> None:
+        """Wait until neither a copy nor a transfer uses a piece."""
+        while at in self._copies:
+            self.copied()
+        self.backend.wait(self.events.pop(at, None))
+
+    def settle(self) -> None:
+        """Wait for all of them."""
+        while self._copies:
+            self.copied()
+        for at in list(self.events):
+            self.backend.wait(self.events.pop(at))
 
 
 class Ring:
@@ -149,20 +205,16 @@ class Ring:
 
     Attributes
     ----------
-    workers, each
-        Threads that carry, and pieces each of them has.
     pieces, most, nbytes
         Pieces in all, elements of one, and bytes.
     """
 
     def __init__(self, stage: ArraySpec, block: ArraySpec) -> None:
-        wanted = max(1, min(COPIERS.workers, block.nbytes // _PIECE))
+        wanted = max(1, min(2 * COPIERS.workers, block.nbytes // _PIECE))
         room = max(stage.size, 1)
-        self.workers = max(1, min(wanted, room // 2))
-        self.each = 2 if room >= 2 * self.workers else 1
-        self.pieces = self.workers * self.each
+        self.pieces = max(1, min(wanted, room))
         # A block no larger than the ring is cut all the same, so that workers share it.
-        self.most = max(1, min(room // self.pieces, -(-block.size // self.pieces) if block.size <= room else room))
+        self.most = max(1, min(room // self.pieces, -(-block.size // self.pieces)))
         self.nbytes = self.most * stage.itemsize
 
 

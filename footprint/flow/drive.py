@@ -66,6 +66,7 @@ class Job:
         self.progress, self.done_set = progress, done
         self.cond = threading.Condition()
         self.error: BaseException | None = None
+        self.ended = 0
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
         self._groups = self._parts()
         self._disk = threading.Lock()
@@ -96,8 +97,8 @@ class Job:
         try:
             with self.cond:
                 # Ctrl-C reaches the thread that waits here.
-                while any(thread.is_alive() for thread in threads) and self.error is None:
-                    self.cond.wait(0.05)
+                while self.ended < len(threads) and self.error is None:
+                    self.cond.wait(1.0)
         except BaseException as error:
             self.fail(error)
         finally:
@@ -105,6 +106,8 @@ class Job:
                 thread.join()
         if self.error is not None:
             raise self.error
+        for bound in bounds:
+            bound.crossing.finish()
 
     def _inline(self, bound: BoundPlan) -> None:
         order = 0
@@ -115,11 +118,13 @@ class Job:
                     bound.run(self.phase, lanes, geometry, self.feeds)
                 order += 1
             self.finished(bound, group)
+        bound.crossing.finish()
 
     def finished(self, bound: BoundPlan, group: list[Part]) -> None:
         """A group of parts is through: make it durable, then say so."""
         plan, part = self.plan, group[-1]
         if self.done_set is not None and part:
+            bound.crossing.finish()
             with self._disk:
                 for slot in plan.outputs:
                     flush = getattr(self.feeds[slot.id], "flush", None)
@@ -200,6 +205,7 @@ class Flow:
                 self.bound.backend.sync()
             with job.cond:
                 self.done[i] = 1 << 62
+                job.ended += 1
                 job.cond.notify_all()
         except BaseException as error:
             job.fail(error)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +18,8 @@ Region = tuple[slice, ...]
 
 # Bytes below which a copy by several threads takes longer than by one.
 _ALONE = 1 << 20
+# Bytes from which a call of the C library is worth its few microseconds.
+_PLAIN = 1 << 16
 
 
 @runtime_checkable
@@ -51,11 +54,23 @@ class Taker:
         self.take = take
 
 
+def put(dst: np.ndarray, src: np.ndarray) -> None:
+    """Copy, casting as the dtypes say; plain bytes by the C library, which does not hold the interpreter."""
+    plain = dst.dtype == src.dtype and dst.flags.c_contiguous and src.flags.c_contiguous and dst.shape == src.shape
+    if plain and dst.nbytes > _PLAIN:
+        ctypes.memmove(dst.ctypes.data, src.ctypes.data, dst.nbytes)
+    else:
+        np.copyto(dst, src, casting="unsafe")
+
+
 class Copiers:
-    """Threads that copy between the caller's pages and ours, made when first needed; NumPy copies without the interpreter."""
+    """Threads that copy between the caller's pages and ours, made when first needed.
+
+    They are fed through C queues and mostly call the C library: what they did in Python would wait for the lanes, and these for them.
+    """
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+        self._tasks: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], SimpleQueue[Any], Any]] = SimpleQueue()
         self._lock = threading.Lock()
         self._pid = 0
 
@@ -64,37 +79,49 @@ class Copiers:
         """Threads that copy one way at a time: more wait for memory, fewer do not fill the bus."""
         return max(1, min(settings.threads() // 2, 6))
 
-    def _threads(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None or self._pid != os.getpid():
-                self._pool, self._pid = ThreadPoolExecutor(2 * self.workers, "footprint-copy"), os.getpid()
-            return self._pool
+    def start(self, box: SimpleQueue[Any], key: Any, work: Callable[..., Any], *args: Any) -> None:
+        """Call ``work`` in one of the threads; ``(key, None)`` or ``(key, error)`` comes to the box when it is done."""
+        if self._pid != os.getpid():
+            self._hire()
+        self._tasks.put((work, args, box, key))
 
-    def each(self, work: Callable[[Any], None], jobs: Sequence[Any]) -> None:
-        """Call ``work`` with every job, side by side, this thread doing the first; raise the first error when all have ended."""
-        if len(jobs) > 1:
-            started = [self._threads().submit(work, job) for job in jobs[1:]]
-            try:
-                work(jobs[0])
-            finally:
-                errors = [one.exception() for one in started]
-            for error in errors:
-                if error is not None:
-                    raise error
-        elif jobs:
-            work(jobs[0])
+    def _hire(self) -> None:
+        with self._lock:
+            if self._pid != os.getpid():
+                self._tasks, self._pid = SimpleQueue(), os.getpid()
+                for number in range(2 * self.workers):
+                    threading.Thread(target=_copy_on, args=(self._tasks,), name=f"footprint-copy-{number}", daemon=True).start()
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
-        """Copy all, casting as the dtypes say, by rows of the longest axis."""
+        """Copy all, casting as the dtypes say, by rows of the longest axis; the first error is raised when all have ended."""
         parts = min(self.workers * 2, dst.nbytes // _ALONE) if dst.nbytes >= _ALONE else 1
         if parts < 2:
-            np.copyto(dst, src, casting="unsafe")
+            put(dst, src)
             return
         axis = int(np.argmax(dst.shape))
         step = -(-dst.shape[axis] // parts)
-        lead = (slice(None),) * axis
+        lead, box = (slice(None),) * axis, SimpleQueue[Any]()
         rows = [(*lead, slice(at, at + step)) for at in range(0, dst.shape[axis], step)]
-        self.each(lambda some: np.copyto(dst[some], src[some], casting="unsafe"), rows)
+        for some in rows[1:]:
+            self.start(box, None, put, dst[some], src[some])
+        put(dst[rows[0]], src[rows[0]])
+        errors = [box.get()[1] for _ in rows[1:]]
+        for error in errors:
+            if error is not None:
+                raise error
+
+
+def _copy_on(tasks: SimpleQueue[Any]) -> None:
+    while True:
+        work, args, box, key = tasks.get()
+        try:
+            work(*args)
+        except BaseException as error:
+            box.put((key, error))
+        else:
+            box.put((key, None))
+        # Nothing of the last job is kept alive while there is no next one.
+        del work, args, box, key
 
 
 COPIERS = Copiers()
@@ -111,7 +138,7 @@ def fill_from(
     """Fill a block from an array or a source, ``alone`` in this thread; rows of a window beyond an end come from the other end."""
     for region, part in _stretches(window, shape, block):
         if isinstance(given, np.ndarray):
-            np.copyto(part, given[region], casting="unsafe") if alone else COPIERS.copy(part, given[region])
+            put(part, given[region]) if alone else COPIERS.copy(part, given[region])
         else:
             given.fill(region, part)
 
@@ -120,7 +147,7 @@ def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray, 
     """Carry a block to an array or a sink, ``alone`` in this thread."""
     region = region_of(window)
     if isinstance(given, np.ndarray):
-        np.copyto(given[region], block, casting="unsafe") if alone else COPIERS.copy(given[region], block)
+        put(given[region], block) if alone else COPIERS.copy(given[region], block)
     else:
         given.take(region, block)
 
