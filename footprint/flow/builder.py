@@ -29,7 +29,7 @@ from footprint.kernels.common.table import work_specs
 from footprint.spec import ArraySpec, Limits
 
 # Bytes of a host buffer that arrays of the caller's cross a bus through, whatever their size.
-RING = 32 << 20
+RING = 64 << 20
 # Bytes that a driver takes along with a command, so that they need no buffer of ours.
 TINY = 64 << 10
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from footprint.flow.geometry import Geometry
 
 # Bytes that are worth a thread of their own.
-_PIECE = 4 << 20
+_PIECE = 8 << 20
 
 Window = tuple[tuple[int, int], ...]
 

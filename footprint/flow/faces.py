@@ -66,7 +66,7 @@ def put(dst: np.ndarray, src: np.ndarray) -> None:
 class Copiers:
     """Threads that copy between the caller's pages and ours, made when first needed.
 
-    They are fed through C queues and mostly call the C library: what they did in Python would wait for the lanes, and these for them.
+    They are fed through C queues and mostly call the C library: what they did in Python the lanes would have to wait for.
     """
 
     def __init__(self) -> None:

@@ -66,8 +66,13 @@ class _Rung:
 
 
 _SERIAL = _Rung(SERIAL, 1, RING)
-_LADDER = (_Rung(OVERLAPPED, 3, RING), _Rung(OVERLAPPED, 2, RING), _Rung(OVERLAPPED, 2, RING // 8), _Rung(OVERLAPPED, 1, RING // 8))
-_LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 32), _Rung(SERIAL, 1, 64 << 10))
+_LADDER = (
+    _Rung(OVERLAPPED, 3, RING),
+    _Rung(OVERLAPPED, 2, RING),
+    _Rung(OVERLAPPED, 2, RING // 16),
+    _Rung(OVERLAPPED, 1, RING // 16),
+)
+_LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 64), _Rung(SERIAL, 1, 64 << 10))
 
 
 def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:

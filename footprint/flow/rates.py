@@ -40,7 +40,7 @@ class Rates:
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
-_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 40e9)
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, part=5e-4)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9)
 
 
@@ -49,7 +49,8 @@ def rates(limits: Limits) -> Rates:
     if limits.family == "gpu":
         # OpenCL on a processor, as in tests, has few compute units.
         share = min(max(limits.cores, 1) / 132, 1.0)
-        return Rates(_GPU.memory * share, _GPU.flops * share, _GPU.launch, _GPU.link, _GPU.copy * max(share, 0.1))
+        memory, flops, copy = _GPU.memory * share, _GPU.flops * share, _GPU.copy * max(share, 0.1)
+        return Rates(memory, flops, _GPU.launch, _GPU.link, copy, part=_GPU.part)
     n = max(limits.threads, 1)
     return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8))
 
