@@ -39,8 +39,8 @@ class BoundPlan:
     backend
         The device; its blocks are allocated here, exactly ``plan.nbytes`` bytes.
     check
-        ``ledger`` refuses every step that puts a slot onto bytes of another that is still needed, going by the steps alone, and
-        fills what is no longer needed with NaN: slow, for tests.
+        ``ledger`` refuses a plan that puts a slot onto bytes of another while both are needed, going by the steps alone, watches
+        copies as parts take them, and fills what is no longer needed with NaN: for tests.
     """
 
     def __init__(self, plan: Plan, backend: Backend, check: str = "") -> None:
@@ -59,6 +59,8 @@ class BoundPlan:
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
         self._straight: list[Baked] | None = None
+        self._tables = [slot.id for slot in plan.slots if slot.kind == "const" and slot.reach]
+        self.ledger = Ledger(plan, self) if check == "ledger" else None
         try:
             with backend.turn:
                 self._allocate()
@@ -68,7 +70,6 @@ class BoundPlan:
             raise
         self.crossing = Crossing(self)
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
-        self.ledger = Ledger(plan, self) if check == "ledger" else None
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
         self._straight = [self._baked(i, step) for i, step in enumerate(plan.steps)] if self._is_straight() else None
@@ -116,7 +117,8 @@ class BoundPlan:
         """Whether the job is one part in one pass without a loop, so that a call is a row of launches."""
         plan = self.plan
         plain = not (plan.cuts or plan.loops or len(plan.lanes) > 1 or len(plan.phases) > 1 or plan.phases[0].flag is not None)
-        return plain and self.ledger is None and not any(slot.kind == "kept" for slot in plan.slots)
+        after = any(step.when == "end" for step in plan.steps)
+        return plain and not after and not any(slot.kind == "kept" for slot in plan.slots)
 
     def _at_once(self, feeds: Feeds) -> None:
         """Run a straight job."""
@@ -132,9 +134,17 @@ class BoundPlan:
     def _baked(self, index: int, step: Step) -> Baked:
         """A step of a straight job with all but the caller's arrays fixed."""
         ready = self._prepare(index, step, {}, WHOLE)
-        if step.action == "launch":
-            return self.backend.bake(ready.kernel, ready.views, ready.callers)
-        return lambda feeds, here: self._do(ready, WHOLE, feeds)
+        launch = self.backend.bake(ready.kernel, ready.views, ready.callers) if step.action == "launch" else None
+        once: Baked = launch or (lambda feeds, here: self._do(ready, WHOLE, feeds))
+        ledger = self.ledger
+        if ledger is None:
+            return once
+
+        def watched(feeds: Feeds, here: Any) -> None:
+            once(feeds, here)
+            ledger.ended(index, WHOLE)
+
+        return watched
 
     def profile(self, *inputs: Any, out: Sequence[Any] = ()) -> dict[str, float]:
         """Run once with the device waited for around every step; seconds by kernel, ``fft``, ``copy``, ``fill`` and ``take``."""
@@ -204,12 +214,16 @@ class BoundPlan:
 
     def run(self, phase: int, lanes: int, geometry: Geometry, feeds: Feeds) -> None:
         """Run the steps of one thread's lanes on a part."""
+        if self.ledger is not None:
+            self.ledger.enter(phase, lanes, geometry)
         for node in self._ready(phase, lanes, geometry):
             if isinstance(node, Prepared):
                 if geometry.runs(node.step.when) and not (geometry.turn and self._stays(node.step)):
                     self._execute(node, geometry, feeds)
             else:
                 self._loop(node[0], node[1], {}, geometry, feeds)
+        if self.ledger is not None:
+            self.ledger.leave(phase, lanes, geometry)
 
     def finish_phase(self, phase: int, geometry: Geometry, feeds: Feeds) -> None:
         """Run what is left for when all parts are through."""
@@ -217,8 +231,10 @@ class BoundPlan:
             if step.phase == phase and step.when == "end":
                 self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
 
-    def clear_kept(self) -> None:
+    def begin(self) -> None:
         """Fill what is kept with zeros: a job's first part finds the same in every run."""
+        if self.ledger is not None:
+            self.ledger.begin()
         for slot in self.plan.slots:
             if slot.kind == "kept" and self.plan.places[slot.id]:
                 self.backend.clear(self.view(slot, 0, 0, slot.spec))
@@ -253,7 +269,9 @@ class BoundPlan:
     def _ready(self, phase: int, lanes: int, geometry: Geometry) -> list[Any]:
         moving = tuple(self._number(value, geometry) for value in self._places_of(phase, lanes))
         copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
-        key = (phase, lanes, tuple(geometry.shapes.values()), moving, copies)
+        # A table is not brought but seen from another row on in every part.
+        rows = tuple(geometry.windows[slot][0][0] for slot in self._tables)
+        key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _KEPT:
@@ -284,6 +302,8 @@ class BoundPlan:
         callers: list[tuple[int, int, int, ArraySpec]] = []
         for place, (ref, offset, spec) in enumerate(at):
             slot = ref.slot
+            if self.ledger is not None and self.plan.places[slot.id] and slot.kind != "const":
+                self.ledger.inside(slot, offset, spec)
             if slot.space == "host" or (step.action in ("fill", "take") and slot.kind in ("inp", "out")):
                 views.append(None)
             elif self.plan.places[slot.id]:
@@ -310,12 +330,10 @@ class BoundPlan:
             self.backend.sync()
             name = ready.step.kernel or ready.step.action
             self.clock[name] = self.clock.get(name, 0.0) + time.perf_counter() - start
-        elif self.ledger is not None:
-            with self.ledger.around(ready.number, geometry):
-                self._do(ready, geometry, feeds)
-                self.backend.sync()
         else:
             self._do(ready, geometry, feeds)
+            if self.ledger is not None:
+                self.ledger.ended(ready.number, geometry)
 
     def _do(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
         step, backend, arrays = ready.step, self.backend, ready.views

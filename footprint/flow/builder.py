@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Builder:
         self.constants: dict[int, np.ndarray] = {}
         self.libraries: dict[str, Library] = {}
         self.notes: list[str] = []
-        self._tables: dict[tuple[tuple[int, ...], str, bytes], Ref] = {}
+        self._tables: dict[tuple[Any, ...], Ref] = {}
         self._brought: dict[tuple[int, str], tuple[Ref, int]] = {}
         self._when = "part"
 
@@ -124,9 +125,11 @@ class Builder:
         With ``axes`` it is cut along those it shares with ``of``: a part sees its own rows.
         """
         array = np.ascontiguousarray(array)
-        same = (array.shape, array.dtype.str + axes, array.tobytes())
+        reach = {axis: own for axis, own in of.slot.reach if axis in axes} if of is not None else {}
+        if any(axis != axes[0] or getattr(own, "wrap", False) for axis, own in reach.items()):
+            raise AssertionError(f"table {name} is seen in place, so it can be cut along its first axis only, and none that wraps")
+        same = (array.shape, array.dtype.str, axes, tuple(sorted(reach.items())), array.tobytes())
         if same not in self._tables:
-            reach = dict(of.slot.reach) if of is not None else None
             ref = self._slot(ArraySpec(array.shape, array.dtype.str, axes), "const", name, reach)
             self.constants[ref.slot.id] = array
             self._tables[same] = ref
@@ -270,7 +273,9 @@ class Builder:
         else:
             scratch = self._slot(ArraySpec(slot.spec.shape, wanted, slot.spec.axes), "scratch", name, held=self.summing)
         yield scratch
-        self._take(scratch, ref, "end" if once else "last" if self.summing else "part")
+        # What is made when all parts are through is taken then, after it.
+        late = any(s.when == "end" and any(r.slot is scratch.slot for r in s.refs) for s in self.steps)
+        self._take(scratch, ref, "end" if once or late else "last" if self.summing else "part")
 
     def _take(self, scratch: Ref, ref: Ref, when: str) -> None:
         slot = ref.slot

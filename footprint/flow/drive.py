@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -35,7 +36,8 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
     keeps = any(slot.kind == "kept" for slot in plan.slots)
     if keeps and (len(bounds) > 1 or done is not None):
         raise AssertionError(f"plan {plan.name} keeps results from part to part: one device, and no going on where it was")
-    bounds[0].clear_kept()
+    for bound in bounds:
+        bound.begin()
     for number, phase in enumerate(plan.phases):
         for turn in range(phase.most):
             job = Job(plan, number, turn, feeds, progress, done)
@@ -70,7 +72,10 @@ class Job:
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
         self._groups = self._parts()
         self._disk = threading.Lock()
-        self._rows = 0
+        self._rows = self._skipped = 0
+        # Groups of parts that the same rows along the first cut are in, and how many of them are not through.
+        self._per_rows = math.prod(cut.count for cut in plan.cuts[1:] if not cut.sums)
+        self._left: dict[tuple[int, int], int] = {}
 
     def _parts(self) -> Iterator[list[Part]]:
         """Parts that are summed stay together, on one device."""
@@ -78,7 +83,9 @@ class Job:
         for part in self.plan.parts():
             group.append(part)
             if len(group) == self.plan.n_summed:
-                if not (self.done_set is not None and part and self.done_set.covers(*part[0])):
+                if self.done_set is not None and self.plan.chunk is not None and self.done_set.covers(*part[0]):
+                    self._skipped += part[0][1] - part[0][0] if self._count(part[0]) else 0
+                else:
                     yield group
                 group = []
 
@@ -92,9 +99,11 @@ class Job:
             self._inline(bounds[0])
             return
         threads = [thread for bound in bounds for thread in Flow(bound, self).threads]
-        for thread in threads:
-            thread.start()
+        started = []
         try:
+            for thread in threads:
+                thread.start()
+                started.append(thread)
             with self.cond:
                 # Ctrl-C reaches the thread that waits here.
                 while self.ended < len(threads) and self.error is None:
@@ -102,7 +111,7 @@ class Job:
         except BaseException as error:
             self.fail(error)
         finally:
-            for thread in threads:
+            for thread in started:
                 thread.join()
         if self.error is not None:
             raise self.error
@@ -121,23 +130,33 @@ class Job:
         bound.crossing.finish()
 
     def finished(self, bound: BoundPlan, group: list[Part]) -> None:
-        """A group of parts is through: make it durable, then say so."""
-        plan, part = self.plan, group[-1]
-        if self.done_set is not None and part:
+        """A group of parts is through: where rows are with it, make them durable, then say so."""
+        plan, rows = self.plan, self._rows_of(group)
+        if self.done_set is not None:
             bound.crossing.finish()
-            with self._disk:
+        with self._disk:
+            through = self._count(rows)
+            self._rows += rows[1] - rows[0] if through else 0
+            if through and self.done_set is not None and plan.chunk is not None:
                 for slot in plan.outputs:
                     flush = getattr(self.feeds[slot.id], "flush", None)
                     if flush is not None:
                         flush()
-                self.done_set.add(*part[0])
-        if self.progress is not None:
-            with self._disk:
+                self.done_set.add(*rows)
+            if self.progress is not None:
                 # Passes are counted on: how many there will be, a phase with a flag does not know.
-                total = plan.cuts[0].total if plan.cuts else 1
-                if not part or part[-1][1] == plan.cuts[-1].total or len(plan.cuts) == 1:
-                    self._rows += part[0][1] - part[0][0] if part else 1
-                self.progress(min(self._rows, total), total)
+                self.progress(self._rows + self._skipped, plan.cuts[0].total if plan.cuts else 1)
+
+    def _rows_of(self, group: list[Part]) -> tuple[int, int]:
+        """What a group is of along the first cut; all of it where that is summed."""
+        if not self.plan.cuts:
+            return 0, 1
+        return (0, self.plan.cuts[0].total) if self.plan.cuts[0].sums else group[0][0]
+
+    def _count(self, rows: tuple[int, int]) -> bool:
+        """Count a group off; whether it was the last of these rows."""
+        self._left[rows] = self._left.get(rows, self._per_rows) - 1
+        return self._left[rows] == 0
 
     def fail(self, error: BaseException) -> None:
         """Keep the first error; the others follow from it."""

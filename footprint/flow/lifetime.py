@@ -28,17 +28,18 @@ def lifetimes(
 
     The steps of one thread are ordered, so first to last says all. While one part leaves a slot that two threads use, any step of
     another part may be running, so it is always alive. So are constants, and what is kept or held from part to part, or crosses
-    phases. A slot that crosses a loop's edge must survive every turn, so it lives for the whole loop.
+    phases or into the steps that end one, which run after others recorded later. A slot that crosses a loop's edge must survive
+    every turn, so it lives for the whole loop.
     """
     thread = {lane: i for i, group in enumerate(lanes) for lane in group}
     life: dict[int, Life] = {}
-    phase: dict[int, set[int]] = {}
+    phase: dict[int, set[tuple[int, bool]]] = {}
     for t, step in enumerate(steps):
         for ref in step.refs:
             key, mine = ref.slot.id, thread[step.lane]
             before = life.get(key, Life(mine, t, t))
             life[key] = Life(mine if before.thread == mine else None, before.first, t)
-            phase.setdefault(key, set()).add(step.phase)
+            phase.setdefault(key, set()).add((step.phase, step.when == "end"))
     always = Life(None, -1, len(steps))
     for slot in slots:
         if slot.id not in life:

@@ -244,19 +244,21 @@ def _places(count: int, placed: list[Placed]) -> tuple[tuple[Lies, ...], ...]:
 
 
 def _check_phases(b: Builder) -> None:
-    """What crosses phases of a job that is cut must be kept: scratch holds the last part only."""
+    """What crosses phases of a job that is cut, or into their ends, must be kept: scratch holds the last part only."""
     if not b.cuts:
         return
-    written: dict[int, int] = {}
+    written: dict[int, tuple[int, bool]] = {}
     for step in b.steps:
+        here = (step.phase, step.when == "end")
         for ref in step.refs:
             slot = ref.slot
-            before = written.setdefault(slot.id, step.phase)
-            if slot.kind == "scratch" and slot.space == "device" and before != step.phase:
+            before = written.setdefault(slot.id, here)
+            if slot.kind == "scratch" and slot.space == "device" and before != here:
                 if step.action == "fill":
-                    written[slot.id] = step.phase
+                    written[slot.id] = here
                 else:
-                    raise AssertionError(f"slot {slot.name} holds one part, but is used in phases {before} and {step.phase}")
+                    when = [f"phase {phase}" + (", when all parts are through" if end else "") for phase, end in (before, here)]
+                    raise AssertionError(f"slot {slot.name} holds one part, but is used in {when[0]} and in {when[1]}")
 
 
 __all__ = ["Choice", "Footprint", "Lies", "Place", "Plan", "finish"]

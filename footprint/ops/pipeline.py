@@ -74,7 +74,7 @@ class Pipeline(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """Axes of the last operation that none of the others needs whole."""
-        return "".join(a for a in self._last.cut if all(self._free(stage.op, a) for stage in self.stages))
+        return "".join(a for a in self._last.cut if all(self._free(s.op, a) and not self._wraps(s, a) for s in self.stages))
 
     @property
     def sums(self) -> str:  # type: ignore[override]
@@ -90,6 +90,11 @@ class Pipeline(Op):
     def _free(op: Op, axis: str) -> bool:
         """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""
         return axis in op.cut or not any(axis in axes for axes in op.axes)
+
+    def _wraps(self, stage: Stage, axis: str) -> bool:
+        """Whether it wants rows of the other end of what another operation made: that would have to be made of both ends' rows."""
+        inner = [number for number, name in enumerate(stage.reads) if name not in self.inputs]
+        return any(getattr(stage.op.reach(number, axis), "wrap", False) for number in inner)
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """What all operations allow."""

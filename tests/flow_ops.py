@@ -1,0 +1,410 @@
+"""Operations of the tests' own, each with its truth in whole-array NumPy; drawn chains of them; jobs cut in any way."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from footprint.backend.cpu import CpuBackend
+from footprint.flow.builder import Builder
+from footprint.flow.fit import Job, fit
+from footprint.flow.lifetime import OVERLAPPED, SERIAL, Lanes
+from footprint.flow.plan import Lies, Plan, finish
+from footprint.flow.slots import NOTHING, Cut, Given, Halo
+from footprint.ops.base import Op, Table
+from footprint.ops.job import job_of
+from footprint.ops.pipeline import Pipeline, Stage
+from footprint.spec import ArraySpec, Limits, aligned
+
+HERE = "tests.flow_kernels:"
+LIMITS = Limits(device="cpu", threads=1)
+SOURCE = Given(owner="source")
+THREADS: tuple[Lanes, ...] = (SERIAL, OVERLAPPED, (("read", "compute"), ("write",)), (("read",), ("compute", "write")))
+"""Ways to group lanes."""
+
+
+class Stack(Op):
+    """On a stack (angle, row z, column x) of float64."""
+
+    axes = ("azx",)
+    cut = "azx"
+
+    def out_specs(self, *specs):
+        return (ArraySpec(specs[0].shape, "float64", "azx"),)
+
+
+@dataclass(frozen=True)
+class Flat(Stack):
+    axes = ("azx", "zx", "zx")
+
+    def names(self):
+        return ("raw", "light", "dark"), ("out",)
+
+    def record(self, b, *refs):
+        raw, light, dark, out = refs
+        x, light, dark = (b.bring(ref, "float64") for ref in (raw, light, dark))
+        with b.deliver(out) as y:
+            b.launch(HERE + "flat", x, light, dark, y)
+
+    def truth(self, raw, light, dark):
+        return (raw - dark) / (light - dark)
+
+
+@dataclass(frozen=True)
+class MinusLog(Stack):
+    in_place = True
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            b.launch(HERE + "minus_log", x, y)
+
+    def truth(self, x):
+        return -np.log(np.maximum(x, 1e-6))
+
+
+@dataclass(frozen=True)
+class Smooth(Stack):
+    taps: tuple[float, ...]
+    wrap: bool = False
+
+    def halo(self, axis):
+        half = len(self.taps) // 2
+        return Halo(half, half, self.wrap) if axis == "z" else NOTHING
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            y0, x0 = b.first(y, "z"), b.first(x, "z")
+            if self.wrap:
+                b.launch(HERE + "ripple", x, y, taps=self.taps, x0=x0, y0=y0)
+            else:
+                b.launch(HERE + "smooth", x, y, taps=self.taps, x0=x0, y0=y0, total=refs[0].slot.spec.length("z"))
+
+    def truth(self, x):
+        half = len(self.taps) // 2
+        wide = np.pad(x, ((0, 0), (half, half), (0, 0)), "wrap" if self.wrap else "edge")
+        return sliding_window_view(wide, len(self.taps), 1) @ np.array(self.taps)
+
+
+@dataclass(frozen=True)
+class Shift(Stack):
+    """Rows moved by a fraction, another in every image: the table of moves is cut with the angles."""
+
+    moves: Table
+
+    def halo(self, axis):
+        moves = np.asarray(self.moves)
+        if axis != "z":
+            return NOTHING
+        return Halo(int(np.ceil(max(-moves.min(), 0))), int(np.ceil(max(moves.max(), 0))))
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            moves = b.const(self.moves.array, "moves", axes="a", of=y)
+            total = refs[0].slot.spec.length("z")
+            b.launch(HERE + "shift", x, moves, y, x0=b.first(x, "z"), y0=b.first(y, "z"), total=total)
+
+    def truth(self, x):
+        at = np.arange(x.shape[1])
+        return np.stack([np.apply_along_axis(lambda c, m=m: np.interp(at + m, at, c), 0, p) for p, m in zip(x, self.moves.array)])
+
+
+@dataclass(frozen=True)
+class LessMean(Stack):
+    """Every image less the mean of all: angles are needed whole."""
+
+    cut = "zx"
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        shape = refs[0].slot.spec.shape[1:]
+        middle = b.like(refs[0], "float64", "mean of angles", shape=shape, axes="zx")
+        b.launch(HERE + "mean", x, middle)
+        with b.deliver(refs[1]) as y:
+            b.launch(HERE + "subtract", x, middle, y)
+
+    def truth(self, x):
+        return x - x.mean(0)
+
+
+@dataclass(frozen=True)
+class Sinograms(Stack):
+    cut = "zax"
+
+    def out_specs(self, *specs):
+        a, z, x = specs[0].shape
+        return (ArraySpec((z, a, x), "float64", "zax"),)
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            b.launch(HERE + "transpose", x, y)
+
+    def truth(self, x):
+        return x.transpose(1, 0, 2)
+
+
+@dataclass(frozen=True)
+class Gather(Op):
+    """What `Sinograms` gives, added up over angles to one image a slice."""
+
+    angles: Table
+    axes = ("zax",)
+    cut = "z"
+    sums = "a"
+
+    def out_specs(self, *specs):
+        z, _, x = specs[0].shape
+        return (ArraySpec((z, x, x), "float64", "zwx"),)
+
+    def record(self, b, *refs):
+        lines = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            with b.only("first"):
+                b.launch(HERE + "zero", y)
+            angles = b.const(self.angles.array, "angles", axes="a", of=lines)
+            b.launch(HERE + "gather", lines, angles, y)
+            with b.only("last"):
+                b.launch(HERE + "scale", y, factor=0.5)
+
+    def truth(self, lines):
+        n = lines.shape[-1]
+        at = np.arange(n) - (n - 1) / 2
+        total = np.zeros((len(lines), n, n))
+        for a, angle in enumerate(self.angles.array):
+            hit = np.rint(np.add.outer(at * np.sin(angle), at * np.cos(angle) + (n - 1) / 2)).astype(int)
+            total += np.where((hit >= 0) & (hit < n), lines[:, a][:, np.clip(hit, 0, n - 1)], 0)
+        return 0.5 * total
+
+
+@dataclass(frozen=True)
+class Clipped(Stack):
+    """The stack less the mean of what lies within 3 sigma of itself: passes until nothing is clipped, then a phase that uses it."""
+
+    cut = "a"
+
+    def out_specs(self, *specs):
+        return (*super().out_specs(*specs), ArraySpec((8,), "float64"))
+
+    def names(self):
+        return ("input",), ("out", "state")
+
+    def record(self, b, *refs):
+        src, out, told = refs
+        state, done = b.kept((8,), "float64", "state"), b.kept((1,), "uint8", "done")
+        b.launch(HERE + "clip", b.bring(src, "float64"), state)
+        with b.only("end"):
+            b.launch(HERE + "clip_end", state, done, sigma=3.0)
+        b.until(done)
+        b.next_phase()
+        x = b.bring(src, "float64")
+        with b.deliver(out) as y:
+            b.launch(HERE + "share", x, state, y)
+        with b.only("end"), b.deliver(told) as y:
+            b.copy(state, y)
+
+    def truth(self, x):
+        kept, n, turns, low, high = x.ravel(), -1, 0, -np.inf, np.inf
+        while kept.size != n:
+            n, turns = kept.size, turns + 1
+            low, high = kept.mean() - 3 * kept.std(), kept.mean() + 3 * kept.std()
+            kept = x[(x > low) & (x < high)]
+        return x - x[(x > low) & (x < high)].mean(), turns
+
+
+@dataclass(frozen=True)
+class Nap(Stack):
+    seconds: float = 0.02
+    in_place = True
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            b.launch(HERE + "nap", x, y, seconds=self.seconds)
+
+
+@dataclass(frozen=True)
+class Failing(Stack):
+    """Its kernel fails from a row on."""
+
+    at: int = 0
+
+    def record(self, b, *refs):
+        x = b.bring(refs[0], "float64")
+        with b.deliver(refs[1]) as y:
+            b.launch(HERE + "fail", x, y, y0=b.first(y, "z"), at=self.at)
+
+
+def chain(ops: list[Op]) -> Pipeline:
+    """As `Pipeline.chain`, the further inputs of the first operation going with it."""
+    line = Pipeline.chain(ops)
+    (into, _), first = ops[0].names(), line.stages[0]
+    if len(into) == 1:
+        return line
+    inputs = ("input", *into[1:])
+    return Pipeline((Stage(first.op, inputs, first.writes), *line.stages[1:]), inputs)
+
+
+def truth(ops: list[Op], *arrays: np.ndarray) -> np.ndarray:
+    """What a chain gives, by the operations' own truths."""
+    x = ops[0].truth(*(a.astype("f8") for a in arrays))
+    for op in ops[1:]:
+        x = op.truth(x)
+    return x
+
+
+def taps(r: random.Random, half: int) -> tuple[float, ...]:
+    return tuple(r.uniform(-1, 1) for _ in range(2 * half + 1))
+
+
+def drawn(r: random.Random, n_a: int) -> list[Op]:
+    """Flat field, some steps, and sometimes sinograms and their sum."""
+    makers = [
+        MinusLog,
+        LessMean,
+        lambda: Smooth(taps(r, r.randint(1, 3))),
+        lambda: Shift(Table([r.choice([r.uniform(-3, 3), float(r.randint(-2, 2))]) for _ in range(n_a)])),
+    ]
+    ops: list[Op] = [Flat(), *(r.choice(makers)() for _ in range(r.randint(0, 4)))]
+    angles = Gather(Table([r.uniform(0, 3) for _ in range(n_a)]))
+    return [*ops, *r.choice([[], [], [Sinograms()], [Sinograms(), angles], [Sinograms(), angles]])]
+
+
+# -- running ---------------------------------------------------------------------------------------------------------------
+class Counting(CpuBackend):  # type: ignore[misc]  # final for users; the tests look inside
+    """The CPU, every block full of NaN, counting what it is asked for and what is given back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks: list[int] = []
+        self.freed = 0
+
+    def alloc(self, nbytes):
+        self.blocks.append(nbytes)
+        block = super().alloc(nbytes)
+        block[:] = 0xFF
+        return block
+
+    def free(self, block):
+        self.freed += block.size
+        super().free(block)
+
+
+class Source:
+    """An array behind the face of a source, which counts and may fail or sleep."""
+
+    def __init__(self, array: np.ndarray, die: int = -1, before: Any = None) -> None:
+        self.array, self.die, self.calls, self.before = array, die, 0, before
+
+    def fill(self, region, block):
+        self.calls += 1
+        if self.before is not None:
+            self.before()
+        if self.calls == self.die:
+            raise OSError("the file is torn")
+        np.copyto(block, self.array[region], casting="unsafe")
+
+
+class Sink:
+    """An array behind the face of a sink; every element may be taken once, unless `again`."""
+
+    def __init__(self, array: np.ndarray, die: int = -1, before: Any = None) -> None:
+        self.array, self.die, self.calls, self.before, self.flushed = array, die, 0, before, 0
+        self.times = np.zeros(array.shape, int)
+
+    def take(self, region, block):
+        self.calls += 1
+        if self.before is not None:
+            self.before()
+        if self.calls == self.die:
+            raise OSError("no space left on device")
+        self.array[region] = block
+        self.times[region] += 1
+
+    def flush(self):
+        self.flushed += 1
+
+
+@dataclass
+class Case:
+    """A job on given arrays: how its inputs and outputs meet the plan, and how to run it cut in some way."""
+
+    op: Op
+    arrays: list[np.ndarray]
+    givens: list[Given] = field(default_factory=list)
+    out_givens: list[Given] = field(default_factory=list)
+    out_dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        self.specs = self.op.in_specs(*(ArraySpec(a.shape, a.dtype.str) for a in self.arrays))
+        self.givens = self.givens or [Given(direct=a.dtype.isnative and a.flags.c_contiguous) for a in self.arrays]
+        outs = self.op.out_specs(*self.specs)
+        self.outs = [ArraySpec(outs[0].shape, self.out_dtype, outs[0].axes), *outs[1:]]
+        self.out_givens = self.out_givens or [Given() for _ in outs]
+
+    def job(self, limits: Limits = LIMITS) -> Job:
+        return job_of(limits, self.op, list(zip(self.specs, self.givens)), list(zip(self.outs, self.out_givens)))
+
+    def plan(self, cuts: tuple[Cut, ...] = (), lanes: Lanes = SERIAL, copies: int = 1, limits: Limits = LIMITS) -> Plan:
+        builder = Builder(limits, cuts)
+        self.job(limits).record(builder)
+        return finish(builder, "case", lanes, copies)
+
+    def fit(self, budget: int | None, limits: Limits = LIMITS) -> Plan:
+        return fit(limits, budget, "case", self.job(limits))
+
+    def faces(self, **how: Any) -> tuple[list[Any], list[Any], list[np.ndarray]]:
+        """Inputs and outputs as the plan meets them, and the arrays that results end in."""
+        inputs = [Source(a) if g.owner == "source" else a for a, g in zip(self.arrays, self.givens)]
+        results = [np.full(spec.shape, -7, spec.dtype) for spec in self.outs]
+        outputs = [Sink(a, **how) if g.owner == "source" else a for a, g in zip(results, self.out_givens)]
+        return inputs, outputs, results
+
+    def run(self, plan: Plan, check: str = "ledger", **how: Any) -> list[np.ndarray]:
+        """Results of one run; what was planned was allocated and given back; sinks got everything once."""
+        backend = Counting()
+        inputs, outputs, results = self.faces(**how)
+        with plan.bind(backend, check) as bound:
+            assert (sum(backend.blocks), len(backend.blocks)) == (plan.nbytes + plan.host_nbytes, len(plan.blocks))
+            bound(*inputs, out=outputs)
+        assert backend.freed == plan.nbytes
+        assert all((sink.times == 1).all() for sink in outputs if isinstance(sink, Sink))
+        return results
+
+
+def apart(plan: Plan) -> Plan:
+    """The same plan with a block for every copy of every slot: nothing is shared, so no lifetime matters."""
+    blocks: list[int] = []
+    places = []
+    for slot, copies in zip(plan.slots, plan.places):
+        shape = slot.nominal(plan.cuts) if slot.kind == "scratch" else slot.spec.shape
+        mine = []
+        for _ in copies:
+            mine.append(Lies(len(blocks), 0))
+            blocks.append(aligned(max(ArraySpec(shape, slot.spec.dtype).nbytes, 1), plan.limits.align))
+        places.append(tuple(mine))
+    return replace(plan, places=tuple(places), blocks=tuple(blocks))
+
+
+def scan(seed: int, n_a: int, n_z: int, n_x: int, dtype: str = "<u2") -> list[np.ndarray]:
+    """Raw counts, light and dark."""
+    rng = np.random.default_rng(seed)
+    raw = rng.integers(200, 4000, (n_a, n_z, n_x)).astype(dtype)
+    return [raw, 5000 + rng.random((n_z, n_x)), rng.random((n_z, n_x))]
+
+
+def cuts_of(r: random.Random, case: Case) -> tuple[Cut, ...]:
+    """Cuts along some of the axes a job allows, in order, and sometimes along its sum."""
+    job = case.job()
+    axes = [axis for axis in job.axes if r.random() < 0.6]
+    cuts = [Cut(name, total, r.randint(1, max(total, 1)), unit) for name, total, unit in axes[:2]]
+    if job.sums is not None and r.random() < 0.6:
+        name, total, unit = job.sums
+        cuts.append(Cut(name, total, r.randint(1, total), unit, sums=True))
+    return tuple(cuts)
