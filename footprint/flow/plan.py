@@ -141,6 +141,12 @@ class Plan:
         return tuple(s for s in self.slots if s.kind == "out")
 
     @property
+    def straight(self) -> bool:
+        """Whether the job is one part in one pass without a loop, so that a run is a row of launches."""
+        plain = not (self.cuts or self.loops or len(self.lanes) > 1 or len(self.phases) > 1 or self.phases[0].flag is not None)
+        return plain and not any(slot.kind == "kept" for slot in self.slots)
+
+    @property
     def n_parts(self) -> int:
         """Parts the job is cut into."""
         n = 1
