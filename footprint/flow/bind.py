@@ -115,13 +115,6 @@ class BoundPlan:
                 )
             drive([self], self.feeds(inputs, out), progress, done)
 
-    def _is_straight(self) -> bool:
-        """Whether the job is one part in one pass without a loop, so that a call is a row of launches."""
-        plan = self.plan
-        plain = not (plan.cuts or plan.loops or len(plan.lanes) > 1 or len(plan.phases) > 1 or plan.phases[0].flag is not None)
-        after = any(step.when == "end" for step in plan.steps)
-        return plain and not after and not any(slot.kind == "kept" for slot in plan.slots)
-
     def _at_once(self, feeds: Feeds) -> None:
         """Run a straight job."""
         assert self._straight is not None
