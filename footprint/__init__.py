@@ -57,6 +57,9 @@ _HOME = {
     "plan_rotation_axis": "api.rotation_axis",
     "rotation_axis": "api.rotation_axis",
     "devices": "backend.registry",
+    "stream": "api.stream",
+    "cache_info": "flow.ready",
+    "clear_cache": "flow.ready",
     "estimate_max_chunk_size": "api.estimate",
     "estimate_required_memory": "api.estimate",
 }

@@ -251,7 +251,7 @@ def convolve_rows(
         What was run.
     """
     spec, _ = described(shape, dtype)
-    weights = _weights(mask, flip, dtype)
+    weights = weights_of(mask, flip, dtype)
     op = Correlate(weights.spec.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights.spec)[0]
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
@@ -274,7 +274,7 @@ def _number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def _weights(mask: Any, flip: bool, dtype: str) -> Array:
+def weights_of(mask: Any, flip: bool, dtype: str) -> Array:
     """The mask on the host, in order of correlation and in the sums' dtype."""
     data = receive(mask, "mask").data
     return receive(_in_order(np.asarray(data.get() if hasattr(data, "get") else data), flip, sum_dtype(dtype)), "mask")
@@ -298,7 +298,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
         if target is not None and replay(known, (image, _in_order(mask, flip, known.small)), (target,)):
             return target
     source = receive(image, "image")
-    weights = _weights(mask, flip, source.spec.dtype)
+    weights = weights_of(mask, flip, source.spec.dtype)
     op = Correlate(weights.spec.shape, *how)
     result = op.out_specs(source.spec, weights.spec)[0]
     target = output(out, result, source)

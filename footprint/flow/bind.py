@@ -13,7 +13,7 @@ from footprint.backend.base import Backend, Baked
 from footprint.errors import BackendError, ShapeError
 from footprint.flow.cross import Crossing
 from footprint.flow.drive import drive
-from footprint.flow.faces import fill_from, take_to
+from footprint.flow.faces import fill_from, given, take_to
 from footprint.flow.geometry import WHOLE, Geometry, Prepared, check_direct, few, nest
 from footprint.flow.ledger import Ledger
 from footprint.flow.slots import Loop, Part, Place, Slot, Step
@@ -353,17 +353,17 @@ class BoundPlan:
         slot = step.refs[0].slot
         window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
         if self.plan.limits.host:
-            fill_from(feeds[slot.id], window, slot.spec.shape, view)
+            fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
         else:
-            self.crossing.up(step, view, window, feeds[slot.id], geometry)
+            self.crossing.up(step, view, window, given(feeds[slot.id], geometry.order), geometry)
 
     def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[1].slot
         window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
         if self.plan.limits.host:
-            take_to(feeds[slot.id], window, view)
+            take_to(given(feeds[slot.id], geometry.order), window, view)
         else:
-            self.crossing.down(step, view, window, feeds[slot.id], geometry)
+            self.crossing.down(step, view, window, given(feeds[slot.id], geometry.order), geometry)
 
     def _loop(self, loop: Loop, body: list[Any], turns: dict[int, int], geometry: Geometry, feeds: Feeds) -> None:
         for turn in range(loop.turns(geometry.shape)):

@@ -119,10 +119,10 @@ class Crossing:
             # In one thread other steps may have the same host memory.
             lane.settle()
 
-    def finish(self) -> None:
-        """Wait until all is where it belongs; raise what went wrong on the way."""
-        for lane in self._lanes.values():
-            lane.settle()
+    def finish(self, name: str = "") -> None:
+        """Wait until all is where it belongs; raise what went wrong on the way. While lanes run, each waits for its own only."""
+        for lane in self._lanes if not name else self._lanes.keys() & {name}:
+            self._lanes[lane].settle()
 
     def _lane(self, name: str, stage: Ref, nbytes: int) -> Lane:
         """The lane's host memory, as pieces of a slot; what served another slot, or was cut otherwise, is waited for."""

@@ -67,6 +67,7 @@ class Job:
         self.plan, self.phase, self.turn, self.feeds = plan, phase, turn, feeds
         self.progress, self.done_set = progress, done
         self.cond = threading.Condition()
+        self.asking = threading.Lock()
         self.error: BaseException | None = None
         self.ended = 0
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
@@ -90,7 +91,7 @@ class Job:
                 group = []
 
     def next(self) -> list[Part] | None:
-        """The next group of parts, for whichever binding asks first; to be called with ``cond`` held."""
+        """The next group of parts, for whichever binding asks first; to be called with ``asking`` held."""
         return next(self._groups, None)
 
     def run(self, bounds: list[BoundPlan]) -> None:
@@ -126,14 +127,14 @@ class Job:
                 for lanes in range(len(self.plan.lanes)):
                     bound.run(self.phase, lanes, geometry, self.feeds)
                 order += 1
-            self.finished(bound, group)
+            self.finished(bound, group, order - 1)
         bound.crossing.finish()
 
-    def finished(self, bound: BoundPlan, group: list[Part]) -> None:
+    def finished(self, bound: BoundPlan, group: list[Part], order: int) -> None:
         """A group of parts is through: where rows are with it, make them durable, then say so."""
         plan, rows = self.plan, self._rows_of(group)
         if self.done_set is not None:
-            bound.crossing.finish()
+            bound.crossing.finish("write")
         with self._disk:
             through = self._count(rows)
             self._rows += rows[1] - rows[0] if through else 0
@@ -211,12 +212,12 @@ class Flow:
                             job.cond.wait()
                         if job.error:
                             return
-                        part, group = self._take(i)
+                    part, group = self._take(i)
                     if part is None:
                         break
                     self._run(i, part, order)
                     if i == len(self.done) - 1 and part == group[-1]:
-                        job.finished(self.bound, group)
+                        job.finished(self.bound, group, order)
                     order += 1
                     with job.cond:
                         self.done[i] = order
@@ -230,9 +231,10 @@ class Flow:
             job.fail(error)
 
     def _take(self, i: int) -> tuple[Part | None, list[Part]]:
-        """The next part; the first thread asks the job, and leaves it for those behind."""
-        if not self.queues[i]:
-            group = self.job.next()
+        """The next part; the first thread asks the job, which may have to wait for it, and leaves it for those behind."""
+        if not i and not self.queues[0]:
+            with self.job.asking:
+                group = self.job.next()
             for queue in self.queues:
                 queue.extend([(part, group) for part in group] if group is not None else [(None, [])])
         return self.queues[i].popleft()

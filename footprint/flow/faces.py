@@ -127,6 +127,18 @@ def _copy_on(tasks: SimpleQueue[Any]) -> None:
 COPIERS = Copiers()
 
 
+class Turning:
+    """An input or output that is another array in every part: frames of a stream."""
+
+    def __init__(self, at: Callable[[int], np.ndarray]) -> None:
+        self.at = at
+
+
+def given(feed: Any, order: int) -> Any:
+    """What a feed is in the ``order``-th part."""
+    return feed.at(order) if isinstance(feed, Turning) else feed
+
+
 def region_of(window: tuple[tuple[int, int], ...]) -> Region:
     """A window as slices."""
     return tuple(slice(start, stop) for start, stop in window)

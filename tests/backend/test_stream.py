@@ -1,0 +1,101 @@
+"""Streams of frames: the bits of single calls, in order, in bounded memory, and an end to every thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import footprint as fp
+
+
+def _threads():
+    return [t.name for t in threading.enumerate() if t.name.startswith("footprint-") and "copy" not in t.name]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", ">i2"])
+def test_frames_are_what_single_calls_give(device, rng, depth, dtype):
+    frames = [rng.integers(0, 200, (65, 97)).astype(dtype) for _ in range(6)]
+    mask = rng.standard_normal((4, 5))
+    got = [frame.copy() for frame in fp.stream(iter(frames), mask=mask, boundary="reflect", depth=depth, device=device)]
+    want = [fp.convolve(frame, mask, boundary="reflect", device=device) for frame in frames]
+    assert len(got) == len(want)
+    for a, b in zip(got, want):
+        np.testing.assert_array_equal(a, b)
+    assert not _threads()
+
+
+def test_results_that_are_held_are_not_written_again(device, rng):
+    frames = [rng.random((40, 50), np.float32) for _ in range(9)]
+    mask = np.ones((3, 3))
+    held = list(fp.stream(iter(frames), mask=mask, device=device))
+    for got, frame in zip(held, frames):
+        np.testing.assert_array_equal(got, fp.convolve(frame, mask, device=device))
+
+
+def test_a_result_has_the_dtype_asked_for(device, rng):
+    frames = [rng.integers(0, 200, (33, 31)).astype("u2") for _ in range(3)]
+    for got, frame in zip(fp.stream(frames, mask=np.ones((3, 3)) / 9, dtype="float16", device=device), frames):
+        assert got.dtype == np.float16
+        np.testing.assert_array_equal(got, fp.convolve(frame, np.ones((3, 3)) / 9, device=device).astype("f2"))
+
+
+def test_a_slow_consumer_slows_the_source():
+    taken = []
+
+    def camera():
+        for i in range(50):
+            taken.append(i)
+            yield np.full((16, 16), i, "f4")
+
+    with fp.stream(camera(), mask=np.ones((1, 1)), depth=2, device="cpu") as frames:
+        first = next(frames)
+        time.sleep(0.3)
+        assert first[0, 0] == 0
+        # Two in each stage, those waiting to be taken, and the one under way.
+        assert len(taken) <= 10
+        rest = [frame[0, 0] for frame in frames]
+    assert rest == list(range(1, 50))
+
+
+def test_an_error_of_the_source_is_raised_once_and_ends_all_threads(device):
+    def camera():
+        yield np.zeros((8, 8), "f4")
+        raise ValueError("the camera is gone")
+
+    frames = fp.stream(camera(), mask=np.ones((3, 3)), device=device)
+    with pytest.raises(ValueError, match="the camera is gone"):
+        list(frames)
+    assert list(frames) == []
+    assert not _threads()
+
+
+def test_frames_must_be_alike(device):
+    with pytest.raises(fp.ShapeError, match="frame 1: got float32"):
+        list(fp.stream([np.zeros((8, 8), "f4"), np.zeros((8, 9), "f4")], mask=np.ones((3, 3)), device=device))
+    with pytest.raises(fp.ShapeError, match="at least one frame"):
+        fp.stream([], mask=np.ones((3, 3)), device=device)
+
+
+def test_a_stream_that_is_left_early_ends(device):
+    with fp.stream((np.zeros((8, 8), "f4") for _ in range(10**9)), mask=np.ones((3, 3)), device=device) as frames:
+        next(frames)
+    assert not _threads()
+
+
+def test_statistics_count_what_was_handed_on(device):
+    frames = fp.stream([np.zeros((8, 8), "f4")] * 5, mask=np.ones((3, 3)), device=device)
+    assert sum(1 for _ in frames) == 5
+    told = frames.statistics
+    assert told["frames"] == 5 and told["frames_per_second"] > 0 and 0 < told["latency_median"] <= told["latency_largest"]
+
+
+def test_a_budget_too_small_is_refused_by_its_number():
+    frame = np.zeros((512, 512), "f4")
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.stream([frame], mask=np.ones((3, 3)), memory=1000, device="cpu")
+    with fp.stream([frame], mask=np.ones((3, 3)), memory=caught.value.smallest, device="cpu") as frames:
+        assert frames.plan.footprint.total <= caught.value.smallest
