@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from footprint.backend.device import Device
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.ready import READY
 from footprint.flow.slots import Given
 from footprint.spec import ArraySpec, Limits
 from footprint.units import parse_bytes
@@ -114,8 +116,8 @@ def give_back(data: Any, kind: str) -> Any:
     return module.from_dlpack(data) if hasattr(module, "from_dlpack") else data
 
 
-def where(device: str, *arrays: Array) -> str:
-    """The device a call runs on: named, or where its first device array is, or the default."""
+def where(device: str | Sequence[str], *arrays: Array) -> Device:
+    """The device a call runs on, or several: named, or where its first device array is, or the default."""
     on_device = next((a.device for a in arrays if a.device != "cpu"), None)
     return choose_device(device, on_device)
 
@@ -123,6 +125,9 @@ def where(device: str, *arrays: Array) -> str:
 def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[Limits, int | None]:
     """Limits of the device and the bytes a plan may take there: ``memory``, or four fifths of what is free."""
     limits = with_fft(device_limits(device), fft)
+    if limits.free is not None:
+        # What is kept for later calls is given up where this one needs it.
+        limits = replace(limits, free=limits.free + READY.kept(limits.device))
     if memory is None:
         return limits, int(_SHARE * limits.free) if limits.free is not None else None
     if isinstance(memory, np.generic):

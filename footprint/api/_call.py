@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
+from footprint.backend.base import Backend
+from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
+from footprint.flow.bind import BoundPlan
+from footprint.flow.drive import drive
 from footprint.flow.plan import Plan
 from footprint.flow.ready import READY, bind
 from footprint.flow.slots import Given
@@ -77,16 +81,20 @@ def call(
     """
     key = _key(name, op, ins, outs, device, memory, fft, notes)
     bound = READY.take(key) if key is not None else None
+    others: list[Backend] = []
     if bound is None:
         plan = planned(name, op, ins, outs, device, memory, fft, notes)
         if on_plan is not None:
             on_plan(plan)
-        bound = bind(plan, running_backend(device))
+        first, *others = [running_backend(one) for one in parse(device).each]
+        bound = bind(plan, first)
     elif on_plan is not None:
         on_plan(bound.plan)
     try:
         if key is not None and progress is None:
             bound.replay([face.data for face in (*ins, *outs)])
+        elif others:
+            _together(bound, others, ins, outs, progress)
         else:
             bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress)
     except BaseException:
@@ -97,6 +105,17 @@ def call(
     else:
         bound.free()
     return key
+
+
+def _together(bound: BoundPlan, others: Sequence[Backend], ins: Sequence[Face], outs: Sequence[Face], progress: Any) -> None:
+    """Run one job on several devices: each has a binding of the plan, and takes the next part when it is free."""
+    bounds = [bound]
+    try:
+        bounds.extend(bind(bound.plan, backend) for backend in others)
+        drive(bounds, bound.feeds([face.data for face in ins], [face.data for face in outs]), progress)
+    finally:
+        for one in bounds[1:]:
+            one.free()
 
 
 def planned(
@@ -111,7 +130,11 @@ def planned(
 ) -> Plan:
     """The plan of such a call."""
     limits, budget = limits_and_budget(device, memory, fft)
-    return plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
+    count = len(parse(device).each)
+    plan = plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes, count)
+    if limits.free is not None and plan.footprint.total > limits.free - READY.kept(limits.device):
+        READY.clear()
+    return plan
 
 
 def plan_verb(
@@ -127,7 +150,7 @@ def _key(name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], *rest: An
     """What decides the plan, or None where it is not worth keeping: files are read once."""
     found: list[Any] = [name, op, *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
     for face in (*ins, *outs):
-        if not isinstance(face, Array):
+        if not isinstance(face, Array) or "," in rest[0]:
             return None
         data = face.data
         found.append((data.shape, data.dtype.str, face.device, face.direct))

@@ -40,6 +40,10 @@ def looks(verb: str, options: Hashable, *arrays: Any) -> Hashable | None:
             found.append((1, array.shape, array.dtype, array.flags.c_contiguous, array.device.id))
         else:
             return None
+    try:
+        hash(options)
+    except TypeError:
+        return None
     return tuple(found)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 from footprint import settings
 from footprint.backend.base import Backend
+from footprint.backend.device import NAMES, Device, parse
 from footprint.errors import ArgumentError, BackendError, missing_extra
 from footprint.spec import ArraySpec, Limits
 
@@ -20,41 +23,44 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "opencl": ("footprint.backend.opencl", "pyopencl", "opencl"),
     "null": ("footprint.backend.null", "", ""),
 }
-_NAMES = "auto, cpu, cuda, cuda:N, opencl, opencl:N, null or null:PROFILE"
 
 
-def _kind(name: str) -> tuple[ModuleType, str]:
-    kind, colon, index = name.partition(":")
-    if kind not in _KINDS:
-        raise ArgumentError("device", repr(name), _NAMES)
-    module, package, extra = _KINDS[kind]
+@lru_cache(maxsize=64)
+def _kind(name: str) -> tuple[ModuleType, int | str]:
+    device = parse(name)
+    module, package, extra = _KINDS[device.kind]
     if package and importlib.util.find_spec(package) is None:
         raise missing_extra(package, extra, f"device {name!r}")
-    if colon and not (index if kind == "null" else index.isdecimal()):
-        raise ArgumentError("device", repr(name), f"{kind} or {kind}:" + ("PROFILE" if kind == "null" else "N with N a number"))
-    return importlib.import_module(module), index
+    return importlib.import_module(module), device.profile if device.kind == "null" else device.number
 
 
 @lru_cache(maxsize=16)
 def _open(name: str) -> Backend:
     module, index = _kind(name)
-    return module.open_backend(index if name.startswith("null") else int(index or 0))
+    return module.open_backend(index)
 
 
-def choose_device(name: str, like: str | None = None) -> str:
-    """Resolve ``auto``: where the arrays are, else the environment's choice, else a CUDA device that is here, else the CPU."""
+def choose_device(name: str | Sequence[str], like: str | None = None) -> Device:
+    """Resolve ``auto``: where the arrays are, else the environment's choice, else a CUDA device that is here, else the CPU.
+
+    ``cuda:*`` is every device of the kind; a list is several devices, which share the parts of one job.
+    """
+    if isinstance(name, list | tuple) and name and all(isinstance(one, str) for one in name):
+        return parse(",".join(one for some in name for one in choose_device(some, like).split(",")))
     if not isinstance(name, str):
-        raise ArgumentError("device", repr(name), "a string such as 'auto', 'cpu' or 'cuda:0'")
+        raise ArgumentError("device", repr(name), "a string such as 'auto', 'cpu' or 'cuda:0', or a list of them")
+    if name.endswith(":*"):
+        return parse(",".join(_kind(name[:-2])[0].devices()))
     if name != "auto":
-        return name
+        return parse(name)
     if like is not None:
-        return like
+        return parse(like)
     default = settings.default_device()
     if default in ("", "auto"):
-        return "cuda" if _cuda_is_here() else "cpu"
+        return parse("cuda" if _cuda_is_here() else "cpu")
     if default.partition(":")[0] not in _KINDS:
-        raise ArgumentError("FOOTPRINT_DEVICE", repr(default), _NAMES, "change the environment variable, or name a device")
-    return default
+        raise ArgumentError("FOOTPRINT_DEVICE", repr(default), NAMES, "change the environment variable, or name a device")
+    return parse(default)
 
 
 def open_backend(name: str) -> Backend:
@@ -63,18 +69,38 @@ def open_backend(name: str) -> Backend:
 
 
 def running_backend(name: str) -> Backend:
-    """The backend of a device that a plan is to run on; ``null`` would pretend to, and a job that waits for results would hang."""
-    if name.partition(":")[0] == "null":
+    """The backend of a device that a plan is to run on; ``null`` would pretend to, and a job that waits for results would hang.
+
+    Raises
+    ------
+    BackendError
+        For ``null``; and in a process that was forked after its parent had run something: threads, locks and the GPU's context do
+        not survive that, and what uses them hangs or dies.
+    """
+    if name.startswith("null"):
         raise BackendError(name, "it plans and runs nothing", "plan with it, and run on another device")
+    if _FORKED:
+        problem = "this process was forked from one that had used Footprint already, and threads do not survive that"
+        raise BackendError(name, problem, "start workers with the spawn method: multiprocessing.get_context('spawn')")
     return open_backend(name)
+
+
+_FORKED: list[bool] = []
+
+
+def _after_fork() -> None:
+    if _open.cache_info().currsize:
+        _FORKED.append(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def device_limits(name: str) -> Limits:
     """Limits of a device; for ``cpu`` and ``null`` without opening anything."""
-    module, index = _kind(name)
-    if name.startswith("null"):
-        return module.limits(index)
-    return module.limits(int(index or 0))
+    module, index = _kind(parse(name).each[0])
+    return module.limits(index)
 
 
 def devices() -> list[tuple[str, str]]:
@@ -98,7 +124,7 @@ def device_array(array: Any) -> tuple[Any, str]:
 def empty_on(device: str, spec: ArraySpec) -> Any:
     """A new array of the device's own kind, for a result the caller keeps."""
     module, index = _kind(device)
-    return module.empty(int(index or 0), spec)
+    return module.empty(index, spec)
 
 
 @lru_cache(maxsize=1)

@@ -75,8 +75,8 @@ _LADDER = (
 _LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 64), _Rung(SERIAL, 1, 64 << 10))
 
 
-def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
-    """The plan that is predicted to be fastest of those that fit the budget.
+def fit(limits: Limits, budget: int | None, name: str, job: Job, devices: int = 1) -> Plan:
+    """The plan that is predicted to be fastest of those that fit the budget, with parts for so many devices.
 
     Where nothing can overlap, the whole if it fits, else the largest parts that do. Where it can, parts of several sizes in several
     copies are priced, by the record and by the device's rates.
@@ -86,7 +86,7 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
     BudgetError
         Where the smallest parts do not fit: it shows every term and the smallest budget that would do.
     """
-    search = _Search(limits, budget, name, job)
+    search = _Search(limits, budget, name, job, devices)
     if job.streamed and job.axes:
         best = search.overlapped()
         if best is not None:
@@ -99,7 +99,8 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
 
 
 class _Search:
-    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
+    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job, devices: int) -> None:
+        self.devices = devices
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
         self.rate: Rates = rates(limits)
         self.smallest: Plan | None = None
@@ -122,6 +123,10 @@ class _Search:
                 self._made[key] = None
         return self._made[key]
 
+    def share(self, total: int) -> int:
+        """The largest part that leaves several for every device, where there are several."""
+        return total if self.devices == 1 else -(-total // min(4 * self.devices, max(total, 1)))
+
     def fits(self, cuts: tuple[Cut, ...], rung: _Rung) -> bool:
         plan = self.at(cuts, rung)
         return plan is not None and (self.budget is None or plan.footprint.total <= self.budget)
@@ -130,7 +135,8 @@ class _Search:
     def overlapped(self) -> Plan | None:
         """The fastest by prediction, of a few sizes of parts on every rung."""
         axis, total, unit = self.job.axes[0]
-        sizes = sorted({max(1, min(total, block // max(self.job.part_bytes, 1))) for block in _BLOCKS}, reverse=True)
+        most = self.share(total)
+        sizes = sorted({max(1, min(most, block // max(self.job.part_bytes, 1))) for block in _BLOCKS}, reverse=True)
         best: Plan | None = None
         for rung in (*_LADDER, _LAST[0]):
             for size in sizes:
@@ -174,7 +180,7 @@ class _Search:
             return
         if axes:
             axis, total, unit = axes[0]
-            yield max(total, 1), lambda n: (Cut(axis, total, n, unit),)
+            yield max(self.share(total), 1), lambda n: (Cut(axis, total, n, unit),)
             ones: tuple[Cut, ...] = (Cut(axis, total, 1, unit),)
         else:
             yield 1, lambda n: ()
