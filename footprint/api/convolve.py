@@ -174,6 +174,7 @@ def plan_convolve_rows(
     memory: Memory = None,
     device: str = "auto",
     reading: Reading | None = None,
+    writing: int = 0,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -186,6 +187,8 @@ def plan_convolve_rows(
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
         so many rows; a bound.
+    writing : int
+        Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
 
     Returns
     -------
@@ -204,7 +207,7 @@ def plan_convolve_rows(
     op = Correlate(weights.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights)[0]
     mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
-    return planned("convolve", op, [_blocks(spec, reading), mask], [Stream(None, result)], where(device), memory)
+    return planned("convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory)
 
 
 def convolve_rows(
@@ -221,6 +224,7 @@ def convolve_rows(
     device: str = "auto",
     flip: bool = True,
     reading: Reading | None = None,
+    writing: int = 0,
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -238,7 +242,7 @@ def convolve_rows(
         ``write(start, stop, block)`` takes rows start to stop of the result, in order.
     flip : bool
         False correlates.
-    reading : callable, optional
+    reading, writing : optional
         As in `plan_convolve_rows`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
@@ -255,7 +259,7 @@ def convolve_rows(
     op = Correlate(weights.spec.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights.spec)[0]
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
-    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result)
+    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result, lambda block: writing)
     seen: list[Plan] = []
 
     def told(plan: Plan) -> None:

@@ -26,13 +26,23 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plan_only(
-    image: str, mask: str, plane: int | None, mode: str, boundary: str, cval: float, memory: str | None, device: str
+    image: str,
+    mask: str,
+    target: str | None,
+    plane: int | None,
+    mode: str,
+    boundary: str,
+    cval: float,
+    memory: str | None,
+    device: str,
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
     from footprint.api.convolve import plan_convolve_rows
     from footprint.io.image import open_image
+    from footprint.io.image_writer import writing_bytes
 
     with open_image(image, plane) as source, _open_mask(mask) as weights:
+        result = _result(source, weights.shape, mode)
         return plan_convolve_rows(
             source.shape,
             source.dtype.str,
@@ -43,7 +53,17 @@ def plan_only(
             memory=memory,
             device=device,
             reading=source.host_bytes,
+            writing=writing_bytes(target, result.shape, result.dtype) if target is not None else 0,
         )
+
+
+def _result(source: Any, mask_shape: tuple[int, ...], mode: str) -> Any:
+    """Shape and dtype of the job's result."""
+    from footprint.ops.convolve import Correlate, sum_dtype
+    from footprint.spec import ArraySpec
+
+    spec = ArraySpec(source.shape, source.dtype.str)
+    return Correlate(mask_shape, mode).out_specs(spec, ArraySpec(mask_shape, sum_dtype(spec.dtype)))[0]
 
 
 def _open_mask(path: str) -> Any:
@@ -119,16 +139,13 @@ def command(
     from footprint.api.convolve import convolve_rows
     from footprint.cli.outputs import check_names
     from footprint.io.image import check_image, create_image, open_image
-    from footprint.ops.convolve import Correlate, sum_dtype
-    from footprint.spec import ArraySpec
 
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
     weights = _weights(mask)
     with open_image(image, plane) as source:
-        spec = ArraySpec(source.shape, source.dtype.str)
-        result = Correlate(weights.shape, mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
+        result = _result(source, weights.shape, mode)
         reporter.warm(lambda: _load(source, weights, target, boundary, device))
         header = source.header if mode == "same" else None
         with (
@@ -139,7 +156,7 @@ def command(
             convolve_rows(
                 lambda start, stop, block: source.read(slice(start, stop), block),
                 source.shape,
-                spec.dtype,
+                source.dtype.str,
                 weights,
                 lambda start, stop, block: writer.write(slice(start, stop), block),
                 mode=mode,
@@ -149,6 +166,7 @@ def command(
                 device=device,
                 flip=not correlate,
                 reading=source.host_bytes,
+                writing=writer.host_bytes(result.dtype),
                 on_plan=reporter.plan,
                 progress=progress,
             )

@@ -51,6 +51,7 @@ class _Jobs(click.Group):
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
             click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda:1, null, null:h100."),
             click.option("--memory", default=None, metavar="SIZE", help="Budget: 2GB, 512MiB, 80% of what is free."),
+            click.option("-o", "--out", "target", default=None, metavar="FILE", help="The job's output; nothing is written."),
         ):
             made = option(made)
         return click.command(name=cmd_name)(made)

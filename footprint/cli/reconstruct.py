@@ -40,7 +40,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def plan_only(scan: str, memory: str | None, device: str, **options: Any) -> Any:
+def plan_only(scan: str, target: str | None, memory: str | None, device: str, **options: Any) -> Any:
     """The plan of the job; opens the file for shapes and angles, reads no pixels."""
     from footprint.api.reconstruct import plan_reconstruct
 

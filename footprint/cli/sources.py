@@ -31,10 +31,11 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def plan_only(image: str, plane: int | None, segmentation: str | None, **options: Any) -> Any:
+def plan_only(image: str, target: str | None, plane: int | None, segmentation: str | None, **options: Any) -> Any:
     """The plan of the job; opens the file for its shape, reads no pixels."""
     from footprint.api.find_sources import plan_find_sources
     from footprint.io.image import open_image
+    from footprint.io.image_writer import writing_bytes
 
     with open_image(image, plane) as source:
         return plan_find_sources(
@@ -43,6 +44,7 @@ def plan_only(image: str, plane: int | None, segmentation: str | None, **options
             labels=segmentation is not None,
             streamed=True,
             reading=source.host_bytes,
+            writing=writing_bytes(segmentation, source.shape, "int32") if segmentation is not None else 0,
             **options,
         )
 

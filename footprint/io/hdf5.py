@@ -297,6 +297,10 @@ def _listing(arrays: list[h5py.Dataset]) -> str:
 class _Nothing:
     """The rows of an array without elements."""
 
+    def writing_bytes(self, dtype: Any) -> int:
+        """Nothing is staged."""
+        return 0
+
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Nothing to write."""
 

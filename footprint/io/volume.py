@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.done import DoneSet
 from footprint.io.frames import row_range
 from footprint.io.output import Output, check_output, writing
+from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -22,6 +24,7 @@ _SLICE = re.compile(r"slice_\d{5,}\.tif")
 
 
 class _Sink(Protocol):
+    def writing_bytes(self, dtype: Any) -> int: ...
     def write(self, start: int, rows: slice, array: np.ndarray) -> None: ...
     def sync(self) -> None: ...
     def close(self) -> None: ...
@@ -39,7 +42,11 @@ class VolumeWriter:
     def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype, out: Output, sink: _Sink) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
         self._out, self._sink, self._open = out, sink, True
-        self._rows = np.zeros(shape[0], np.int64)
+        self._done = DoneSet(shape[0] * shape[1])
+
+    def host_bytes(self, dtype: Any) -> int:
+        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
+        return self._sink.writing_bytes(dtype)
 
     def write(self, where: slice | tuple[slice, slice], array: np.ndarray) -> None:
         """Write slices ``where`` (or rows of slices, given ``(slices, rows)``), in any order.
@@ -65,16 +72,23 @@ class VolumeWriter:
         except BaseException:
             self.discard()
             raise
-        self._rows[z0:z1] += y1 - y0
+        n_y = self.shape[1]
+        if y1 - y0 == n_y:
+            self._done.add(z0 * n_y, z1 * n_y)
+            return
+        for z in range(z0, z1):
+            self._done.add(z * n_y + y0, z * n_y + y1)
 
     def close(self) -> None:
         """Finish: everything goes to the disk, then the volume gets its name."""
         if not self._open:
             return
-        missing = np.flatnonzero(self._rows < self.shape[1])
-        if missing.size:
+        missing = self._done.missing()
+        if missing:
             self.discard()
-            raise FormatError(self.path, f"{missing.size} of {self.shape[0]} slices were never written, the first is {missing[0]}")
+            first, rows = missing[0][0], sum(stop - start for start, stop in missing)
+            where = f"row {first % self.shape[1]}" + (f" of slice {first // self.shape[1]}" if self.shape[0] > 1 else "")
+            raise FormatError(self.path, f"was closed with {counted(rows, 'rows')} missing, the first of them {where}")
         try:
             with writing(self.path):
                 self._sink.sync()
@@ -110,6 +124,11 @@ class _TiffFolder:
     def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
         self._folder, self._shape, self._dtype = folder, shape, dtype
         self._offset: dict[int, int] = {}
+
+    def writing_bytes(self, dtype: Any) -> int:
+        from footprint.io.raw import writing_bytes
+
+        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         from footprint.io import tiff

@@ -98,10 +98,12 @@ def pass_variant(
     given: Given | None,
     labels: Given | None = None,
     reading: Callable[[int, str], int] | None = None,
+    writing: int = 0,
 ) -> Variant:
     """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
 
-    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block.
+    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block, ``writing`` what
+    writing the labels does.
     """
     height, width = op.height, op.width
     group = rows_per_block(height * width, width)
@@ -119,6 +121,8 @@ def pass_variant(
             owner = Given() if name in ("stats", "counts") else Given(owner="plan")
             refs.append(b.out(spec, name, labels if name == "labels" and labels is not None and whole else owner))
         op.record(b, *refs)
+        if writing:
+            b.library("file writer", writing, bound=False)
         if not whole:
             if reading is not None:
                 b.library("file reader", reading(rows, block.dtype))

@@ -16,6 +16,7 @@ import pytest
 import tifffile
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.done import DoneSet
 from footprint.io.raw import RawFrames
 from footprint.io.volume import check_volume, create_volume
 
@@ -121,13 +122,40 @@ def test_missing_slices_are_no_result(tmp_path: Path, name: str) -> None:
     volume = create_volume(tmp_path / name, (3, 1, 2))
     volume.write(slice(0, 1), np.ones((1, 1, 2), np.float32))
     volume.write(slice(2, 3), np.ones((1, 1, 2), np.float32))
-    with pytest.raises(FormatError, match="1 of 3 slices were never written, the first is 1"):
+    with pytest.raises(FormatError, match="closed with 1 row missing, the first of them row 0 of slice 1"):
         volume.close()
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_written_twice_stand_for_no_others(tmp_path: Path, name: str) -> None:
+    volume = create_volume(tmp_path / name, (2, 4, 3))
+    top, slab = np.ones((2, 2, 3), np.float32), np.ones((1, 4, 3), np.float32)
+    for _ in range(2):
+        volume.write((slice(0, 2), slice(0, 2)), top)
+    volume.write(slice(1, 2), slab)
+    with pytest.raises(FormatError, match="2 rows missing, the first of them row 2 of slice 0"):
+        volume.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_done_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> None:
+    for _ in range(200):
+        total = int(rng.integers(1, 40))
+        done, plain = DoneSet(total), np.zeros(total, bool)
+        for _ in range(int(rng.integers(0, 12))):
+            start, stop = np.sort(rng.integers(0, total + 1, 2)).tolist()
+            done.add(start, stop)
+            plain[start:stop] = True
+        missing = [i for start, stop in done.missing() for i in range(start, stop)]
+        assert missing == np.flatnonzero(~plain).tolist()
+        # In order and whole: no two ranges touch.
+        assert all(a[1] < b[0] for a, b in zip(done.missing(), done.missing()[1:]))
+
+
 _CHILD = """
 import sys, time, numpy as np
+from footprint.io.done import DoneSet
 from footprint.io.raw import RawFrames
 from footprint.io.volume import create_volume
 with create_volume(sys.argv[1], (400, 64, 64)) as volume:
