@@ -10,8 +10,16 @@ from collections.abc import Mapping, Sequence
 from footprint.units import format_bytes
 
 
+def printable(text: str) -> str:
+    """Text as a terminal may have it: control characters, as a file's name can hold them, and broken bytes become ``\\x1b`` and such."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
 class FootprintError(Exception):
     """Base of all errors with a sentence meant for the user."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(printable(sentence))
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with its sentence alone, so none would survive the way back from a worker process.
@@ -24,12 +32,17 @@ def _again(kind: type[FootprintError], args: tuple[object, ...], values: dict[st
     return error
 
 
+def _shortened(text: str, most: int = 400) -> str:
+    """Both ends of a long text: an array or a number of a thousand digits would bury the sentence."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
+
+
 class ArgumentError(FootprintError, ValueError):
     """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
 
     def __init__(self, name: str, got: object, wanted: str, fix: str = "") -> None:
         self.name, self.got, self.wanted, self.fix = name, got, wanted, fix
-        super().__init__(f"{name}: got {got}, wanted {wanted}{'; ' + fix if fix else ''}.")
+        super().__init__(f"{name}: got {_shortened(str(got))}, wanted {wanted}{'; ' + fix if fix else ''}.")
 
 
 class ShapeError(ArgumentError):

@@ -66,6 +66,13 @@ def _bad(name: str, text: object) -> ValueError:
     )
 
 
+def kind_of(thing: object) -> str:
+    """The type of a thing with its article: ``a list``, ``an object``."""
+    name = type(thing).__name__
+    # A name that starts with u is one of uint, ufunc or UUID.
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+
+
 def counted(number: int | str, things: str) -> str:
     """A number of things in words: ``1 row of a slice``, ``2 rows of a slice``, ``1 entry``."""
     if str(number) != "1" or things == "s":  # seconds
@@ -78,9 +85,9 @@ def counted(number: int | str, things: str) -> str:
 def format_bytes(n: int | float) -> str:
     """Write bytes for people: ``3.7 GiB``, four significant digits at most, exact below one KiB."""
     n = float(n)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(n) < 1024 or unit == "TiB":
-            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if abs(n) >= 1000 else f"{n:.3g} {unit}"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if abs(n) < 1024 or unit == "EiB":
+            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if 1000 <= abs(n) < 1e6 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError
 

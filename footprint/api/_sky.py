@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.units import kind_of
 
 # Sources placed at a time: the library's own arrays are then small, however many there are.
 _PLACED = 4096
@@ -85,7 +86,7 @@ def sky_of(image: Any, header: Mapping[str, Any] | None) -> Sky:
             wcs = WCS(cards).celestial
         except Exception as error:
             why = " ".join(str(error).split())
-            raise ArgumentError("header", f"a {type(header).__name__} that astropy refuses ({why})", "a FITS header") from error
+            raise ArgumentError("header", f"{kind_of(header)} that astropy refuses ({why})", "a FITS header") from error
     if wcs.naxis != 2 or not wcs.has_celestial:
         wcs = None
     major, minor = (_number(cards.get(key)) for key in ("BMAJ", "BMIN"))

@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, Progress, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import (
+    Array,
+    Memory,
+    Progress,
+    described,
+    finished,
+    on_host,
+    output,
+    receive,
+    shared,
+    shared_memory,
+    too_large,
+    where,
+)
 from footprint.api._call import Stream, call, plan_verb, planned
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.errors import ArgumentError
@@ -274,14 +287,17 @@ def convolve_rows(
 def _number(cval: Any) -> float:
     try:
         return float(cval)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
 def weights_of(mask: Any, flip: bool, dtype: str) -> Array:
     """The mask on the host, in order of correlation and in the sums' dtype."""
-    data = receive(mask, "mask").data
-    return receive(_in_order(np.asarray(data.get() if hasattr(data, "get") else data), flip, sum_dtype(dtype)), "mask")
+    data, kind = np.asarray(on_host(receive(mask, "mask").data)), sum_dtype(dtype)
+    try:
+        return receive(_in_order(data, flip, kind), "mask")
+    except (MemoryError, ValueError) as error:
+        raise too_large("mask", ArraySpec(data.shape, kind)) from error
 
 
 def _in_order(mask: np.ndarray, flip: bool, dtype: str) -> np.ndarray:

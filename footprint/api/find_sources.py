@@ -198,7 +198,7 @@ def _op(
         check_maxiters(maxiters),
         threshold=check_positive("sigma", sigma),
         connectivity=check_connectivity(connectivity),
-        min_area=int(min_area),
+        min_area=min(int(min_area), spec.size + 1),
         lesson=bool(lesson),
         capacity=int(capacity or 0),
         labels=labels,

@@ -167,7 +167,7 @@ def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
     else:
         try:
             low, high = (float(v) for v in search)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("search", repr(search), "a pair of pixels (first, last)") from None
         if not 0 <= low <= high <= n_x - 1:
             raise ArgumentError("search", search, f"first <= last, both from 0 to {n_x - 1}")

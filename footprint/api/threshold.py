@@ -109,7 +109,7 @@ def _op(level: Any, background: Any) -> Threshold:
     for name, value in (("level", level), ("background", background)):
         try:
             numbers.append(float(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError(name, repr(value), "a number") from None
         if np.isnan(numbers[-1]):
             raise ArgumentError(name, value, "a number")

@@ -77,6 +77,7 @@ def command(
     from footprint.api.reconstruct import plan_reconstruct, reconstruct, volume_shape
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
+    from footprint.io.output import together
     from footprint.io.volume import check_volume, create_volume
 
     reporter = Reporter(quiet, as_json)
@@ -85,7 +86,7 @@ def command(
     check_volume(target, overwrite)
     check_png(png, overwrite)
     asked = dict(options)
-    with _open(scan, options) as source:
+    with _open(scan, options) as source, together():
         job = _arguments(source, options)
         # Read once: what is free changes until the run, which is to be the plan that is shown.
         budget = limits_and_budget(where(device), memory)[1]
@@ -103,8 +104,8 @@ def command(
             with create_volume(target, slices, "float32", overwrite, about) as volume:
                 settings = job | {"center": found["center"], "out": volume}
                 reconstruct(source, memory=budget, device=device, progress=progress, **settings)
-    if png is not None:
-        _picture(target, slices[0] // 2, png, overwrite)
+        if png is not None:
+            _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
     figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}
@@ -227,16 +228,18 @@ class _Few:
         """None taken."""
 
 
-def _picture(target: str, index: int, png: str, overwrite: bool) -> None:
-    """Draw one slice of the volume that was written."""
-    from pathlib import Path
-
+def _picture(target: str, written: Any, index: int, png: str, overwrite: bool) -> None:
+    """Draw one slice of the volume, written but not yet called ``target``."""
     from footprint.io.image import open_image
     from footprint.io.slice_png import write_slice_png
     from footprint.io.volume import volume_kind
 
     kind = volume_kind(target)
-    place = {"hdf5": f"{target}:/entry/reconstruction/results/data", "tiff": target}
-    name = place.get(kind) or str(Path(target) / f"slice_{index:05d}.tif")
-    with open_image(name, None if kind == "folder" else index) as image:
+    if kind == "folder":
+        image = open_image(written / f"slice_{index:05d}.tif")
+    elif kind == "tiff":
+        image = open_image(written, index)
+    else:
+        image = open_image(f"{written}:/entry/reconstruction/results/data", index)
+    with image:
         write_slice_png(image, png, overwrite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -108,6 +108,7 @@ def command(
     from footprint.cli.outputs import check_names, check_png, under_option
     from footprint.io.catalog import check_catalog, write_catalog
     from footprint.io.image import check_image, create_image, open_image
+    from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
     reporter = Reporter(quiet, as_json)
@@ -118,18 +119,16 @@ def command(
     if segmentation is not None:
         with under_option("segmentation"):
             check_image(segmentation, overwrite)
-    with open_image(image, plane) as source, ExitStack() as stack:
-        labels = None
-        if segmentation is not None:
-            labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
-        reporter.warm(lambda: _load(source, labels is not None, device))
-        with reporter.progress("finding") as progress, reporter.measured():
-            table = find_sources(
-                source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
-            )
-        if len(table) == 0 and table.meta["noise"] == 0:
-            value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-            raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    with open_image(image, plane) as source, together():
+        with create_image(segmentation, source.shape, "int32", overwrite, source.header) if segmentation else nullcontext() as labels:
+            reporter.warm(lambda: _load(source, labels is not None, device))
+            with reporter.progress("finding") as progress, reporter.measured():
+                table = find_sources(
+                    source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
+                )
+            if len(table) == 0 and table.meta["noise"] == 0:
+                value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+                raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
         if target is not None:
             write_catalog(table, target, overwrite)
         if png is not None:

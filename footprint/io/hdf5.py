@@ -323,7 +323,8 @@ def create_array(
     with open(temporary, "wb") as trial:
         # A file that may not grow to its size fails here, as an error, and not inside HDF5.
         trial.truncate(nbytes + (1 << 16))
-    with h5py.File(temporary, "w") as file:
+    # Locked already, by its Output.
+    with h5py.File(temporary, "w", locking=False) as file:
         file.attrs["default"] = "entry"
         entry = file.create_group("entry")
         entry.attrs.update(NX_class="NXentry", default=group)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
+from footprint.io.frames import described
 from footprint.io.output import Output, check_output, writing
 from footprint.io.volume import HDF5_SUFFIXES, TIFF_SUFFIXES, VolumeWriter
 
@@ -136,8 +137,9 @@ def create_image(
     ...     os.listdir(folder)
     ['a.fits']
     """
-    kind, stored = image_kind(path), _stored(dtype)
-    if len(shape) != 2 or min(shape) < 1:
+    (n_y, n_x), asked = described(shape, dtype, "(n_y, n_x)")
+    kind, stored, shape = image_kind(path), _stored(asked), (n_y, n_x)
+    if min(shape) < 1:
         raise ShapeError("shape", shape, "(n_y, n_x) of at least one pixel")
     if stored.kind not in "iuf" or stored.itemsize > 8:
         raise ShapeError("dtype", stored, "a real number type of at most 64 bits")

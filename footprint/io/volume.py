@@ -14,7 +14,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.done import DoneSet
-from footprint.io.frames import row_range
+from footprint.io.frames import described, row_range
 from footprint.io.output import Output, check_output, writing
 from footprint.units import counted
 
@@ -37,10 +37,12 @@ class VolumeWriter:
     ----------
     path, shape, dtype
         The target, ``(n_z, n_y, n_x)``, and the dtype on disk.
+    temporary
+        Where it lies until it has its name.
     """
 
     def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype, out: Output, sink: _Sink) -> None:
-        self.path, self.shape, self.dtype = path, shape, dtype
+        self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
         self._done = DoneSet(shape[0] * shape[1])
 
@@ -220,14 +222,15 @@ def create_volume(
     ...     with fp.create_volume(os.path.join(folder, "v.h5"), (2, 3, 4)) as volume:
     ...         volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
     """
-    kind, stored = volume_kind(path), np.dtype(dtype).newbyteorder("=")
-    if len(shape) != 3 or min(shape) < 0:
-        raise ShapeError("shape", shape, "(n_z, n_y, n_x)")
+    (n_z, n_y, n_x), asked = described(shape, dtype, "(n_z, n_y, n_x)")
+    kind, stored, shape = volume_kind(path), asked.newbyteorder("="), (n_z, n_y, n_x)
+    if min(shape) < 0:
+        raise ShapeError("shape", shape, "(n_z, n_y, n_x), none below 0")
     if kind != "hdf5" and min(shape) == 0:
         raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
-    nbytes = int(np.prod(shape, dtype=np.int64)) * stored.itemsize
+    nbytes = n_z * n_y * n_x * stored.itemsize
     out = Output(path, overwrite, nbytes, kind == "folder", _ours)
     sink: _Sink
     try:

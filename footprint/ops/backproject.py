@@ -87,7 +87,7 @@ class Geometry:
             return (0, self.n_x, 0, self.n_x)
         try:
             x0, x1, y0, y1 = (operator.index(v) for v in self.roi)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("roi", repr(self.roi), "four whole numbers (x0, x1, y0, y1)") from None
         return (x0, x1, y0, y1)
 

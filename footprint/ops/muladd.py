@@ -37,7 +37,7 @@ def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
             raise ArgumentError(name, repr(one), "slices, one an axis, or None for all", "for example (slice(10, 20), slice(None))")
         try:
             steps = range(*(one or slice(None)).indices(n))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError(name, repr(one), "a slice of integers with a step that is not 0") from None
         if len(steps) == 0:
             raise ShapeError(name, f"{one} of axis {axis}, which has {n} elements", "a region that is not empty")

@@ -29,7 +29,7 @@ def check_positive(name: str, value: object) -> float:
     """A number of sigmas."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < float("inf"):
         raise ArgumentError(name, repr(value), "a number over 0")
@@ -42,7 +42,7 @@ def check_maxiters(value: int | None) -> int:
         return -1
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise ArgumentError("maxiters", repr(value), "None or a number from 0 up")
-    return int(value)
+    return min(int(value), 2**31 - 1)
 
 
 def as_rows(shape: tuple[int, ...], name: str = "image") -> tuple[int, int]:

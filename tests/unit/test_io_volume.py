@@ -17,6 +17,7 @@ import tifffile
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.done import DoneSet
+from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import check_volume, create_volume
 
@@ -156,6 +157,7 @@ def test_a_done_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> N
 _CHILD = """
 import sys, time, numpy as np
 from footprint.io.done import DoneSet
+from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import create_volume
 with create_volume(sys.argv[1], (400, 64, 64)) as volume:
@@ -182,12 +184,31 @@ def test_signals_remove_the_temporary(tmp_path: Path, name: str, number: signal.
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_full_disk(tmp_path: Path, name: str) -> None:
-    limit = "import resource as r, signal as s; s.signal(s.SIGXFSZ, s.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10000, 10000))\n"
+def test_a_limit_on_files_is_no_full_disk(tmp_path: Path, name: str) -> None:
+    limit = "import resource as r, signal as s; s.signal(s.SIGXFSZ, s.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10240, 10240))\n"
     child = subprocess.run([sys.executable, "-c", limit + _CHILD, str(tmp_path / name), "0"], capture_output=True, text=True)
     last = child.stderr.strip().splitlines()[-1]
-    assert child.returncode == 1 and "FormatError" in last and "could not be written (" in last, child.stderr
+    assert child.returncode == 1 and "FormatError" in last, child.stderr
+    assert "ulimit -f allows this process files of at most 10 KiB" in last and "disk" not in last, last
     assert os.listdir(tmp_path) == []
+
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your quota on this disk is used up",
+    errno.EFBIG: "this disk takes no file of that size",
+}
+
+
+@pytest.mark.parametrize("number", _REASONS)
+@pytest.mark.parametrize("in_words", [False, True], ids=["number", "words"])
+def test_what_failed_is_said(number: int, in_words: bool) -> None:
+    error = RuntimeError(f"HDF5 failed (errno = {number}, x)") if in_words else OSError(number, os.strerror(number))
+    with pytest.raises(FormatError) as caught, writing("v.h5"):
+        raise error
+    assert str(caught.value) == f"v.h5: could not be written ({_REASONS[number]}); nothing was left behind."
+    with pytest.raises(FormatError, match=r"\(Input/output error\)"), writing("v.h5"):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 @pytest.mark.parametrize("name", NAMES)
