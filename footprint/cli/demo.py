@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 
 
 @click.command()
@@ -59,14 +60,15 @@ def command(folder: str, memory: str, device: str, as_json: bool) -> None:
 
 def say(text: str) -> None:
     """One line for people."""
-    click.secho(text, err=True, bold=not text.startswith(" "))
+    click.secho(printable(text), err=True, bold=not text.startswith(" "))
 
 
 def run(*words: str) -> None:
     """Run a command as the shell would, and show it first: the demo is also a lesson."""
     from footprint.cli.main import main
 
-    click.secho(f"\n$ footprint {' '.join(words)}", err=True, fg="cyan")
+    click.echo(err=True)
+    click.secho(f"$ footprint {printable(shlex.join(words))}", err=True, fg="cyan")
     main(list(words), standalone_mode=False)
 
 

@@ -12,7 +12,7 @@ import click
 
 from footprint import __version__
 from footprint.cli import stop
-from footprint.errors import FootprintError, FormatError
+from footprint.errors import FootprintError, FormatError, printable
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
@@ -97,14 +97,14 @@ def _usage(error: click.UsageError) -> NoReturn:
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:
-    click.echo(f"footprint: {sentence}", err=True)
+    click.echo(f"footprint: {printable(sentence)}", err=True)
     sys.exit(code)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
     if category is UserWarning:
-        click.echo(f"footprint: warning: {_in_shell_words(str(message), False)}", err=True)
+        click.echo(f"footprint: warning: {printable(_in_shell_words(str(message), False))}", err=True)
 
 
 def entry() -> None:
@@ -134,7 +134,3 @@ def entry() -> None:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(f"{name}{error.strerror or error}.")
-
-
-if __name__ == "__main__":
-    entry()

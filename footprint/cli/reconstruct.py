@@ -86,7 +86,7 @@ def command(
     check_volume(target, overwrite)
     check_png(png, overwrite)
     asked = dict(options)
-    with _open(scan, options) as source, together():
+    with _open(scan, options) as source:
         job = _arguments(source, options)
         # Read once: what is free changes until the run, which is to be the plan that is shown.
         budget = limits_and_budget(where(device), memory)[1]
@@ -94,18 +94,19 @@ def command(
         reporter.plan(plan)
         slices = volume_shape(plan)
         reporter.warm(lambda: _warm(source, plan, job, target))
-        with reporter.progress("reconstructing") as progress, reporter.measured():
-            found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
-            if not found:
-                # The search takes no more than the run that follows it.
-                axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
-                found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
-            about = _about(scan, source, plan, asked) | found
-            with create_volume(target, slices, "float32", overwrite, about) as volume:
-                settings = job | {"center": found["center"], "out": volume}
-                reconstruct(source, memory=budget, device=device, progress=progress, **settings)
-        if png is not None:
-            _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
+        with together():
+            with reporter.progress("reconstructing") as progress, reporter.measured():
+                found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
+                if not found:
+                    # The search takes no more than the run that follows it.
+                    axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
+                    found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
+                about = _about(scan, source, plan, asked) | found
+                with create_volume(target, slices, "float32", overwrite, about) as volume:
+                    settings = job | {"center": found["center"], "out": volume}
+                    reconstruct(source, memory=budget, device=device, progress=progress, **settings)
+            if png is not None:
+                _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
     figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}

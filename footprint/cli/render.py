@@ -15,6 +15,7 @@ import click
 
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
+from footprint.errors import printable
 from footprint.units import counted, format_bytes
 
 Plan = Any
@@ -114,7 +115,7 @@ class Reporter:
         """A warning on standard error, shown even in JSON mode."""
         self.figures.setdefault("warnings", []).append(sentence)
         if not self.quiet:
-            click.echo(f"footprint: warning: {sentence}", err=True)
+            click.echo(f"footprint: warning: {printable(sentence)}", err=True)
 
     def report(self, title: str, figures: Mapping[str, Any]) -> None:
         """The last word: every figure by name."""
@@ -186,7 +187,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
         text = "; ".join(f"{size}: {counted(n, unit)} a run, {counted(runs, 'runs')}" for n, runs, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
-        console.print(Padding(f"[dim]{name}[/dim]  {escape(value)}", (0, 0, 0, 2), expand=False), highlight=False)
+        console.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
 
 
 def _show_report(title: str, figures: Mapping[str, Any]) -> None:
@@ -194,7 +195,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     from rich.markup import escape
 
     console = Console(stderr=True)
-    console.print(f"[bold]{escape(title)}[/bold]", highlight=False)
+    console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
         if name.startswith("plan_") and name != "plan_total":
             continue
@@ -202,7 +203,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         text = format_bytes(value) if is_bytes and value is not None else _words(value)
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
-        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(text)}", highlight=False, soft_wrap=True)
+        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(printable(text))}", highlight=False, soft_wrap=True)
 
 
 # What the report's figures count; "unit" is the image's own.

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def _brightest(table: Any, rows: int = 20) -> str:
         if name in few.colnames:
             few[name].format = form
     rest = len(table) - len(few)
-    lines = few.pformat(max_lines=-1, max_width=-1)
+    lines = [printable(line) for line in few.pformat(max_lines=-1, max_width=-1)]
     return "\n".join([*lines, f"and {rest} more; -o FILE writes all"] if rest else lines)
 
 
@@ -120,8 +120,8 @@ def command(
         with under_option("segmentation"):
             check_image(segmentation, overwrite)
     with open_image(image, plane) as source, together():
+        reporter.warm(lambda: _load(source, segmentation is not None, device))
         with create_image(segmentation, source.shape, "int32", overwrite, source.header) if segmentation else nullcontext() as labels:
-            reporter.warm(lambda: _load(source, labels is not None, device))
             with reporter.progress("finding") as progress, reporter.measured():
                 table = find_sources(
                     source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
@@ -212,7 +212,7 @@ def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype
             if not _STRUCTURE.fullmatch(card.keyword):
                 cards.append(card, end=True)
         for line in history:
-            cards.add_history(line.encode("ascii", "replace").decode())
+            cards.add_history(printable(line).encode("ascii", "replace").decode())
         text = cards.tostring(padding=True).encode("ascii")
     nbytes = shape[0] * shape[1] * on_disk.itemsize
     with open(path, "wb") as file:

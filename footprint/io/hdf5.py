@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import PIECE, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -332,8 +332,9 @@ def create_array(
         process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
         for key, value in attrs.items():
             if value is not None:
-                plain = isinstance(value, (str, bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
-                process.attrs[key] = value if plain else str(value)
+                plain = isinstance(value, (bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
+                # A file's name may hold what is no text.
+                process.attrs[key] = value if plain else printable(str(value))
         results = process.create_group("results")
         results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)

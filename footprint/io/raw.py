@@ -16,7 +16,7 @@ from footprint.errors import FormatError
 from footprint.io.frames import PIECE, cast_into
 
 # Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
-STAGED = 256 << 10
+STAGED = 128 << 10
 
 
 def writing_bytes(stored: np.dtype, nbytes: int, given: Any, flip: bool = False) -> int:
