@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _SCALE = {"": 1, "B": 1}
-for _power, _letter in enumerate("KMGTP", start=1):
+for _power, _letter in enumerate("KMGTPE", start=1):
     _SCALE[_letter] = _SCALE[_letter + "B"] = 1000**_power
     _SCALE[_letter + "I"] = _SCALE[_letter + "IB"] = 1024**_power
 
@@ -52,7 +52,7 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
             raise _bad(name, text)
         if free is None:
             raise ValueError(
-                f"{name}: {text!r} is a share of free memory, which this device does not tell; give bytes such as '4GB'."
+                f"{name}: {text!r} is a share of free memory, which this device does not report; give bytes such as '4GB'."
             )
         return int(share * free)
     if not 1 <= size < 2**63:

@@ -92,7 +92,7 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
     except TypeError:
         raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
     if min(lengths, default=0) < 0:
-        raise ShapeError(name, lengths, "lengths from 0 up")
+        raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -128,7 +128,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
-    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
+    fix = f"{device} does not report what is free, so a share of it is unknown" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
@@ -159,7 +159,9 @@ def new(spec: ArraySpec, name: str = "result") -> np.ndarray:
 
 def too_large(name: str, spec: ArraySpec) -> ShapeError:
     """The error for an array that the system has no room for."""
-    return ShapeError(name, f"{spec}, {format_bytes(spec.nbytes)}", "one that fits into the memory of this machine", "reduce the job")
+    return ShapeError(
+        name, f"{spec}, {format_bytes(spec.nbytes)}", "one that fits into the memory of this machine", "reduce the job"
+    )
 
 
 def on_host(array: Any) -> Any:

@@ -96,7 +96,7 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
     except TypeError:
         raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
     if min(lengths, default=0) < 0:
-        raise ShapeError(name, lengths, "lengths from 0 up")
+        raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -132,7 +132,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
-    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
+    fix = f"{device} does not report what is free, so a share of it is unknown" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:

@@ -61,7 +61,9 @@ class Sky:
                 ra[part], dec[part] = sky.ra.deg, sky.dec.deg
         after = table.colnames.index("y") + 1
         table.add_columns(
-            [Column(ra, "ra", unit="deg", copy=False), Column(dec, "dec", unit="deg", copy=False)], indexes=[after, after], copy=False
+            [Column(ra, "ra", unit="deg", copy=False), Column(dec, "dec", unit="deg", copy=False)],
+            indexes=[after, after],
+            copy=False,
         )
         table.meta["frame"] = "icrs"
 

@@ -17,14 +17,14 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
     """Radians as float64: given, or equally spaced over half a turn (None, or their number)."""
     if angles is None or isinstance(angles, int | np.integer):
         if angles is not None and angles != n_angles:
-            raise ShapeError("angles", int(angles), f"{n_angles}, one a projection")
+            raise ShapeError("angles", int(angles), f"{n_angles}, one per projection")
         try:
             return np.linspace(0, np.pi, n_angles, endpoint=False)
         except (MemoryError, ValueError):
             raise ShapeError("shape", f"{n_angles} angles", "as many as fit into memory") from None
     values = numbers("angles", on_host(angles))
     if values.ndim != 1 or len(values) != n_angles:
-        raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one a projection")
+        raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one per projection")
     return values
 
 

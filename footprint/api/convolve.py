@@ -220,7 +220,9 @@ def plan_convolve_rows(
     op = Correlate(weights.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights)[0]
     mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
-    return planned("convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory)
+    return planned(
+        "convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory
+    )
 
 
 def convolve_rows(
@@ -323,7 +325,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
     result = op.out_specs(source.spec, weights.spec)[0]
     target = output(out, result, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory that image uses, too", "an array of its own")
+        raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
         key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
         if type(mask) is np.ndarray and key is not None:

@@ -173,7 +173,9 @@ def plan_find_sources(
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     limits, budget = limits_and_budget(where(device), memory)
     op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
-    return _plan(limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading, writing)
+    return _plan(
+        limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading, writing
+    )
 
 
 def _op(
@@ -189,7 +191,7 @@ def _op(
 ) -> FindSources:
     for name, value in (("min_area", min_area), ("capacity", capacity)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise ArgumentError(name, repr(value), "a number from 1 up")
+            raise ArgumentError(name, repr(value), "a whole number, 1 or more")
     height, width = spec.shape
     return FindSources(
         height,
@@ -261,7 +263,7 @@ def _labels(labels: Any, rows: Rows) -> tuple[Array | None, Put | None]:
         raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {rows.spec.shape}")
     check_writable(seen, labels, "labels")
     if rows.array is not None and shared(rows.array, seen):
-        raise ArgumentError("labels", "memory that image uses, too", "an array of its own")
+        raise ArgumentError("labels", "memory shared with image", "an array of its own")
 
     def put(part: slice, block: np.ndarray) -> None:
         seen.data[part] = block

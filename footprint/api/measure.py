@@ -124,7 +124,7 @@ def plan_measure(
 
 def _op(count: Any) -> Measure:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise ArgumentError("count", repr(count), "a number from 0 up")
+        raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     # One row at least, because some devices have no arrays of none.
     return Measure(max(int(count), 1))
 

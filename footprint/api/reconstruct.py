@@ -194,7 +194,7 @@ def plan_reconstruct(
         if len(spec.shape) != 3:
             raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
         if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
-            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a number of groups from 0 up")
+            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a whole number, 0 or more")
         n_a, n_z, n_x = spec.shape
         scan = Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
     job = job_of(scan, rows, i0, shifts)

@@ -60,7 +60,9 @@ def _found() -> list[Any]:
     try:
         return [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error as error:
-        raise BackendError("opencl", f"no platform answers ({error})", "install a driver, or pocl-opencl-icd for the CPU") from None
+        raise BackendError(
+            "opencl", f"no platform responds ({error})", "install a driver, or pocl-opencl-icd for the CPU"
+        ) from None
 
 
 def _device(index: int) -> Any:

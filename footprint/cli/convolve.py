@@ -14,10 +14,17 @@ from footprint.errors import FormatError
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
-        click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
-        click.option("--cval", type=float, default=0.0, show_default=True, help="Value outside for --boundary constant."),
-        click.option("--boundary", default="constant", show_default=True, help="constant, nearest, reflect, mirror or wrap."),
-        click.option("--mode", default="same", show_default=True, help="same, full or valid: the size of the result."),
+        click.option("--plane", type=int, default=None, help="Plane of a cube, counted from 0."),
+        click.option(
+            "--cval", type=float, default=0.0, show_default=True, help="Value outside the image, for --boundary constant."
+        ),
+        click.option(
+            "--boundary",
+            default="constant",
+            show_default=True,
+            help="What lies outside: constant, nearest, reflect, mirror or wrap.",
+        ),
+        click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),
         click.argument("image"),
     ):
@@ -110,8 +117,8 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help=".fits, .tif, .h5 or .npy.")
-@click.option("--correlate", is_flag=True, help="Do not flip the mask.")
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask.")
 @common_options
 def command(
     image: str,
@@ -130,8 +137,8 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 (FILE.h5:/dataset). The image is read, filtered and written in blocks of rows
-    that fit --memory; the result is the same to the last bit whatever the blocks.
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset). The image is read, filtered and written in blocks of
+    rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
@@ -170,4 +177,4 @@ def command(
                 on_plan=reporter.plan,
                 progress=progress,
             )
-    reporter.report("convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})
+    reporter.report("Convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})

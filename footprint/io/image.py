@@ -183,7 +183,7 @@ def _number(value: Any) -> float:
 def open_image(
     path: str | os.PathLike[str], plane: int | tuple[int, ...] | None = None, extension: int | str | None = None
 ) -> Image:
-    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; told by content.
+    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; recognised by content.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Outputs that appear under their names only when they are finished, all outputs of a job together.
 
-Each is written under a hidden name ending in ``.partial`` beside its target and renamed at the end; any exception, Ctrl-C or SIGTERM
-removes it. A link is followed: the file it leads to is replaced, and the link stays.
+Each is written under a hidden name ending in ``.partial`` beside its target and renamed at the end; any exception, Ctrl-C or
+SIGTERM removes it. A link is followed: the file it leads to is replaced, and the link stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from footprint.errors import ArgumentError, FootprintError, FormatError
 from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
 from footprint.units import format_bytes
-
 
 
 class _Group:
@@ -271,14 +270,14 @@ def check_output(
     if folder and target.is_dir():
         _check_folder(target, overwrite, ours)
     elif target.is_dir():
-        raise FormatError(path, "is a folder, a file name is wanted")
+        raise FormatError(path, "is a folder, not a file")
     elif target.exists():
         if folder:
-            raise FormatError(path, "is a file, a folder is wanted")
+            raise FormatError(path, "is a file, not a folder")
         if not target.is_file():
-            raise FormatError(path, "is a device or a pipe, a file is wanted")
+            raise FormatError(path, "is a device or a pipe, not a file")
         if not overwrite:
-            raise FormatError(path, "exists already", "give overwrite (--overwrite) to replace it")
+            raise FormatError(path, "already exists", "give overwrite (--overwrite) to replace it")
     if nbytes:
         limit = _file_limit()
         if limit is not None and nbytes > limit and not folder:
@@ -292,7 +291,7 @@ def check_output(
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool]) -> None:
     names = [item.name for item in target.iterdir()]
     if names and not overwrite:
-        raise FormatError(target, "exists already and is not empty", "give overwrite (--overwrite) to replace it")
+        raise FormatError(target, "already exists and is not empty", "give overwrite (--overwrite) to replace it")
     foreign = [name for name in names if not ours(name) or (target / name).is_dir()]
     if foreign:
         raise FormatError(target, f"holds {foreign[0]}, which no earlier run wrote: it is not replaced", "choose another folder")

@@ -1,7 +1,7 @@
 """Files and folders on their way to a name: hidden beside their target, locked, and removed however the process ends.
 
-What a killed process leaves is found by its name, ``.NAME.HOST-PID-RANDOM.partial``, and removed by the next run in that folder: where
-it was written on this machine, by this user, by a process that is no more and whose lock the system has given back.
+What a killed process leaves is found by its name, ``.NAME.HOST-PID-RANDOM.partial``, and removed by the next run in that folder if
+it was written on this machine, by this user, and by a process that is no more and whose lock the system has given back.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ def _clear(path: Path, match: re.Match[str]) -> None:
         files = [item.stat().st_size for item in path.rglob("*")] if path.is_dir() else [about.st_size]
         delete(path)
         if not path.exists():
-            warnings.warn(f"{printable(str(path))}: removed ({format_bytes(sum(files))}, left by a run that was killed)", stacklevel=2)
+            warnings.warn(
+                f"{printable(str(path))}: removed ({format_bytes(sum(files))}, left by a run that was killed)", stacklevel=2
+            )
     finally:
         os.close(lock)
 

@@ -78,8 +78,8 @@ class VolumeWriter:
         if y1 - y0 == n_y:
             self._done.add(z0 * n_y, z1 * n_y)
             return
-        for z in range(z0, z1):
-            self._done.add(z * n_y + y0, z * n_y + y1)
+        for start in range(z0 * n_y, z1 * n_y, n_y):
+            self._done.add(start + y0, start + y1)
 
     def close(self) -> None:
         """Finish: everything goes to the disk, then the volume gets its name."""
@@ -121,7 +121,7 @@ class VolumeWriter:
 
 
 class _TiffFolder:
-    """One TIFF a slice, each laid out when it is first written."""
+    """One TIFF per slice, each laid out when it is first written."""
 
     def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
         self._folder, self._shape, self._dtype = folder, shape, dtype

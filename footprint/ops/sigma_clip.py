@@ -32,7 +32,7 @@ def check_positive(name: str, value: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise ArgumentError(name, repr(value), "a number over 0")
+        raise ArgumentError(name, repr(value), "a number above 0")
     return number
 
 
@@ -41,7 +41,7 @@ def check_maxiters(value: int | None) -> int:
     if value is None:
         return -1
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ArgumentError("maxiters", repr(value), "None or a number from 0 up")
+        raise ArgumentError("maxiters", repr(value), "None or a whole number, 0 or more")
     return min(int(value), 2**31 - 1)
 
 
@@ -126,7 +126,7 @@ def pass_variant(
         if not whole:
             if reading is not None:
                 b.library("file reader", reading(rows, block.dtype))
-            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} a pass, every block read once a pass")
+            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} per pass; each pass reads every block once")
 
     groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)

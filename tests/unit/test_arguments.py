@@ -104,7 +104,7 @@ BAD = {
     "verify-text": (lambda: fp.verify("convolve", "cpu", size=64), "devices 'cpu' list"),
     "verify-size": (lambda: fp.verify("convolve", ["cpu"], size="64"), "size '64' 32"),
     "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
-    "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null tell"),
+    "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null report"),
 }
 
 

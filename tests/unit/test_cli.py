@@ -123,7 +123,7 @@ def test_words_fit_eighty_columns_and_name_the_peak(said, job, monkeypatch):
     assert result.exit_code == 0 and result.stdout == ""
     assert max(map(len, result.stderr.splitlines())) <= 80
     assert "Plan: " in result.stderr and "measured peak" in result.stderr
-    assert re.search(r"seconds +[\d.e-]+ s\b", result.stderr)
+    assert re.search(r"time +[\d.e-]+ s\b", result.stderr)
     # The plan comes before the work, the report after it.
     assert result.stderr.index("total") < result.stderr.index("measured peak")
 

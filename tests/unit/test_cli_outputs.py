@@ -61,7 +61,9 @@ def test_a_picture_that_fails_leaves_none_of_the_outputs(shell, folder, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr(Image.Image, "save", full)
         code, _, err = shell(*JOBS[job].split())
-    assert code == 2 and err.endswith("footprint: new.png: could not be written (the disk is full); nothing was left behind.\n"), err
+    assert code == 2 and err.endswith("footprint: new.png: could not be written (the disk is full); nothing was left behind.\n"), (
+        err
+    )
     assert listing(folder) == before
     code, _, err = shell(*JOBS[job].split(), "--quiet")
     assert (code, err) == (0, "")
@@ -133,7 +135,7 @@ def test_no_name_moves_the_terminal(folder, tmp_path, command, flag):
         said = (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
         assert all(line.isprintable() for line in said.split("\n")), ascii(said)
         assert "Traceback" not in said, said
-    assert done.returncode == 2 and rb"\x1b[2J\r\udcffnew" in done.stderr and b"exists already" in done.stderr
+    assert done.returncode == 2 and rb"\x1b[2J\r\udcffnew" in done.stderr and b"already exists" in done.stderr
     assert out in os.listdir(os.fsencode(tmp_path))
     if command == "reconstruct":
         with h5py.File(os.path.join(os.fsencode(tmp_path), out)) as file:

@@ -78,7 +78,7 @@ def test_existing_output_is_kept(tmp_path: Path, name: str) -> None:
     ones, twos = np.ones((2, 3, 4), np.float32), np.full((2, 3, 4), 2, np.float32)
     with create_volume(tmp_path / name, (2, 3, 4)) as volume:
         volume.write(slice(0, 2), ones)
-    with pytest.raises(FormatError, match=r"exists already.*--overwrite"):
+    with pytest.raises(FormatError, match=r"already exists.*--overwrite"):
         create_volume(tmp_path / name, (2, 3, 4))
     with pytest.raises(RuntimeError, match="stop"), create_volume(tmp_path / name, (2, 3, 4), overwrite=True) as volume:
         volume.write(slice(0, 2), twos)
@@ -241,10 +241,10 @@ def test_bad_targets(tmp_path: Path) -> None:
         check_volume(tmp_path / "file" / "v.h5")
     with pytest.raises(ArgumentError, match="a name ending in one of"):
         check_volume(tmp_path / "v.raw")
-    with pytest.raises(FormatError, match="is a file, a folder is wanted"):
+    with pytest.raises(FormatError, match="is a file, not a folder"):
         check_volume(tmp_path / "file")
     (tmp_path / "v.tif").mkdir()
-    with pytest.raises(FormatError, match="is a folder, a file name is wanted"):
+    with pytest.raises(FormatError, match="is a folder, not a file"):
         check_volume(tmp_path / "v.tif")
     with pytest.raises(ArgumentError, match="the name of a file"):
         check_volume("/")
