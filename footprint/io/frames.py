@@ -98,7 +98,7 @@ def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
     name = Path(path)
     try:
         if name.is_dir():
-            raise FormatError(path, f"is a folder, {wanted} is wanted")
+            raise FormatError(path, f"is a folder, not {wanted}")
         if not name.exists():
             raise FormatError(path, "there is no such file", "check the path")
         if name.stat().st_size == 0:

@@ -236,7 +236,7 @@ def test_bad_images(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value) and str(caught.value).startswith(str(tmp_path)), (name, caught.value)
     with open_image(tmp_path / "thin.fits") as image:
         assert image.shape == (30, 1)
-    with pytest.raises(FormatError, match="is a folder, an image is wanted"):
+    with pytest.raises(FormatError, match="is a folder, not an image"):
         open_image(tmp_path)
     with pytest.raises(ArgumentError, match="a name ending in one of"):
         create_image(tmp_path / "a.png", (3, 4))
