@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+# What type checkers see; the program must stop politely at Ctrl-C from its first line on, so nothing is loaded here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -69,6 +71,8 @@ __all__ = sorted(_HOME)
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
+        import importlib
+
         value = getattr(importlib.import_module(f"footprint.{_HOME[name]}"), name)
         globals()[name] = value
         return value

@@ -10,8 +10,16 @@ from collections.abc import Mapping, Sequence
 from footprint.units import format_bytes
 
 
+def printable(text: str) -> str:
+    """Text that is safe on a terminal: control characters and broken bytes, as a name may hold, become ``\\x1b`` and such."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
 class FootprintError(Exception):
-    """Base of all errors with a sentence meant for the user."""
+    """Base of all errors; each is a sentence meant for the user."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(printable(sentence))
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with its sentence alone, so none would survive the way back from a worker process.
@@ -24,12 +32,17 @@ def _again(kind: type[FootprintError], args: tuple[object, ...], values: dict[st
     return error
 
 
+def _shortened(text: str, most: int = 400) -> str:
+    """Both ends of a long text: an array or a number of a thousand digits would bury the sentence."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
+
+
 class ArgumentError(FootprintError, ValueError):
     """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
 
     def __init__(self, name: str, got: object, wanted: str, fix: str = "") -> None:
         self.name, self.got, self.wanted, self.fix = name, got, wanted, fix
-        super().__init__(f"{name}: got {got}, wanted {wanted}{'; ' + fix if fix else ''}.")
+        super().__init__(f"{name}: got {_shortened(str(got))}, wanted {wanted}{'; ' + fix if fix else ''}.")
 
 
 class ShapeError(ArgumentError):
@@ -51,7 +64,7 @@ class BudgetError(FootprintError, MemoryError):
         self.budget, self.terms, self.smallest, self.what, self.fix = budget, dict(terms), smallest, what, fix
         parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items())
         super().__init__(
-            f"memory: {what} needs {parts} = {format_bytes(sum(terms.values()))} at its smallest, "
+            f"memory: {what} needs at least {format_bytes(sum(terms.values()))} ({parts}), "
             f"the budget is {format_bytes(budget)}; {fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}."
         )
 
@@ -60,21 +73,23 @@ class BudgetError(FootprintError, MemoryError):
 
 
 class CapacityError(FootprintError, RuntimeError):
-    """A result outgrew the capacity its plan declared; ``needed`` would do."""
+    """A result outgrew the capacity its plan declared; ``needed`` would be enough."""
 
     def __init__(self, name: str, capacity: int, needed: int, fix: str = "") -> None:
         self.name, self.capacity, self.needed, self.fix = name, capacity, needed, fix
         super().__init__(
-            f"{name}: the plan holds {capacity}, this image needs {needed}; {fix or f'plan with {name}={needed} or more'}."
+            f"{name}: the plan has room for {capacity}, this image needs {needed}; {fix or f'plan with {name}={needed} or more'}."
         )
 
 
 class BackendError(FootprintError, RuntimeError):
-    """A device, or the library that drives it, is not to be had or failed."""
+    """A device, or the library that drives it, is unavailable or has failed."""
 
     def __init__(self, device: str, problem: str, fix: str = "") -> None:
         self.device, self.problem, self.fix = device, problem, fix
         super().__init__(f"device {device}: {problem}{'; ' + fix if fix else ''}.")
+        # A compiler's log keeps its lines.
+        self.args = ("\n".join(map(printable, f"device {device}: {problem}{'; ' + fix if fix else ''}.".split("\n"))),)
 
 
 class ExtraError(BackendError, ImportError):

@@ -26,7 +26,7 @@ class ArraySpec:
             shape = (-1,)
         if shape and min(shape) < 0:
             # Priced as it stands, it would make a plan of negative bytes, or of other lengths than were asked for.
-            raise ShapeError("shape", self.shape, "whole numbers from 0 up")
+            raise ShapeError("shape", self.shape, "whole numbers, 0 or more")
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "dtype", np.dtype(self.dtype).str)
 

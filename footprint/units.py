@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _SCALE = {"": 1, "B": 1}
-for _power, _letter in enumerate("KMGTP", start=1):
+for _power, _letter in enumerate("KMGTPE", start=1):
     _SCALE[_letter] = _SCALE[_letter + "B"] = 1000**_power
     _SCALE[_letter + "I"] = _SCALE[_letter + "IB"] = 1024**_power
 
@@ -52,7 +52,7 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
             raise _bad(name, text)
         if free is None:
             raise ValueError(
-                f"{name}: {text!r} is a share of free memory, which this device does not tell; give bytes such as '4GB'."
+                f"{name}: {text!r} is a share of free memory, which this device does not report; give bytes such as '4GB'."
             )
         return int(share * free)
     if not 1 <= size < 2**63:
@@ -64,6 +64,13 @@ def _bad(name: str, text: object) -> ValueError:
     return ValueError(
         f"{name}: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8."
     )
+
+
+def kind_of(thing: object) -> str:
+    """The type of a thing with its article: ``a list``, ``an object``."""
+    name = type(thing).__name__
+    # A name that starts with u is one of uint, ufunc or UUID.
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def counted(number: int | str, things: str) -> str:
@@ -78,9 +85,9 @@ def counted(number: int | str, things: str) -> str:
 def format_bytes(n: int | float) -> str:
     """Write bytes for people: ``3.7 GiB``, four significant digits at most, exact below one KiB."""
     n = float(n)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(n) < 1024 or unit == "TiB":
-            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if abs(n) >= 1000 else f"{n:.3g} {unit}"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if abs(n) < 1024 or unit == "EiB":
+            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if 1000 <= abs(n) < 1e6 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError
 

@@ -18,7 +18,7 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.ready import READY
 from footprint.flow.slots import Given
 from footprint.spec import ArraySpec, Limits
-from footprint.units import parse_bytes
+from footprint.units import format_bytes, kind_of, parse_bytes
 
 Memory = str | int | float | None
 Progress = Callable[[int, int], None]
@@ -79,9 +79,9 @@ def receive(array: Any, name: str) -> Array:
         try:
             data, kind = np.asarray(array), "numpy"
         except ValueError:
-            raise ShapeError(name, f"a {type(array).__name__} of uneven rows", "an array") from None
+            raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     else:
-        raise ArgumentError(name, f"a {type(array).__name__}", "an array")
+        raise ArgumentError(name, kind_of(array), "an array")
     if data.dtype.kind not in "fiub":
         raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
     return Array(data, kind, "cpu")
@@ -94,7 +94,7 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
     except TypeError:
         raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
     if min(lengths, default=0) < 0:
-        raise ShapeError(name, lengths, "lengths from 0 up")
+        raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
-    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
+    fix = f"{device} does not report what is free, so a share of it is unknown" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
@@ -143,7 +143,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
 def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     """The array a result goes to, as the plan sees it: ``out`` checked, or a new one where ``like`` is; see `finished`."""
     if out is None:
-        data = np.empty(spec.shape, spec.dtype) if like.device == "cpu" else empty_on(like.device, spec)
+        data = new(spec) if like.device == "cpu" else empty_on(like.device, spec)
         return Array(data, like.kind, like.device)
     given = receive(out, name)
     check_writable(given, out, name)
@@ -154,13 +154,33 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     return given
 
 
+def new(spec: ArraySpec, name: str = "result") -> np.ndarray:
+    """A new array on the host; ShapeError where the system has no room for one of that size."""
+    try:
+        return np.empty(spec.shape, spec.dtype)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise too_large(name, spec) from error
+
+
+def too_large(name: str, spec: ArraySpec) -> ShapeError:
+    """The error for an array that the system has no room for."""
+    return ShapeError(
+        name, f"{spec}, {format_bytes(spec.nbytes)}", "one that fits into the memory of this machine", "reduce the job"
+    )
+
+
+def on_host(array: Any) -> Any:
+    """An array as it is, or a copy of one on a device."""
+    return array.get() if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get") else array
+
+
 def check_writable(given: Array, array: Any, name: str) -> None:
     """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
     if given.device != "cpu":
         return
     # What is no array was copied, as a list is.
     if given.data is not array and not hasattr(array, "__dlpack__"):
-        raise ArgumentError(name, f"a {type(array).__name__}", "an array that can be changed in place")
+        raise ArgumentError(name, kind_of(array), "an array that can be changed in place")
     if not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
 

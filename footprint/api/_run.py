@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._arrays import new
 from footprint.backend.base import Backend
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on, running_backend
@@ -18,7 +19,7 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
-from footprint.units import parse_bytes
+from footprint.units import kind_of, parse_bytes
 
 Memory = str | int | float | None
 Progress = Callable[[int, int], None]
@@ -80,9 +81,9 @@ def receive(array: Any, name: str) -> Array:
         try:
             data, kind = np.asarray(array), "numpy"
         except ValueError:
-            raise ShapeError(name, f"a {type(array).__name__} of uneven rows", "an array") from None
+            raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     else:
-        raise ArgumentError(name, f"a {type(array).__name__}", "an array")
+        raise ArgumentError(name, kind_of(array), "an array")
     if data.dtype.kind not in "fiub":
         raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
     return Array(data, kind, "cpu")
@@ -95,7 +96,7 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
     except TypeError:
         raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
     if min(lengths, default=0) < 0:
-        raise ShapeError(name, lengths, "lengths from 0 up")
+        raise ShapeError(name, lengths, "lengths of 0 or more")
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -131,7 +132,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
-    fix = f"{device} does not tell what is free, so a share of it means nothing" if limits.free is None else ""
+    fix = f"{device} does not report what is free, so a share of it is unknown" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
@@ -141,7 +142,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
 def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     """The array a result goes to, as the plan sees it: ``out`` checked, or a new one where ``like`` is; see `finished`."""
     if out is None:
-        data = np.empty(spec.shape, spec.dtype) if like.device == "cpu" else empty_on(like.device, spec)
+        data = new(spec) if like.device == "cpu" else empty_on(like.device, spec)
         return Array(data, like.kind, like.device)
     given = receive(out, name)
     check_writable(given, out, name)
@@ -158,7 +159,7 @@ def check_writable(given: Array, array: Any, name: str) -> None:
         return
     # What is no array was copied, as a list is.
     if given.data is not array and not hasattr(array, "__dlpack__"):
-        raise ArgumentError(name, f"a {type(array).__name__}", "an array that can be changed in place")
+        raise ArgumentError(name, kind_of(array), "an array that can be changed in place")
     if not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
 

@@ -16,6 +16,7 @@ from footprint.ops.flatfield import Flatfield
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
 Fill = Callable[[np.ndarray], None]
 
@@ -130,7 +131,7 @@ class Job:
 def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
     """See a scan's rows as a job, checking every argument."""
     if not hasattr(scan, "angles"):
-        raise ArgumentError("scan", f"a {type(scan).__name__}", "an open scan", "open the file first: footprint.open_scan(path)")
+        raise ArgumentError("scan", kind_of(scan), "an open scan", "open the file first: footprint.open_scan(path)")
     n_angles, n_z, n_x = scan.shape
     if min(scan.shape) < 1:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
@@ -153,7 +154,7 @@ def _rows(rows: Any, n_z: int) -> tuple[int, int]:
         return 0, n_z
     try:
         start, stop, step = (rows if isinstance(rows, slice) else slice(*(operator.index(r) for r in rows))).indices(n_z)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("rows", repr(rows), "a slice or a pair (first, stop)") from None
     if step != 1 or stop <= start:
         raise ArgumentError("rows", rows, f"at least one of the {n_z} rows, without a step")
@@ -169,7 +170,7 @@ def _open_beam(i0: str | float, dtype: np.dtype, n_x: int) -> tuple[int, float |
         return max(1, n_x // _BORDER), None
     try:
         level = float(i0)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("i0", repr(i0), "'auto', 'border' or a number above 0") from None
     if not (np.isfinite(level) and level > 0):
         raise ArgumentError("i0", level, "a number above 0, 'border' or 'auto'")

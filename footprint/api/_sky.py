@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.units import kind_of
+
+# Sources placed at a time: the library's own arrays are then small, however many there are.
+_PLACED = 4096
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Sky:
             table["peak"].unit = table["flux"].unit = brightness
             if flux is not None and self.beam_area:
                 # A sum of Jy/beam counts every pixel as a whole beam.
-                table["flux"] /= self.beam_area
+                data = table["flux"].data
+                np.divide(data, self.beam_area, out=data)
                 table["flux"].unit = flux
         if self.beam_area:
             table.meta["beam_area"] = self.beam_area
@@ -47,13 +52,18 @@ class Sky:
     def _place(self, table: Any) -> None:
         from astropy.table import Column
 
+        ra, dec = np.empty(len(table)), np.empty(len(table))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            sky = self.wcs.pixel_to_world(np.asarray(table["x"]), np.asarray(table["y"])).icrs
+            for at in range(0, len(table), _PLACED):
+                part = slice(at, at + _PLACED)
+                sky = self.wcs.pixel_to_world(np.asarray(table["x"][part]), np.asarray(table["y"][part])).icrs
+                ra[part], dec[part] = sky.ra.deg, sky.dec.deg
         after = table.colnames.index("y") + 1
         table.add_columns(
-            [Column(np.atleast_1d(sky.ra.deg), "ra", unit="deg"), Column(np.atleast_1d(sky.dec.deg), "dec", unit="deg")],
+            [Column(ra, "ra", unit="deg", copy=False), Column(dec, "dec", unit="deg", copy=False)],
             indexes=[after, after],
+            copy=False,
         )
         table.meta["frame"] = "icrs"
 
@@ -78,7 +88,7 @@ def sky_of(image: Any, header: Mapping[str, Any] | None) -> Sky:
             wcs = WCS(cards).celestial
         except Exception as error:
             why = " ".join(str(error).split())
-            raise ArgumentError("header", f"a {type(header).__name__} that astropy refuses ({why})", "a FITS header") from error
+            raise ArgumentError("header", f"{kind_of(header)} that astropy refuses ({why})", "a FITS header") from error
     if wcs.naxis != 2 or not wcs.has_celestial:
         wcs = None
     major, minor = (_number(cards.get(key)) for key in ("BMAJ", "BMIN"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._arrays import on_host
 from footprint.api._run import Array, described
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.slots import Given
@@ -16,11 +17,14 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
     """Radians as float64: given, or equally spaced over half a turn (None, or their number)."""
     if angles is None or isinstance(angles, int | np.integer):
         if angles is not None and angles != n_angles:
-            raise ShapeError("angles", int(angles), f"{n_angles}, one a projection")
-        return np.linspace(0, np.pi, n_angles, endpoint=False)
-    values = numbers("angles", angles.get() if hasattr(angles, "get") else angles)
+            raise ShapeError("angles", int(angles), f"{n_angles}, one per projection")
+        try:
+            return np.linspace(0, np.pi, n_angles, endpoint=False)
+        except (MemoryError, ValueError):
+            raise ShapeError("shape", f"{n_angles} angles", "as many as fit into memory") from None
+    values = numbers("angles", on_host(angles))
     if values.ndim != 1 or len(values) != n_angles:
-        raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one a projection")
+        raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one per projection")
     return values
 
 
@@ -28,7 +32,7 @@ def numbers(name: str, values: Any) -> np.ndarray:
     """A small table of the caller's as float64."""
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(name, repr(values), "numbers") from None
 
 
@@ -36,7 +40,7 @@ def position(center: Any, wanted: str = "a detector position in pixels") -> floa
     """The rotation axis as a number."""
     try:
         return float(center)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("center", repr(center), wanted) from None
 
 

@@ -61,7 +61,7 @@ def backproject(
     result = op.out_specs(source.spec)[0]
     target = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
+        raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
     limits, budget = limits_and_budget(where(device, source, target), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))

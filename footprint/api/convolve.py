@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, Progress, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import (
+    Array,
+    Memory,
+    Progress,
+    described,
+    finished,
+    on_host,
+    output,
+    receive,
+    shared,
+    shared_memory,
+    too_large,
+    where,
+)
 from footprint.api._call import Stream, call, plan_verb, planned
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.errors import ArgumentError
@@ -174,6 +187,7 @@ def plan_convolve_rows(
     memory: Memory = None,
     device: str = "auto",
     reading: Reading | None = None,
+    writing: int = 0,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -186,6 +200,8 @@ def plan_convolve_rows(
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
         so many rows; a bound.
+    writing : int
+        Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
 
     Returns
     -------
@@ -204,7 +220,9 @@ def plan_convolve_rows(
     op = Correlate(weights.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights)[0]
     mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
-    return planned("convolve", op, [_blocks(spec, reading), mask], [Stream(None, result)], where(device), memory)
+    return planned(
+        "convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory
+    )
 
 
 def convolve_rows(
@@ -221,6 +239,7 @@ def convolve_rows(
     device: str = "auto",
     flip: bool = True,
     reading: Reading | None = None,
+    writing: int = 0,
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -238,7 +257,7 @@ def convolve_rows(
         ``write(start, stop, block)`` takes rows start to stop of the result, in order.
     flip : bool
         False correlates.
-    reading : callable, optional
+    reading, writing : optional
         As in `plan_convolve_rows`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
@@ -255,7 +274,7 @@ def convolve_rows(
     op = Correlate(weights.spec.shape, mode, border(boundary), _number(cval))
     result = op.out_specs(spec, weights.spec)[0]
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
-    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result)
+    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result, lambda block: writing)
     seen: list[Plan] = []
 
     def told(plan: Plan) -> None:
@@ -270,14 +289,17 @@ def convolve_rows(
 def _number(cval: Any) -> float:
     try:
         return float(cval)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
 def weights_of(mask: Any, flip: bool, dtype: str) -> Array:
     """The mask on the host, in order of correlation and in the sums' dtype."""
-    data = receive(mask, "mask").data
-    return receive(_in_order(np.asarray(data.get() if hasattr(data, "get") else data), flip, sum_dtype(dtype)), "mask")
+    data, kind = np.asarray(on_host(receive(mask, "mask").data)), sum_dtype(dtype)
+    try:
+        return receive(_in_order(data, flip, kind), "mask")
+    except (MemoryError, ValueError) as error:
+        raise too_large("mask", ArraySpec(data.shape, kind)) from error
 
 
 def _in_order(mask: np.ndarray, flip: bool, dtype: str) -> np.ndarray:
@@ -303,7 +325,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
     result = op.out_specs(source.spec, weights.spec)[0]
     target = output(out, result, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory that image uses, too", "an array of its own")
+        raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
         key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
         if type(mask) is np.ndarray and key is not None:

@@ -33,9 +33,9 @@ def _plan(verb: str, *args: Any, **kwargs: Any) -> Plan:
 
 
 def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
-    """Bytes a job takes where memory is no object: arena + constant + library + host of its plan.
+    """Bytes a job takes where memory is not limited: arena + constant + library + host of its plan.
 
-    A device that allows no block of the whole job's size makes it in runs, as few as that allows; this is then what a run takes.
+    A device that allows no block of the whole job's size makes it in runs, as few as that allows; this is then what one run takes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
 
 
 def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **kwargs: Any) -> int:
-    """Units (slices, rows, images) a run takes within ``memory``, as few runs as that allows and these of equal size.
+    """Units (slices, rows, images) per run within ``memory``: as few runs as that allows, of equal size.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **
     Returns
     -------
     int
-        Units a run, of what ``plan.chunk.unit`` says; 1 where the whole job is one run, cut inside if at all.
+        Units per run, of what ``plan.chunk.unit`` says; 1 where the whole job is one run, cut inside if at all.
 
     Raises
     ------

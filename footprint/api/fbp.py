@@ -110,7 +110,7 @@ def fbp(
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
     target = output(out, wanted, source)
     if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory that sinogram uses, too", "an array of its own")
+        raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
     limits, budget = limits_and_budget(where(device, source, target), memory, fft)
     plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))

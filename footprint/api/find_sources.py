@@ -122,8 +122,10 @@ def find_sources(
     target, put = _labels(labels, rows)
     spec, given = rows.spec, rows.array.given if rows.array else None
 
+    writing = labels.host_bytes("int32") if target is None and hasattr(labels, "host_bytes") else 0
+
     def planned(op: FindSources) -> Plan:
-        return _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading)
+        return _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading, writing)
 
     while True:
         plan = planned(op)
@@ -152,11 +154,13 @@ def plan_find_sources(
     capacity: int | None = None,
     streamed: bool = False,
     reading: Reading | None = None,
+    writing: int = 0,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
     """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file, whose
-    reader takes ``reading(rows, dtype)`` bytes beside a contiguous block of so many rows of that dtype.
+    reader takes ``reading(rows, dtype)`` bytes beside a contiguous block of so many rows of that dtype, and ``writing``
+    the bytes that the labels' writer takes.
 
     Examples
     --------
@@ -169,7 +173,9 @@ def plan_find_sources(
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     limits, budget = limits_and_budget(where(device), memory)
     op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
-    return _plan(limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading)
+    return _plan(
+        limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading, writing
+    )
 
 
 def _op(
@@ -185,7 +191,7 @@ def _op(
 ) -> FindSources:
     for name, value in (("min_area", min_area), ("capacity", capacity)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise ArgumentError(name, repr(value), "a number from 1 up")
+            raise ArgumentError(name, repr(value), "a whole number, 1 or more")
     height, width = spec.shape
     return FindSources(
         height,
@@ -194,7 +200,7 @@ def _op(
         check_maxiters(maxiters),
         threshold=check_positive("sigma", sigma),
         connectivity=check_connectivity(connectivity),
-        min_area=int(min_area),
+        min_area=min(int(min_area), spec.size + 1),
         lesson=bool(lesson),
         capacity=int(capacity or 0),
         labels=labels,
@@ -209,9 +215,10 @@ def _plan(
     given: Given | None,
     labels: Given | None,
     reading: Reading | None = None,
+    writing: int = 0,
 ) -> Plan:
     capacities = (op.capacity,) if op.capacity else default_capacities(spec.size)
-    variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading) for n in capacities]
+    variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading, writing) for n in capacities]
     return fit(limits, budget, "find_sources", variants)
 
 
@@ -256,7 +263,7 @@ def _labels(labels: Any, rows: Rows) -> tuple[Array | None, Put | None]:
         raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {rows.spec.shape}")
     check_writable(seen, labels, "labels")
     if rows.array is not None and shared(rows.array, seen):
-        raise ArgumentError("labels", "memory that image uses, too", "an array of its own")
+        raise ArgumentError("labels", "memory shared with image", "an array of its own")
 
     def put(part: slice, block: np.ndarray) -> None:
         seen.data[part] = block

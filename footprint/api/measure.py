@@ -29,6 +29,9 @@ from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
+# Bytes a label takes in the catalogue: twelve columns of eight bytes, and the number of its row.
+_ROW = 104
+
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
     """Measure each label's pixels: number, sum, peak, flux-weighted centre (SciPy's center_of_mass) and bounding box.
@@ -80,15 +83,17 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     op = _op(count)
     limits, budget = limits_and_budget(where(device, source, ids), memory)
     plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
+    moments: list[np.ndarray] = []
 
-    def take(name: str) -> Any:
-        return lambda start, stop: lambda block: found.__setitem__(name, block.copy())
+    def take(boxes: np.ndarray) -> None:
+        # While the plan's memory is there: a copy of both tables would be as large as all columns.
+        columns.update(table_columns(moments.pop(), boxes, np.arange(count)))
 
-    run(plan, None, [whole(source), whole(ids)], [take("moments"), take("boxes")])
+    run(plan, None, [whole(source), whole(ids)], [lambda *_: moments.append, lambda *_: take])
     from astropy.table import Table
 
-    return Table(table_columns(found["moments"], found["boxes"], np.arange(count)), copy=False)
+    return Table(columns, copy=False)
 
 
 def table_columns(moments: np.ndarray, boxes: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -119,7 +124,7 @@ def plan_measure(
 
 def _op(count: Any) -> Measure:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise ArgumentError("count", repr(count), "a number from 0 up")
+        raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     # One row at least, because some devices have no arrays of none.
     return Measure(max(int(count), 1))
 
@@ -128,6 +133,6 @@ def _plan(limits: Limits, budget: int | None, op: Measure, image: tuple[ArraySpe
     def record(b: Builder, _: int) -> None:
         outs = [b.out(s, name, Given(owner="plan")) for s, name in zip(op.out_specs(image[0], labels[0]), ("moments", "boxes"))]
         op.record(b, b.inp(image[0], "image", image[1]), b.inp(labels[0], "labels", labels[1]), *outs)
-        b.library("catalogue's columns", 160 * op.count)
+        b.library("catalogue's columns", _ROW * op.count)
 
     return fit(limits, budget, "measure", [Variant("images", 1, record, inner=True)])

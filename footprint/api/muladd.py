@@ -118,7 +118,7 @@ def plan_muladd(shape: tuple[int, ...], *, dtype: str = "float32", memory: Memor
 def _number(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(name, repr(value), "a number") from None
 
 

@@ -21,7 +21,7 @@ from footprint.api._run import (
     where,
     whole,
 )
-from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.errors import ArgumentError, FootprintError, ShapeError, choose
 from footprint.kernels.common.borders import stretches
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
 from footprint.plan.builder import Builder
@@ -220,7 +220,7 @@ def _job(
     if mode in ("constant", "linear_ramp"):
         name, given = ("constant_values", constant_values) if mode == "constant" else ("end_values", end_values)
         found = _pairs(name, given, ndim, "a number")
-        if not all(isinstance(n, int | float) for pair in found for n in pair):
+        if not all(isinstance(n, float) or (isinstance(n, int) and n.bit_length() < 1024) for pair in found for n in pair):
             raise ArgumentError(name, repr(given), "real numbers")
         values = tuple((first, last) for first, last in found)
     odd = reflect_type == "odd" and GATHERED.get(mode) in ("reflect", "mirror")
@@ -250,7 +250,7 @@ def _target(out: Any, result: ArraySpec, source: Array) -> Array:
         if not np.can_cast(result.dtype, target.spec.dtype, "same_kind"):
             raise ShapeError("out", f"dtype {target.data.dtype}", f"one that takes {np.dtype(result.dtype).name}")
         if shared(source, target):
-            raise ArgumentError("out", "memory that array uses, too", "an array of its own")
+            raise ArgumentError("out", "memory shared with array", "an array of its own")
     return target
 
 
@@ -268,7 +268,13 @@ def _plan(limits: Limits, budget: int | None, job: Pad, image: tuple[ArraySpec, 
     variants = [Variant("arrays", 1, record)]
     if not job.computed and image[1].space == out[1].space == "host":
         variants.append(Variant("rows", out[0].shape[0], record_block))
-    return fit(limits, budget, "pad", variants)
+    try:
+        return fit(limits, budget, "pad", variants)
+    except (MemoryError, OverflowError) as error:
+        if isinstance(error, FootprintError):
+            raise
+        wanted = "widths whose vectors of indices fit into the memory of this machine"
+        raise ShapeError("pad_width", f"a result of shape {out[0].shape}", wanted) from error
 
 
 def _gathered(job: Pad, source: Array) -> Callable[[int, int], Callable[[np.ndarray], None]]:

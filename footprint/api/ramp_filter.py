@@ -60,7 +60,7 @@ def ramp_filter(
     op = RampFilter(filter, padding, cutoff)
     target = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and out is not sinogram and shared(source, target):
-        raise ArgumentError("out", "memory that overlaps sinogram", "an array of its own, or sinogram itself")
+        raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
     limits, budget = limits_and_budget(where(device, source, target), memory, fft)
     plan = _plan(limits, budget, op, (source.spec, source.given), (target.spec, target.given), out is sinogram)
     run(plan, None, [rows(source)], [rows(target)])

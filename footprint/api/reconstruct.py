@@ -113,12 +113,14 @@ def reconstruct(
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target = None if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
     limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory, fft)
-    plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
+    given = target.given if target else Given(owner="plan")
+    writing = _writing(writer)
+    plan = _plan(limits, budget, op, job, given, writing)
     if isinstance(center, str) and center == "auto":
         found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
         op = Reconstruct(job.flatfield, replace(fbp, center=found.center))
         op.out_specs(ArraySpec(scan.shape), job.n_rows)
-        plan = _plan(limits, budget, op, job, target.given if target else Given(owner="plan"))
+        plan = _plan(limits, budget, op, job, given, writing)
     if on_plan is not None:
         on_plan(plan)
     assert plan.chunk is not None
@@ -156,7 +158,7 @@ def plan_reconstruct(
     axis_shifts: Any = None,
     cutoff: float = 1.0,
     i0: str | float = "auto",
-    written: bool = False,
+    written: Any = False,
     memory: Memory = None,
     device: str = "auto",
     fft: str = "auto",
@@ -171,8 +173,9 @@ def plan_reconstruct(
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
     center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, memory, device, fft
         As in `reconstruct`.
-    written : bool
-        Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's.
+    written : bool, or an object with ``write``
+        Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
+        ``host_bytes`` says what it takes beside them.
 
     Returns
     -------
@@ -191,7 +194,7 @@ def plan_reconstruct(
         if len(spec.shape) != 3:
             raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
         if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
-            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a number of groups from 0 up")
+            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a whole number, 0 or more")
         n_a, n_z, n_x = spec.shape
         scan = Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
     job = job_of(scan, rows, i0, shifts)
@@ -201,7 +204,7 @@ def plan_reconstruct(
     op = Reconstruct(job.flatfield, fbp)
     op.out_specs(ArraySpec(scan.shape), job.n_rows)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return _plan(limits, budget, op, job, Given(owner="plan") if written else Given())
+    return _plan(limits, budget, op, job, Given(owner="plan") if written else Given(), _writing(written))
 
 
 def _number(center: Any, n_x: int) -> float:
@@ -210,15 +213,22 @@ def _number(center: Any, n_x: int) -> float:
     return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
 
 
-def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given) -> Plan:
+def _writing(writer: Any) -> int:
+    """Bytes a writer takes beside the blocks it is given; none where it does not say."""
+    return int(writer.host_bytes("float32")) if hasattr(writer, "host_bytes") else 0
+
+
+def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given, writing: int = 0) -> Plan:
     n_angles = job.scan.shape[0]
 
     def make(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
         raw, flats, dark = job.slots(b, n_angles, n)
+        b.library("file writer", writing, bound=False)
         return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
 
     def tile(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
         raw, flats, dark = job.slots(b, n_angles, 1)
+        b.library("file writer", writing, bound=False)
         return raw, flats, dark, b.out(ArraySpec((1, n, op.fbp.geometry.shape[1])), "tile", Given(owner="plan"))
 
     # Where kernels write a slice straight into the caller's array, a tile of it would save nothing.

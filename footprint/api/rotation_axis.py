@@ -93,11 +93,12 @@ def rotation_axis(
     run(plan, None, [_always(fill) for fill in fills], [_always(lambda correlations: found.extend(op.axis(correlations)))])
     center, score, spread = found
     if not math.isfinite(center):
-        wanted, fix = "projections with structure to register, these have none", "give the axis as a number"
+        wanted, fix = "projections with structure to register; these have none", "give the axis as a number"
         raise ArgumentError("center", "auto", wanted, fix)
     if score < _DOUBTFUL:
         warnings.warn(
-            f"the rotation axis {center:.2f} is doubtful: opposite projections agree by {score:.2f} of 1; check, or give center=N",
+            f"the rotation axis {center:.2f} is doubtful: opposite projections correlate at {score:.2f} (1 is perfect); "
+            "check it, or give center=N",
             UserWarning,
             stacklevel=2,
         )
@@ -160,14 +161,14 @@ def _range(scan: Any, search: tuple[float, float] | None) -> tuple[int, int]:
     """First and last doubled axis to try, with one more on both sides so that a peak at an end is seen as one."""
     n_x = scan.shape[2]
     if n_x < 4:
-        raise ArgumentError("center", "auto", f"a detector of at least 4 pixels, this has {n_x}", "give the axis as a number")
+        raise ArgumentError("center", "auto", f"a detector of at least 4 pixels, this one has {n_x}", "give the axis as a number")
     if search is None:
         edge = 0.05 if getattr(scan, "field_of_view", None) == "Half" else 0.25
         low, high = edge * (n_x - 1), (1 - edge) * (n_x - 1)
     else:
         try:
             low, high = (float(v) for v in search)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("search", repr(search), "a pair of pixels (first, last)") from None
         if not 0 <= low <= high <= n_x - 1:
             raise ArgumentError("search", search, f"first <= last, both from 0 to {n_x - 1}")

@@ -52,7 +52,7 @@ def sigma_clip(
     memory: Memory = None,
     device: str = "auto",
 ) -> Clip:
-    """Clip at median -+ sigma std, again and again until nothing changes, and describe what is left.
+    """Clip at median -+ sigma std repeatedly until nothing changes, and describe what is left.
 
     Count and median are exactly those of a sort in float64; no pixel is moved. What is not finite is ignored. A clip that
     would leave nothing, as of a constant image, is not made.

@@ -70,7 +70,7 @@ def threshold(
     if target.data.dtype != np.dtype(bool):
         raise ShapeError("out", f"dtype {target.data.dtype}", "bool")
     if out is not None and out is not image and shared(source, target):
-        raise ArgumentError("out", "memory that image uses, too", "an array of its own, or image itself")
+        raise ArgumentError("out", "memory shared with image", "an array of its own, or image itself")
     if source.spec.size == 0:
         return finished(target, out)
     # One byte either way: kernels write it as a number.
@@ -109,7 +109,7 @@ def _op(level: Any, background: Any) -> Threshold:
     for name, value in (("level", level), ("background", background)):
         try:
             numbers.append(float(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError(name, repr(value), "a number") from None
         if np.isnan(numbers[-1]):
             raise ArgumentError(name, value, "a number")

@@ -82,7 +82,7 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
     """
     choose("job", job, JOBS)
     if not isinstance(size, int | np.integer) or size < 32:
-        raise ArgumentError("size", repr(size), "a number of pixels from 32 up")
+        raise ArgumentError("size", repr(size), "a whole number of pixels, 32 or more")
     if isinstance(devices, str) or not devices:
         raise ArgumentError("devices", repr(devices), "at least one device in a list, such as ['cpu', 'cuda']")
     call, plan, arrays = _job(job, size, np.random.default_rng(seed))

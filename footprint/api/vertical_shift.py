@@ -28,7 +28,7 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     radios : array (n_angles, n_z, n_x)
         Real numbers of any dtype, byte order and strides.
     shifts : array (n_angles,)
-        Pixels, finite; one an angle, whatever chunks the stack is worked on in.
+        Pixels, finite; one per angle, whatever chunks the stack is worked on in.
     out : array, optional
         Where the result goes: a floating array like ``radios``, or ``radios`` itself, which is then shifted in place.
     memory : str, int or float, optional
@@ -57,7 +57,7 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     result = VerticalShift().out_specs(source.spec, len(values))[0]
     target = output(out, result, source)
     if out is not None and shared(source, target) and not _same(source.data, target.data):
-        raise ArgumentError("out", "memory that overlaps radios", "an array of its own, or radios itself")
+        raise ArgumentError("out", "memory shared with radios", "an array of its own, or radios itself")
     kind = _kind(target.spec.dtype)
     plan = _plan(
         *limits_and_budget(where(device, source, target), memory),

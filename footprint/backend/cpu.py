@@ -54,7 +54,9 @@ class CpuBackend(Backend):
         try:
             return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
         except (OSError, MemoryError, OverflowError):
-            raise BackendError("cpu", f"the system refused {format_bytes(nbytes)}", "give a smaller memory budget") from None
+            raise BackendError(
+                "cpu", f"the system could not provide {format_bytes(nbytes)}", "give a smaller memory budget"
+            ) from None
 
     def free(self, block: np.ndarray) -> None:
         """The block goes when its last view goes."""

@@ -61,7 +61,7 @@ def devices() -> list[str]:
     try:
         return [f"cuda:{i}" for i in range(runtime.getDeviceCount())]
     except runtime.CUDARuntimeError as error:
-        raise BackendError("cuda", f"the driver answers: {error}", "check nvidia-smi") from None
+        raise BackendError("cuda", f"the driver reports: {error}", "check nvidia-smi") from None
 
 
 @functools.cache
@@ -173,7 +173,7 @@ class CudaBackend(Backend):
         try:
             held = pinned_memory.PinnedMemoryPointer(pinned_memory.PinnedMemory(nbytes), 0)
         except runtime.CUDARuntimeError:
-            raise BackendError("cuda", f"the system refused {format_bytes(nbytes)} of pinned host memory") from None
+            raise BackendError("cuda", f"the system could not provide {format_bytes(nbytes)} of pinned host memory") from None
         return np.frombuffer(held, np.uint8, nbytes)
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
@@ -358,7 +358,7 @@ def binary(source: str, arch: str) -> bytes:
         code = bytes(nvrtc.getCUBIN(made))
     except nvrtc.NVRTCError:
         log = nvrtc.getProgramLog(made)
-        raise BackendError("cuda", f"NVRTC does not compile a kernel text for {arch}:\n{log}", "please report this") from None
+        raise BackendError("cuda", f"NVRTC could not compile a kernel for {arch}:\n{log}", "please report this") from None
     finally:
         nvrtc.destroyProgram(made)
     _keep(path, code)

@@ -26,7 +26,7 @@ from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
 from footprint.kernels.common.table import program
 from footprint.spec import ArraySpec, Limits
-from footprint.units import format_bytes
+from footprint.units import format_bytes, kind_of
 
 # The largest vector of the language, long16: more is refused by PoCL, and no kernel text needs it.
 _ALIGN = 128
@@ -60,7 +60,9 @@ def _found() -> list[Any]:
     try:
         return [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error as error:
-        raise BackendError("opencl", f"no platform answers ({error})", "install a driver, or pocl-opencl-icd for the CPU") from None
+        raise BackendError(
+            "opencl", f"no platform responds ({error})", "install a driver, or pocl-opencl-icd for the CPU"
+        ) from None
 
 
 def _device(index: int) -> Any:
@@ -170,7 +172,7 @@ class OpenClBackend(Backend):
 
     def adopt(self, array: Any, offset: int, spec: ArraySpec) -> View:
         """Nobody's arrays lie on an OpenCL device."""
-        raise ShapeError("array", f"a {type(array).__name__} on a device", "an array in host memory")
+        raise ShapeError("array", f"{kind_of(array)} on a device", "an array in host memory")
 
     def write(self, dst: View, src: np.ndarray) -> None:
         """Host to device; ``src`` may be changed again when it returns."""

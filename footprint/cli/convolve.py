@@ -14,10 +14,17 @@ from footprint.errors import FormatError
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
-        click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
-        click.option("--cval", type=float, default=0.0, show_default=True, help="Value outside for --boundary constant."),
-        click.option("--boundary", default="constant", show_default=True, help="constant, nearest, reflect, mirror or wrap."),
-        click.option("--mode", default="same", show_default=True, help="same, full or valid: the size of the result."),
+        click.option("--plane", type=int, default=None, help="Plane of a cube, counted from 0."),
+        click.option(
+            "--cval", type=float, default=0.0, show_default=True, help="Value outside the image, for --boundary constant."
+        ),
+        click.option(
+            "--boundary",
+            default="constant",
+            show_default=True,
+            help="What lies outside: constant, nearest, reflect, mirror or wrap.",
+        ),
+        click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),
         click.argument("image"),
     ):
@@ -26,13 +33,23 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plan_only(
-    image: str, mask: str, plane: int | None, mode: str, boundary: str, cval: float, memory: str | None, device: str
+    image: str,
+    mask: str,
+    target: str | None,
+    plane: int | None,
+    mode: str,
+    boundary: str,
+    cval: float,
+    memory: str | None,
+    device: str,
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
     from footprint.api.convolve import plan_convolve_rows
     from footprint.io.image import open_image
+    from footprint.io.image_writer import writing_bytes
 
     with open_image(image, plane) as source, _open_mask(mask) as weights:
+        result = _result(source, weights.shape, mode)
         return plan_convolve_rows(
             source.shape,
             source.dtype.str,
@@ -43,7 +60,17 @@ def plan_only(
             memory=memory,
             device=device,
             reading=source.host_bytes,
+            writing=writing_bytes(target, result.shape, result.dtype) if target is not None else 0,
         )
+
+
+def _result(source: Any, mask_shape: tuple[int, ...], mode: str) -> Any:
+    """Shape and dtype of the job's result."""
+    from footprint.ops.convolve import Correlate, sum_dtype
+    from footprint.spec import ArraySpec
+
+    spec = ArraySpec(source.shape, source.dtype.str)
+    return Correlate(mask_shape, mode).out_specs(spec, ArraySpec(mask_shape, sum_dtype(spec.dtype)))[0]
 
 
 def _open_mask(path: str) -> Any:
@@ -90,8 +117,8 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help=".fits, .tif, .h5 or .npy.")
-@click.option("--correlate", is_flag=True, help="Do not flip the mask.")
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask.")
 @common_options
 def command(
     image: str,
@@ -110,8 +137,8 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 (FILE.h5:/dataset). The image is read, filtered and written in blocks of rows
-    that fit --memory; the result is the same to the last bit whatever the blocks.
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset). The image is read, filtered and written in blocks of
+    rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
@@ -119,16 +146,13 @@ def command(
     from footprint.api.convolve import convolve_rows
     from footprint.cli.outputs import check_names
     from footprint.io.image import check_image, create_image, open_image
-    from footprint.ops.convolve import Correlate, sum_dtype
-    from footprint.spec import ArraySpec
 
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
     weights = _weights(mask)
     with open_image(image, plane) as source:
-        spec = ArraySpec(source.shape, source.dtype.str)
-        result = Correlate(weights.shape, mode).out_specs(spec, ArraySpec(weights.shape, sum_dtype(spec.dtype)))[0]
+        result = _result(source, weights.shape, mode)
         reporter.warm(lambda: _load(source, weights, target, boundary, device))
         header = source.header if mode == "same" else None
         with (
@@ -139,7 +163,7 @@ def command(
             convolve_rows(
                 lambda start, stop, block: source.read(slice(start, stop), block),
                 source.shape,
-                spec.dtype,
+                source.dtype.str,
                 weights,
                 lambda start, stop, block: writer.write(slice(start, stop), block),
                 mode=mode,
@@ -149,7 +173,8 @@ def command(
                 device=device,
                 flip=not correlate,
                 reading=source.host_bytes,
+                writing=writer.host_bytes(result.dtype),
                 on_plan=reporter.plan,
                 progress=progress,
             )
-    reporter.report("convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})
+    reporter.report("Convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})

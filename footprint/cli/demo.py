@@ -1,36 +1,37 @@
-"""``footprint demo``: the two main jobs on data whose truth is known, from the raw scan and the raw image to the error."""
+"""``footprint demo``: the two main jobs on simulated data, from the raw scan and the raw image to the error."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 
 
 @click.command()
-@click.option("--folder", default="footprint-demo", show_default=True, help="Where data and results go.")
-@click.option("--memory", default="24MB", show_default=True, metavar="SIZE", help="Budget of each job.")
+@click.option("--folder", default="footprint-demo", show_default=True, help="Where data and results are written.")
+@click.option("--memory", default="24MB", show_default=True, metavar="SIZE", help="Memory budget of each job.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, opencl.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the errors at the end.")
+@click.option("--json", "as_json", is_flag=True, help="Print the errors against the truth as one JSON object.")
 def command(folder: str, memory: str, device: str, as_json: bool) -> None:
-    """Make a small scan and a small radio field, reconstruct the one and find the sources of the other.
+    """Simulate a small scan and a small radio field; reconstruct the one and find the sources in the other.
 
-    Prints the plan of each job before it runs, and time, measured peak memory and the error against the known truth after it.
-    Leaves volume.h5, catalogue.ecsv, and a picture of each in the folder; what was there under these names is replaced.
+    Prints each job's plan before it runs, and afterwards its time, its measured peak memory and its error against the known truth.
+    Leaves volume.h5, catalogue.ecsv and a picture of each in the folder, replacing any files of those names.
     """
     from footprint.io.phantom import write_field, write_scan
 
     place = Path(folder)
     if place.is_file():
-        raise FormatError(place, "is a file, a folder is wanted")
+        raise FormatError(place, "is a file, not a folder")
     place.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    say(f"Writing a scan of 400 projections and a radio field of 150 sources to {place}/")
+    say(f"Writing a simulated scan of 400 projections and a radio field of 150 sources to {place}/")
     scan, field = write_scan(place / "scan.nx"), write_field(place / "field.fits")
     shared = ["--memory", memory, "--device", device, "--overwrite"]
     files = {name: str(place / name) for name in ("volume.h5", "volume.png", "catalogue.ecsv", "sources.png")}
@@ -49,25 +50,43 @@ def command(folder: str, memory: str, device: str, as_json: bool) -> None:
     )
     run("sources", str(field.path), "-o", files["catalogue.ecsv"], "--png", files["sources.png"], *shared)
     errors = {"reconstruction": volume_error(files["volume.h5"], scan), "sources": source_error(files["catalogue.ecsv"], field)}
-    say("Against the truth")
-    for job, figures in errors.items():
-        say(f"  {job}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in figures.items()))
-    say(f"Look at {files['volume.png']} and {files['sources.png']}. All of it took {time.perf_counter() - start:.1f} s.")
+    say("Compared with the truth")
+    for line in in_words(**errors["reconstruction"], **errors["sources"]):
+        say(f"  {line}")
+    say(f"See {files['volume.png']} and {files['sources.png']}. Total time: {time.perf_counter() - start:.1f} s.")
     if as_json:
         click.echo(json.dumps(errors))
 
 
 def say(text: str) -> None:
     """One line for people."""
-    click.secho(text, err=True, bold=not text.startswith(" "))
+    click.secho(printable(text), err=True, bold=not text.startswith(" "))
 
 
 def run(*words: str) -> None:
     """Run a command as the shell would, and show it first: the demo is also a lesson."""
     from footprint.cli.main import main
 
-    click.secho(f"\n$ footprint {' '.join(words)}", err=True, fg="cyan")
+    click.echo(err=True)
+    click.secho(f"$ footprint {printable(shlex.join(words))}", err=True, fg="cyan")
     main(list(words), standalone_mode=False)
+
+
+def in_words(
+    rmse_over_range: float,
+    bias_over_range: float,
+    axis_error_pixels: float,
+    found_of_bright: float,
+    median_distance_pixels: float,
+    false: float,
+) -> list[str]:
+    """The errors for people, a line each."""
+    return [
+        f"RMS error of the volume: {rmse_over_range:.2%} of the object's range; bias: {bias_over_range:.4%}",
+        f"error of the rotation axis: {axis_error_pixels:.3f} pixels",
+        f"bright sources found: {found_of_bright:.0%}; median distance from the truth: {median_distance_pixels:.2f} pixels",
+        f"false detections: {false:.0f}",
+    ]
 
 
 def volume_error(path: str, scan: Any) -> dict[str, float]:

@@ -14,9 +14,9 @@ from footprint.units import format_bytes
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
-    """List the devices Footprint can use, and why others cannot be.
+    """List the devices Footprint can use, and why the others are unavailable.
 
-    Profiles named null:NAME are machines that are not here: plans can be made for them with `footprint plan --device null:h100`.
+    Profiles named null:NAME stand for other machines: `footprint plan JOB --device null:h100` plans for one of them.
     """
     rows: list[dict[str, object]] = []
     for name, problem in devices():
@@ -37,5 +37,5 @@ def command(as_json: bool) -> None:
         free = f"{format_bytes(row['free'])} free" if isinstance(row["free"], int) else ""
         if str(row["device"]).startswith("null"):
             free = "plans only" + (f", {free}" if free else "")
-        text = f"not here: {row['problem']}" if row["problem"] else free
+        text = f"unavailable: {row['problem']}" if row["problem"] else free
         click.echo(textwrap.fill(f"{row['device']:<15}{text}", 79, subsequent_indent=" " * 15, break_on_hyphens=False))

@@ -12,17 +12,17 @@ import click
 
 from footprint import __version__
 from footprint.cli import stop
-from footprint.errors import FootprintError, FormatError
+from footprint.errors import FootprintError, FormatError, printable
 
 # Command -> module, and the line shown in the overview; modules load only when their command runs.
 _COMMANDS = {
-    "demo": "Make a small scan and a small radio field, reconstruct the one and find the sources of the other.",
+    "demo": "Simulate a small scan and a small radio field; reconstruct the one and find the sources in the other.",
     "reconstruct": "Reconstruct a volume from an X-ray scan (NXtomo, DXchange, TIFF stack).",
-    "sources": "Find the sources of a radio or optical image and write a catalogue.",
-    "convolve": "Convolve an image with a mask, by row blocks where memory is short.",
-    "plan": "Show every byte a job would take, without reading a pixel and without the device.",
-    "verify": "Run one job on two devices and compare results and times.",
-    "devices": "List the devices Footprint can use, and why others cannot be.",
+    "sources": "Find the sources in a radio or optical image and write a catalogue.",
+    "convolve": "Convolve an image with a mask, in blocks of rows where memory is short.",
+    "plan": "Show every byte a job would use, without reading any pixels and without the device.",
+    "verify": "Run one job on two devices and compare their results and times.",
+    "devices": "List the devices Footprint can use, and why the others are unavailable.",
 }
 
 
@@ -49,14 +49,14 @@ class _LazyGroup(click.Group):
 
 _HELP = """Scientific image processing that knows its memory footprint before it runs.
 
-Start with ``footprint demo``. Then, for your own data:
+Start with `footprint demo`. Then, for your own data:
 
 \b
   footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
   footprint sources mosaic.fits -o catalogue.ecsv --sigma 5
   footprint plan reconstruct scan.nx --memory 2GB
 
-Every command takes --help. A mistake in what you give it ends with one sentence and exit code 2.
+Every command takes --help. Invalid input ends with a one-sentence message and exit code 2.
 """
 
 
@@ -93,7 +93,7 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
 def _usage(error: click.UsageError) -> NoReturn:
     """A mistake in the command line, in one sentence that says where to look."""
     words = re.sub(r"\. \(?Did you mean ([^?]*)\?\)?", r" (did you mean \1?)", error.format_message()).rstrip(".")
-    _fail(f"{words[:1].lower()}{words[1:]}; see {_command()[0]} --help.")
+    _fail(f"{printable(words[:1].lower() + words[1:])}; see {_command()[0]} --help.")
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:
@@ -104,7 +104,7 @@ def _fail(sentence: str, code: int = 2) -> NoReturn:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings in one line; the libraries' are for programmers and stay out of the way."""
     if category is UserWarning:
-        click.echo(f"footprint: warning: {_in_shell_words(str(message), False)}", err=True)
+        click.echo(f"footprint: warning: {printable(_in_shell_words(str(message), False))}", err=True)
 
 
 def entry() -> None:
@@ -122,7 +122,7 @@ def entry() -> None:
     except click.UsageError as error:
         _usage(error)
     except click.ClickException as error:
-        _fail(error.format_message())
+        _fail(printable(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
         _fail("stopped; nothing half-written was left behind.", 130)
     except BrokenPipeError:
@@ -130,11 +130,7 @@ def entry() -> None:
         sys.stderr.close()
         sys.exit(0)
     except MemoryError as error:
-        _fail(f"memory: the system refused more ({error}); give a smaller --memory.")
+        _fail(f"memory: the system could not provide more ({printable(str(error))}); give a smaller --memory.")
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        _fail(f"{name}{error.strerror or error}.")
-
-
-if __name__ == "__main__":
-    entry()
+        _fail(printable(f"{name}{error.strerror or error}."))

@@ -10,9 +10,9 @@ import click
 from footprint.cli.render import Reporter
 
 _JOBS = {
-    "reconstruct": "What reconstructing a scan would take.",
-    "sources": "What finding the sources of an image would take.",
-    "convolve": "What convolving an image with a mask would take.",
+    "reconstruct": "What reconstructing a scan would use.",
+    "sources": "What finding the sources in an image would use.",
+    "convolve": "What convolving an image with a mask would use.",
 }
 
 
@@ -43,14 +43,19 @@ class _Jobs(click.Group):
             if as_json:
                 reporter.report("plan", {"nbytes": plan.nbytes, "largest": plan.footprint.largest, "notes": list(plan.notes)})
 
-        show.__doc__ = (
-            f"{_JOBS[cmd_name]}\n\nReads shapes and angles, no pixels; --device null:h100 plans for a GPU that is not here."
-        )
+        reads = "Reads shapes and angles but no pixels; --device null:h100 plans for a GPU this machine does not have."
+        show.__doc__ = f"{_JOBS[cmd_name]}\n\n{reads}"
         made: Any = job.job_options(show)
         for option in (
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
             click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda:1, null, null:h100."),
-            click.option("--memory", default=None, metavar="SIZE", help="Budget: 2GB, 512MiB, 80% of what is free."),
+            click.option(
+                "--memory",
+                default=None,
+                metavar="SIZE",
+                help="Memory budget: 2GB, 512MiB or a share of free memory (default: 80%).",
+            ),
+            click.option("-o", "--out", "target", default=None, metavar="FILE", help="Output of the job; nothing is written."),
         ):
             made = option(made)
         return click.command(name=cmd_name)(made)
@@ -58,7 +63,7 @@ class _Jobs(click.Group):
 
 @click.group(cls=_Jobs, subcommand_metavar="JOB [ARGS]...")
 def command() -> None:
-    """Show every byte a job would take, without reading a pixel and without the device.
+    """Show every byte a job would use, without reading any pixels and without the device.
 
     \b
       footprint plan reconstruct scan.nx --memory 2GB

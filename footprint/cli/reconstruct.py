@@ -11,36 +11,51 @@ import click
 
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, FootprintError
+from footprint.units import counted
 
-_FILTERS = "ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
+_FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan reconstruct`` takes the same."""
     for option in (
-        click.option("--entry", default=None, metavar="NAME", help="Entry of an HDF5 file with several scans."),
-        click.option("--angles", default=None, metavar="FILE", help="Degrees, one a projection; FILE[a:b] takes some lines."),
-        click.option("--darks", default=None, metavar="FILE", help="Darks of their own: TIFF, .npy, FILE.h5:/dataset."),
-        click.option("--flats", default=None, metavar="FILE", help="Flats of their own: TIFF, .npy, FILE.h5:/dataset."),
-        click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one a projection."),
-        click.option("--i0", default="auto", show_default=True, help="Open beam where there are no flats: border, or a number."),
-        click.option("--pixel-size", type=float, default=None, metavar="CM", help="The volume is then in 1/cm, not 1/pixel."),
-        click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection has seen."),
-        click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of the slice, ends excluded."),
-        click.option("--cutoff", type=float, default=1.0, show_default=True, help="Share of the Nyquist frequency that passes."),
-        click.option("--method", default="auto", show_default=True, help="auto, direct or fourier."),
-        click.option("--fft", default="auto", show_default=True, help="FFT library of the row filter: cufft, stockham or vkfft."),
-        click.option("--padding", default="constant", show_default=True, help="constant, edge, reflect, symmetric or wrap."),
+        click.option("--entry", default=None, metavar="NAME", help="Entry to read in an HDF5 file with several scans."),
+        click.option(
+            "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
+        ),
+        click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
+        click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
+        click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
+        click.option(
+            "--i0", default="auto", show_default=True, help="Open beam where there are no flats: auto, border or a number."
+        ),
+        click.option(
+            "--pixel-size", type=float, default=None, metavar="CM", help="Pixel size; values are then in 1/cm instead of 1/pixel."
+        ),
+        click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
+        click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
+        click.option(
+            "--cutoff", type=float, default=1.0, show_default=True, help="Highest frequency kept, as a share of Nyquist's."
+        ),
+        click.option("--method", default="auto", show_default=True, help="Backprojection: auto, direct or fourier."),
+        click.option(
+            "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
+        ),
+        click.option(
+            "--padding", default="constant", show_default=True, help="Padding of rows: constant, edge, reflect, symmetric or wrap."
+        ),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
-        click.option("--center", default="auto", show_default=True, help="Rotation axis in pixels from the centre of pixel 0."),
-        click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded; all by default."),
+        click.option(
+            "--center", default="auto", show_default=True, help="Rotation axis in pixels from the centre of pixel 0; auto finds it."
+        ),
+        click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded (default: all)."),
         click.argument("scan"),
     ):
         command = option(command)
     return command
 
 
-def plan_only(scan: str, memory: str | None, device: str, **options: Any) -> Any:
+def plan_only(scan: str, target: str | None, memory: str | None, device: str, **options: Any) -> Any:
     """The plan of the job; opens the file for shapes and angles, reads no pixels."""
     from footprint.api.reconstruct import plan_reconstruct
 
@@ -50,8 +65,8 @@ def plan_only(scan: str, memory: str | None, device: str, **options: Any) -> Any
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help=".h5, .tif, or a folder of TIFF slices.")
-@click.option("--png", default=None, metavar="FILE", help="A picture of the middle slice.")
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
+@click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
 @common_options
 def command(
     scan: str,
@@ -66,8 +81,9 @@ def command(
 ) -> None:
     """Reconstruct SCAN and write the volume to OUT.
 
-    SCAN is NXtomo (and the variants of Diamond and DIAD), DXchange, or a stack of TIFF files. Flats and darks, dead pixels, minus
-    log, rotation axis, filtered backprojection; read and written by as many rows as fit --memory, never the whole volume at once.
+    SCAN is an NXtomo file (also in the variants of Diamond and DIAD), a DXchange file, or a stack of TIFF files. It is corrected by
+    its flats and darks, dead pixels are replaced, and line integrals are reconstructed by filtered backprojection about an axis
+    that is found or given. As many rows as fit --memory are read, reconstructed and written at a time, never the whole volume.
 
     \b
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
@@ -77,6 +93,7 @@ def command(
     from footprint.api.reconstruct import plan_reconstruct, reconstruct, volume_shape
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
+    from footprint.io.output import together
     from footprint.io.volume import check_volume, create_volume
 
     reporter = Reporter(quiet, as_json)
@@ -93,22 +110,23 @@ def command(
         reporter.plan(plan)
         slices = volume_shape(plan)
         reporter.warm(lambda: _warm(source, plan, job, target))
-        with reporter.progress("reconstructing") as progress, reporter.measured():
-            found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
-            if not found:
-                # The search takes no more than the run that follows it.
-                axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
-                found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
-            about = _about(scan, source, plan, asked) | found
-            with create_volume(target, slices, "float32", overwrite, about) as volume:
-                settings = job | {"center": found["center"], "out": volume}
-                reconstruct(source, memory=budget, device=device, progress=progress, **settings)
-    if png is not None:
-        _picture(target, slices[0] // 2, png, overwrite)
+        with together():
+            with reporter.progress("reconstructing") as progress, reporter.measured():
+                found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
+                if not found:
+                    # The search takes no more than the run that follows it.
+                    axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
+                    found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
+                about = _about(scan, source, plan, asked) | found
+                with create_volume(target, slices, "float32", overwrite, about) as volume:
+                    settings = job | {"center": found["center"], "out": volume}
+                    reconstruct(source, memory=budget, device=device, progress=progress, **settings)
+            if png is not None:
+                _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
     figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}
-    reporter.report(f"{slices[0]} slices", figures | ({"png": png} if png is not None else {}))
+    reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures | ({"png": png} if png is not None else {}))
 
 
 def _open(scan: str, options: dict[str, Any]) -> Any:
@@ -227,16 +245,18 @@ class _Few:
         """None taken."""
 
 
-def _picture(target: str, index: int, png: str, overwrite: bool) -> None:
-    """Draw one slice of the volume that was written."""
-    from pathlib import Path
-
+def _picture(target: str, written: Any, index: int, png: str, overwrite: bool) -> None:
+    """Draw one slice of the volume, written but not yet called ``target``."""
     from footprint.io.image import open_image
     from footprint.io.slice_png import write_slice_png
     from footprint.io.volume import volume_kind
 
     kind = volume_kind(target)
-    place = {"hdf5": f"{target}:/entry/reconstruction/results/data", "tiff": target}
-    name = place.get(kind) or str(Path(target) / f"slice_{index:05d}.tif")
-    with open_image(name, None if kind == "folder" else index) as image:
+    if kind == "folder":
+        image = open_image(written / f"slice_{index:05d}.tif")
+    elif kind == "tiff":
+        image = open_image(written, index)
+    else:
+        image = open_image(f"{written}:/entry/reconstruction/results/data", index)
+    with image:
         write_slice_png(image, png, overwrite)

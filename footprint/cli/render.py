@@ -15,6 +15,7 @@ import click
 
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
+from footprint.errors import printable
 from footprint.units import counted, format_bytes
 
 Plan = Any
@@ -25,11 +26,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 def common_options(command: F) -> F:
     """Options every job has: --memory --device --overwrite --quiet --json."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every figure on standard output."),
-        click.option("--quiet", "-q", is_flag=True, help="No plan, no progress, no report; errors only."),
-        click.option("--overwrite", is_flag=True, help="Replace output files that exist."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every figure to standard output."),
+        click.option("--quiet", "-q", is_flag=True, help="Print only warnings and errors."),
+        click.option("--overwrite", is_flag=True, help="Replace existing output files."),
         click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, opencl:0."),
-        click.option("--memory", default=None, metavar="SIZE", help="Budget: 2GB, 512MiB, 80% of what is free (the default)."),
+        click.option(
+            "--memory", default=None, metavar="SIZE", help="Memory budget: 2GB, 512MiB or a share of free memory (default: 80%)."
+        ),
     ):
         command = option(command)
     return command
@@ -114,7 +117,7 @@ class Reporter:
         """A warning on standard error, shown even in JSON mode."""
         self.figures.setdefault("warnings", []).append(sentence)
         if not self.quiet:
-            click.echo(f"footprint: warning: {sentence}", err=True)
+            click.echo(f"footprint: warning: {printable(sentence)}", err=True)
 
     def report(self, title: str, figures: Mapping[str, Any]) -> None:
         """The last word: every figure by name."""
@@ -172,7 +175,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     table.add_column("memory")
     table.add_column("size", justify="right")
     table.add_column("bytes", justify="right")
-    table.add_column("what it is")
+    table.add_column("description")
     rows = words.memory_rows(plan)
     for kind, nbytes, remark in rows:
         table.add_row(
@@ -183,10 +186,10 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     choices = words.choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
-        text = "; ".join(f"{size}: {counted(n, unit)} a run, {counted(runs, 'runs')}" for n, runs, size in choices)
+        text = "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
-        console.print(Padding(f"[dim]{name}[/dim]  {escape(value)}", (0, 0, 0, 2), expand=False), highlight=False)
+        console.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
 
 
 def _show_report(title: str, figures: Mapping[str, Any]) -> None:
@@ -194,16 +197,28 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     from rich.markup import escape
 
     console = Console(stderr=True)
-    console.print(f"[bold]{escape(title)}[/bold]", highlight=False)
+    console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
         if name.startswith("plan_") and name != "plan_total":
             continue
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
-        text = format_bytes(value) if is_bytes and value is not None else _words(value)
+        text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
-        console.print(f"  [dim]{name.replace('_', ' ')}[/dim]  {escape(text)}", highlight=False, soft_wrap=True)
+        console.print(
+            f"  [dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}", highlight=False, soft_wrap=True
+        )
 
+
+# Names that say more to people than to scripts.
+_LABELS = {
+    "plan_total": "planned memory",
+    "measured_peak": "measured peak",
+    "context": "libraries and kernels",
+    "written_bytes": "written",
+    "seconds": "time",
+}
+_SHAPES = ("shape", "mask")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {
@@ -216,6 +231,10 @@ _UNITS = {
     "sigma": "times the noise",
     "kappa": "standard deviations",
 } | dict.fromkeys(("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
+
+
+def _shape(lengths: Any) -> str:
+    return " x ".join(map(str, lengths))
 
 
 def _words(value: Any) -> str:

@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
+from footprint.units import counted
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan sources`` takes the same."""
     for option in (
-        click.option("--plane", type=int, default=None, help="Plane of a cube with several, counted from 0."),
+        click.option("--plane", type=int, default=None, help="Plane of a cube, counted from 0."),
         click.option(
-            "--capacity", type=int, default=None, help="Components to make room for; planned anew if too few, unless given."
+            "--capacity",
+            type=int,
+            default=None,
+            help="Components to make room for; by default, planned again with more if too few.",
         ),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
-        click.option("--min-area", type=int, default=1, show_default=True, help="Pixels an island has at least."),
-        click.option("--connectivity", type=int, default=4, show_default=True, help="4, or 8 where corners touch too."),
-        click.option("--kappa", type=float, default=3.0, show_default=True, help="Half width of the clip, in std."),
-        click.option("--sigma", type=float, default=5.0, show_default=True, help="Threshold over the background, in noise."),
-        click.option("--segmentation", default=None, metavar="FILE", help="Write the label image too: .fits, .tif, .h5, .npy."),
+        click.option("--min-area", type=int, default=1, show_default=True, help="Smallest number of pixels in an island."),
+        click.option(
+            "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
+        ),
+        click.option("--kappa", type=float, default=3.0, show_default=True, help="Half width of the clip, in standard deviations."),
+        click.option(
+            "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in units of the noise."
+        ),
+        click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
         click.argument("image"),
     ):
         command = option(command)
     return command
 
 
-def plan_only(image: str, plane: int | None, segmentation: str | None, **options: Any) -> Any:
+def plan_only(image: str, target: str | None, plane: int | None, segmentation: str | None, **options: Any) -> Any:
     """The plan of the job; opens the file for its shape, reads no pixels."""
     from footprint.api.find_sources import plan_find_sources
     from footprint.io.image import open_image
+    from footprint.io.image_writer import writing_bytes
 
     with open_image(image, plane) as source:
         return plan_find_sources(
@@ -43,6 +52,7 @@ def plan_only(image: str, plane: int | None, segmentation: str | None, **options
             labels=segmentation is not None,
             streamed=True,
             reading=source.host_bytes,
+            writing=writing_bytes(segmentation, source.shape, "int32") if segmentation is not None else 0,
             **options,
         )
 
@@ -55,8 +65,8 @@ def _brightest(table: Any, rows: int = 20) -> str:
         if name in few.colnames:
             few[name].format = form
     rest = len(table) - len(few)
-    lines = few.pformat(max_lines=-1, max_width=-1)
-    return "\n".join([*lines, f"and {rest} more; -o FILE writes all"] if rest else lines)
+    lines = [printable(line) for line in few.pformat(max_lines=-1, max_width=-1)]
+    return "\n".join([*lines, f"and {rest} more; -o FILE writes all of them"] if rest else lines)
 
 
 def _load(source: Any, labels: bool, device: str) -> None:
@@ -77,8 +87,8 @@ def _load(source: Any, labels: bool, device: str) -> None:
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Catalogue: .ecsv, .fits, .vot, .csv, .reg (DS9).")
-@click.option("--png", default=None, metavar="FILE", help="A picture of the image with the islands ringed.")
+@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Catalogue: .ecsv, .fits, .vot, .csv or .reg (DS9).")
+@click.option("--png", default=None, metavar="FILE", help="Also write a picture of the image with the sources circled.")
 @common_options
 def command(
     image: str,
@@ -93,11 +103,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Find the sources of IMAGE: islands over --sigma times the noise, and write a catalogue of them.
+    """Find the sources in IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
 
-    IMAGE is FITS (any degenerate axes, NaN, either byte order), TIFF, .npy or HDF5. Background and noise are the median and the
-    standard deviation left after clipping at --kappa. Positions come from the header's WCS, fluxes in Jy from Jy/beam and the beam.
-    The image is read by blocks of rows that fit --memory; the catalogue is the same to the last bit whatever the blocks.
+    IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file. Background and noise are the
+    median and the standard deviation that remain after clipping at --kappa. Positions come from the header's WCS; fluxes are in Jy
+    where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
+    same to the last bit, whatever the blocks.
 
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
@@ -106,6 +117,7 @@ def command(
     from footprint.cli.outputs import check_names, check_png, under_option
     from footprint.io.catalog import check_catalog, write_catalog
     from footprint.io.image import check_image, create_image, open_image
+    from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
     reporter = Reporter(quiet, as_json)
@@ -116,18 +128,18 @@ def command(
     if segmentation is not None:
         with under_option("segmentation"):
             check_image(segmentation, overwrite)
-    with open_image(image, plane) as source, ExitStack() as stack:
-        labels = None
-        if segmentation is not None:
-            labels = stack.enter_context(create_image(segmentation, source.shape, "int32", overwrite, source.header))
-        reporter.warm(lambda: _load(source, labels is not None, device))
-        with reporter.progress("finding") as progress, reporter.measured():
-            table = find_sources(
-                source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
-            )
-        if len(table) == 0 and table.meta["noise"] == 0:
-            value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-            raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    with open_image(image, plane) as source, together():
+        reporter.warm(lambda: _load(source, segmentation is not None, device))
+        with (
+            create_image(segmentation, source.shape, "int32", overwrite, source.header) if segmentation else nullcontext() as labels
+        ):
+            with reporter.progress("finding") as progress, reporter.measured():
+                table = find_sources(
+                    source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
+                )
+            if len(table) == 0 and table.meta["noise"] == 0:
+                value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+                raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
         if target is not None:
             write_catalog(table, target, overwrite)
         if png is not None:
@@ -137,7 +149,7 @@ def command(
     figures = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
     written = {"catalogue": target, "segmentation": segmentation, "png": png}
     reporter.report(
-        f"{len(table)} sources",
+        f"Found {counted(len(table), 'sources')}",
         {"image": image, "shape": list(source.shape), "sources": len(table), "unit": source.unit, **figures}
         | {name: path for name, path in written.items() if path is not None},
     )

@@ -17,6 +17,7 @@ from footprint.api.fbp import plan_fbp
 from footprint.errors import ArgumentError, ShapeError, missing_extra
 from footprint.kernels.common.borders import border
 from footprint.ops.convolve import sum_dtype
+from footprint.units import kind_of
 
 try:
     import dask.array as da
@@ -109,7 +110,7 @@ def fbp(sinograms: Any, angles: Any, *, memory: Any = None, device: str = "auto"
     for name in ("out", "progress"):
         given = options.pop(name, None)
         if given is not None:
-            raise ArgumentError(name, f"a {type(given).__name__}", "None, as nothing runs yet", "store or watch the Dask array")
+            raise ArgumentError(name, kind_of(given), "None, as nothing runs yet", "store or watch the Dask array")
     if sinograms.ndim != 3:
         raise ShapeError("sinograms", f"{sinograms.ndim} dimensions", "3: (n_z, n_angles, n_x)")
     # As for an image: wrong arguments show here, and the plan knows the size of a slice.
@@ -125,7 +126,7 @@ def fbp(sinograms: Any, angles: Any, *, memory: Any = None, device: str = "auto"
 
 def _check_lazy(name: str, array: Any, eager: str) -> None:
     if not isinstance(array, da.Array):
-        raise ArgumentError(name, f"a {type(array).__name__}", "a dask.array.Array", f"{eager} takes arrays in memory")
+        raise ArgumentError(name, kind_of(array), "a dask.array.Array", f"{eager} takes arrays in memory")
     if array.dtype.kind not in "fiub":
         raise ShapeError(name, f"dtype {array.dtype}", "real numbers: float, integer or bool")
     if any(n != n for n in array.shape):

@@ -16,13 +16,13 @@ _SMALL = 1024
 def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
     """Kind, bytes and remark of every line of the memory table; the last is the total."""
     size = plan.footprint
-    bounds = ", ".join(f"{one.name}{' (a bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
+    bounds = ", ".join(f"{one.name}{' (upper bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
     return [
-        ("arena", size.arena, "ours, exact"),
-        ("constant", size.constant, "ours, exact"),
+        ("arena", size.arena, "allocated by Footprint, exact"),
+        ("constant", size.constant, "allocated by Footprint, exact"),
         ("library", size.library, bounds or "none"),
-        ("host", size.host, "staging, exact" if size.host else "none"),
-        ("total", size.total, "what the budget covers"),
+        ("host", size.host, "staging buffers, exact" if size.host else "none"),
+        ("total", size.total, "counted against the budget"),
     ]
 
 
@@ -30,33 +30,33 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
     """Name and value of every line about the run as a whole."""
     rows = [("device", plan.limits.device), ("largest block", format_bytes(plan.footprint.largest))]
     if plan.footprint.context:
-        rows.append(("context", f"{format_bytes(plan.footprint.context)}, the runtime's own, measured, not in the total"))
+        rows.append(("context", f"{format_bytes(plan.footprint.context)}, taken by the runtime itself, measured, not in the total"))
     for slot in (*plan.inputs, *plan.outputs):
         if slot.spec.nbytes < _SMALL:
             continue
-        whose = "the caller's" if slot.given.owner == "caller" else "by blocks"
-        rows.append(
-            (
-                f"{'input' if slot.kind == 'inp' else 'output'} {slot.name}",
-                f"{slot.spec}, {format_bytes(slot.spec.nbytes)} in all, {whose}",
-            )
-        )
+        whose = "owned by the caller" if slot.given.owner == "caller" else "in blocks owned by the plan"
+        kind = "input" if slot.kind == "inp" else "output"
+        name = kind if slot.name in ("out", "in") else f"{kind} {slot.name}"
+        rows.append((name, f"{slot.spec}, {format_bytes(slot.spec.nbytes)} in all, {whose}"))
     for cut in plan.cuts:
         rows.append(("parts", f"{cut.size} of {counted(cut.total, cut.unit or cut.axis)} at a time, {counted(cut.count, 'parts')}"))
     if len(plan.lanes) > 1:
         rows.append(
-            ("overlap", f"reading, computing and writing at once, in {counted(plan.copies, 'copies')} of what lies between")
+            (
+                "overlap",
+                f"reading, computing and writing at once, with {counted(plan.copies, 'copies')} of the buffers between them",
+            )
         )
     if plan.seconds:
         slowest = max(plan.seconds, key=lambda lane: lane[1])[0]
         told = ", ".join(f"{lane} {format_seconds(t)}" for lane, t in plan.seconds if t > 0)
-        rows.append(("predicted", f"{told}; {slowest} decides"))
+        rows.append(("predicted", f"{told}; limited by {slowest}"))
     rows.extend(("note", note) for note in plan.notes)
     return rows
 
 
 def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
-    """What other chunk sizes would take: units a run, runs, bytes."""
+    """What other chunk sizes would take: units per run, runs, bytes."""
     return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
 
 
@@ -70,6 +70,6 @@ def explain(plan: Plan) -> str:
         unit = plan.cuts[0].unit or plan.cuts[0].axis
         lines.append(
             "  other budgets: "
-            + ", ".join(f"{counted(n, unit)} a run in {counted(runs, 'runs')} takes {size}" for n, runs, size in rows)
+            + "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in rows)
         )
     return "\n".join(lines)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
+from footprint.io.raw import writing_bytes as _writing_bytes
 
 _BLOCK = 2880
 # Keywords that describe how another file was stored, or that its new pixels make false.
@@ -182,53 +183,39 @@ def _choose(path: str, hdus: fits.HDUList, extension: int | str | None) -> Any:
     raise FormatError(path, "holds no image, only headers and tables")
 
 
-class FitsSink:
-    """Pixels of a FITS image being written, byte-swapped as they go."""
-
-    def __init__(self, raw: RawFrames, flip: bool) -> None:
-        self._raw, self._flip = raw, flip
-
-    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
-        """Write rows of the image."""
-        step = max(1, PIECE // max(1, self._raw.row_bytes))
-        for r in range(0, array.shape[1], step):
-            part = array[:, r : r + step]
-            if self._flip:
-                bits = 8 * self._raw.dtype.itemsize
-                unsigned = part.astype(f"u{bits // 8}") ^ np.array(1 << (bits - 1), f"u{bits // 8}")
-                part = unsigned.view(self._raw.dtype)
-            self._raw.write(start, slice(rows.start + r, rows.start + r + part.shape[1]), part)
-
-    def sync(self) -> None:
-        """Wait until the file is on the disk."""
-        self._raw.sync()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._raw.close()
+def _stored(dtype: np.dtype) -> tuple[np.dtype, bool]:
+    """What a FITS file keeps of a dtype: big-endian, and whether the top bit is flipped; float16 becomes float32."""
+    kept = np.dtype(np.float32) if dtype == np.float16 else dtype
+    flip = (kept.kind == "u" and kept.itemsize > 1) or kept == np.int8
+    plain = np.dtype(f"{'u' if kept.itemsize == 1 else 'i'}{kept.itemsize}") if kept.kind in "iu" else kept
+    return plain.newbyteorder(">"), flip
 
 
-def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype, header: Any, history: list[str]) -> FitsSink:
+def writing_bytes(shape: tuple[int, int], dtype: np.dtype) -> int:
+    """Bytes that writing an image holds beside C-contiguous blocks of its ``dtype``."""
+    stored, flip = _stored(dtype)
+    return _writing_bytes(stored, shape[0] * shape[1] * stored.itemsize, dtype, flip)
+
+
+def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype, header: Any, history: list[str]) -> RawFrames:
     """Write the header of an image and return its rows for writing; float16 is stored as float32."""
-    stored = np.dtype(np.float32) if dtype == np.float16 else dtype
-    flip = (stored.kind == "u" and stored.itemsize > 1) or stored == np.int8
+    on_disk, flip = _stored(dtype)
     cards = fits.Header()
     cards["SIMPLE"] = True
-    cards["BITPIX"] = 8 * stored.itemsize * (-1 if stored.kind == "f" else 1)
+    cards["BITPIX"] = 8 * on_disk.itemsize * (-1 if on_disk.kind == "f" else 1)
     cards["NAXIS"], cards["NAXIS1"], cards["NAXIS2"] = 2, shape[1], shape[0]
     if flip:
-        cards["BSCALE"], cards["BZERO"] = 1, -128 if stored == np.int8 else 1 << (8 * stored.itemsize - 1)
+        cards["BSCALE"], cards["BZERO"] = 1, -128 if dtype == np.int8 else 1 << (8 * on_disk.itemsize - 1)
     with warnings.catch_warnings(), reading("header", "the given FITS header"):
         warnings.simplefilter("ignore")
         for card in header.cards if header is not None else ():
             if not _STRUCTURE.fullmatch(card.keyword):
                 cards.append(card, end=True)
         for line in history:
-            cards.add_history(line.encode("ascii", "replace").decode())
+            cards.add_history(printable(line).encode("ascii", "replace").decode())
         text = cards.tostring(padding=True).encode("ascii")
-    nbytes = shape[0] * shape[1] * stored.itemsize
+    nbytes = shape[0] * shape[1] * on_disk.itemsize
     with open(path, "wb") as file:
         file.write(text)
         file.truncate(len(text) + -(-nbytes // _BLOCK) * _BLOCK)
-    on_disk = np.dtype(f"{'u' if stored.itemsize == 1 else 'i'}{stored.itemsize}") if stored.kind in "iu" else stored
-    return FitsSink(RawFrames(path, len(text), (1, *shape), on_disk.newbyteorder(">"), writable=True), flip)
+    return RawFrames(path, len(text), (1, *shape), on_disk, writable=True, flip=flip)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterator
@@ -97,7 +98,7 @@ def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
     name = Path(path)
     try:
         if name.is_dir():
-            raise FormatError(path, f"is a folder, {wanted} is wanted")
+            raise FormatError(path, f"is a folder, not {wanted}")
         if not name.exists():
             raise FormatError(path, "there is no such file", "check the path")
         if name.stat().st_size == 0:
@@ -109,6 +110,20 @@ def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
             raise
         raise FormatError(path, f"cannot be opened ({getattr(error, 'strerror', None) or error})") from error
     return name
+
+
+def described(shape: Any, dtype: Any, axes: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of an array to be written, as asked for; ShapeError where they are none. ``axes`` is ``(n_y, n_x)`` or so."""
+    try:
+        lengths = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise ShapeError("shape", repr(shape), f"{axes}, whole numbers") from None
+    if len(lengths) != axes.count(",") + 1:
+        raise ShapeError("shape", lengths, axes)
+    try:
+        return lengths, np.dtype(dtype)
+    except TypeError:
+        raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'") from None
 
 
 def row_range(rows: slice | None, n: int, name: str = "rows") -> tuple[int, int]:

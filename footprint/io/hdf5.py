@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import PIECE, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -297,6 +297,10 @@ def _listing(arrays: list[h5py.Dataset]) -> str:
 class _Nothing:
     """The rows of an array without elements."""
 
+    def writing_bytes(self, dtype: Any) -> int:
+        """Nothing is staged."""
+        return 0
+
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Nothing to write."""
 
@@ -319,7 +323,8 @@ def create_array(
     with open(temporary, "wb") as trial:
         # A file that may not grow to its size fails here, as an error, and not inside HDF5.
         trial.truncate(nbytes + (1 << 16))
-    with h5py.File(temporary, "w") as file:
+    # Locked already, by its Output.
+    with h5py.File(temporary, "w", locking=False) as file:
         file.attrs["default"] = "entry"
         entry = file.create_group("entry")
         entry.attrs.update(NX_class="NXentry", default=group)
@@ -327,8 +332,9 @@ def create_array(
         process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
         for key, value in attrs.items():
             if value is not None:
-                plain = isinstance(value, (str, bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
-                process.attrs[key] = value if plain else str(value)
+                plain = isinstance(value, (bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
+                # A file's name may hold what is no text.
+                process.attrs[key] = value if plain else printable(str(value))
         results = process.create_group("results")
         results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)

@@ -17,6 +17,7 @@ from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
 from footprint.io.raw import RawFrames
+from footprint.units import format_bytes
 
 __all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image"]
 
@@ -87,7 +88,12 @@ class Image:
 
     def array(self) -> np.ndarray:
         """Return the whole image, new, in `dtype`."""
-        out = np.empty(self.shape, self.dtype)
+        try:
+            out = np.empty(self.shape, self.dtype)
+        except (MemoryError, ValueError) as error:
+            nbytes = format_bytes(self.shape[0] * self.shape[1] * self.dtype.itemsize)
+            problem = f"holds {self.shape[0]} x {self.shape[1]} pixels, {nbytes}, which do not fit into memory at once"
+            raise FormatError(self.path, problem, "give a smaller one") from error
         self.read(slice(0, self.shape[0]), out)
         return out
 
@@ -177,7 +183,7 @@ def _number(value: Any) -> float:
 def open_image(
     path: str | os.PathLike[str], plane: int | tuple[int, ...] | None = None, extension: int | str | None = None
 ) -> Image:
-    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; told by content.
+    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; recognised by content.
 
     Parameters
     ----------

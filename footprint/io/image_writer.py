@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
+from footprint.io.frames import described
 from footprint.io.output import Output, check_output, writing
 from footprint.io.volume import HDF5_SUFFIXES, TIFF_SUFFIXES, VolumeWriter
 
@@ -30,6 +31,10 @@ class ImageWriter:
     def __init__(self, volume: VolumeWriter) -> None:
         self._volume = volume
         self.path, self.shape, self.dtype = volume.path, volume.shape[1:], volume.dtype
+
+    def host_bytes(self, dtype: Any) -> int:
+        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
+        return self._volume.host_bytes(dtype)
 
     def write(self, rows: slice, array: np.ndarray) -> None:
         """Write rows, in any order; ShapeError where ``array`` ``(n_rows, n_x)`` does not fit, FormatError where the disk fails."""
@@ -68,6 +73,21 @@ def check_image(path: str | os.PathLike[str], overwrite: bool = False, nbytes: i
     """Raise FormatError or ArgumentError when `create_image` would; writes nothing."""
     image_kind(path)
     check_output(path, overwrite, nbytes)
+
+
+def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, int], dtype: Any) -> int:
+    """Bytes that writing an image to ``path`` will hold beside blocks of its ``dtype``; creates nothing."""
+    if image_kind(path) != "fits":
+        return 0
+    from footprint.io import fits
+
+    return fits.writing_bytes(shape, _stored(dtype))
+
+
+def _stored(dtype: Any) -> np.dtype:
+    """What a file keeps of a dtype."""
+    plain = np.dtype(dtype).newbyteorder("=")
+    return np.dtype(np.uint8) if plain.kind == "b" else plain
 
 
 def create_image(
@@ -117,9 +137,9 @@ def create_image(
     ...     os.listdir(folder)
     ['a.fits']
     """
-    kind, stored = image_kind(path), np.dtype(dtype).newbyteorder("=")
-    stored = np.dtype(np.uint8) if stored.kind == "b" else stored
-    if len(shape) != 2 or min(shape) < 1:
+    (n_y, n_x), asked = described(shape, dtype, "(n_y, n_x)")
+    kind, stored, shape = image_kind(path), _stored(asked), (n_y, n_x)
+    if min(shape) < 1:
         raise ShapeError("shape", shape, "(n_y, n_x) of at least one pixel")
     if stored.kind not in "iuf" or stored.itemsize > 8:
         raise ShapeError("dtype", stored, "a real number type of at most 64 bits")

@@ -135,7 +135,7 @@ def _sort_frames(
 
 
 def _angles(path: str, group: h5py.Group, layout: _Layout, n_frames: int, index: np.ndarray) -> np.ndarray:
-    """Angles of the projections in radians; one a frame or one a projection is accepted."""
+    """Angles of the projections in radians; one a frame or one per projection is accepted."""
     dataset = hdf5.first(group, layout.angles)
     if dataset is None:
         raise FormatError(path, f"has no rotation angles ({layout.angles[0]})", "give them with angles=FILE")

@@ -1,29 +1,36 @@
-"""Outputs that appear under their name only when they are finished.
+"""Outputs that appear under their names only when they are finished, all outputs of a job together.
 
-The file is written under a hidden name ending in ``.partial`` beside its target and renamed at the end.
-Any exception, Ctrl-C or SIGTERM removes it.
+Each is written under a hidden name ending in ``.partial`` beside its target and renamed at the end; any exception, Ctrl-C or
+SIGTERM removes it. A link is followed: the file it leads to is replaced, and the link stays.
 """
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
+import re
+import resource
 import shutil
-import signal
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from footprint.errors import ArgumentError, FootprintError, FormatError
+from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
 from footprint.units import format_bytes
 
-_live: set[Path] = set()
-_previous: dict[int, Any] = {}
+
+class _Group:
+    """Outputs that get their names together."""
+
+    def __init__(self) -> None:
+        self.outputs: list[Output] = []
+        self.open = True
+
+
+_group: ContextVar[_Group | None] = ContextVar("outputs", default=None)
 
 
 class Output:
@@ -56,51 +63,131 @@ class Output:
         folder: bool = False,
         ours: Callable[[str], bool] = lambda name: False,
     ) -> None:
-        self.path, self.overwrite, self.folder, self._ours = Path(path), overwrite, folder, ours
+        self.path, self.overwrite, self.folder, self.ours = Path(path), overwrite, folder, ours
+        self.target = _target(path)
+        clear(self.target.parent)
         check_output(path, overwrite, nbytes, folder, ours)
-        self.temporary = self.path.parent / f".{self.path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.partial"
-        self._open = True
-        _watch(self.temporary)
         try:
-            if folder:
-                self.temporary.mkdir()
-            else:
-                # Created now, so that a folder that cannot be written is found before the work and not after it.
-                self.temporary.touch(exist_ok=False)
+            self.partial = Partial(self.target, folder)
         except OSError as error:
-            _forget(self.temporary)
             raise FormatError(path, f"cannot be written ({error.strerror})", "choose another folder") from error
+        self.temporary = self.partial.path
+        # Ready: finished, and waiting for the others of its group.
+        self._open, self.ready = True, False
+        self._group = _group.get()
+        if self._group is not None:
+            self._group.outputs.append(self)
 
     def commit(self) -> None:
-        """Give the finished output its name."""
-        if not self._open:
-            return
-        self._open = False
-        target = self.path
-        if not self.overwrite and target.exists() and not (self.folder and not any(target.iterdir())):
-            kept = target.with_name(f"{target.stem}.{uuid.uuid4().hex[:8]}{target.suffix}")
-            os.replace(self.temporary, kept)
-            _forget(self.temporary)
-            raise FormatError(target, "appeared while its contents were computed", f"the result is kept as {kept}")
-        if self.folder and target.exists():
-            _check_folder(target, self.overwrite, self._ours)
-            shutil.rmtree(target)
-        try:
-            os.replace(self.temporary, target)
-        except OSError as error:
-            self._remove()
-            raise FormatError(target, f"cannot be written ({error.strerror})") from error
-        _forget(self.temporary)
+        """Give the finished output its name; in a `together` block, when the block ends."""
+        if self._open:
+            self._open, self.ready = False, True
+            if self._group is None or not self._group.open:
+                _commit([self])
 
     def discard(self) -> None:
         """Remove what was written; the target is left as it was."""
-        if self._open:
-            self._open = False
-            self._remove()
+        if self._open or self.ready:
+            self._open = self.ready = False
+            self.partial.remove()
 
-    def _remove(self) -> None:
-        _delete(self.temporary)
-        _forget(self.temporary)
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Give the outputs that are made inside the block their names together at its end, or none of them."""
+    group = _Group()
+    token = _group.set(group)
+    try:
+        yield
+    except BaseException:
+        for out in group.outputs:
+            out.discard()
+        raise
+    finally:
+        group.open = False
+        _group.reset(token)
+    _commit([out for out in group.outputs if out.ready])
+
+
+def _commit(outputs: Sequence[Output]) -> None:
+    """Rename all, or put everything back as it was."""
+    named: list[tuple[Output, Path | None]] = []
+    try:
+        _keep_where_taken(outputs)
+        for out in outputs:
+            if out.folder and out.target.exists():
+                _check_folder(out.target, out.overwrite, out.ours)
+        for out in outputs:
+            # One file takes another's place in a single step, and needs no way back.
+            alone = len(outputs) == 1 and not out.folder
+            named.append((out, None if alone else _set_aside(out.target)))
+            with _naming(out):
+                os.replace(out.temporary, out.target)
+    except BaseException:
+        for out, old in reversed(named):
+            _put_back(out, old)
+        for out in outputs:
+            out.discard()
+        raise
+    for out, old in named:
+        out.ready = False
+        out.partial.release()
+        if old is not None:
+            delete(old)
+
+
+@contextmanager
+def _naming(out: Output) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FormatError(out.path, f"cannot be written ({error.strerror})") from error
+
+
+def _set_aside(target: Path) -> Path | None:
+    """Keep what is to be replaced until all is done; a file stays under its name, too, where the file system can do that."""
+    if not os.path.lexists(target):
+        return None
+    old = beside(target, "replaced")
+    if not target.is_dir():
+        with suppress(OSError):
+            os.link(target, old)
+            return old
+    os.rename(target, old)
+    return old
+
+
+def _put_back(out: Output, old: Path | None) -> None:
+    if not out.temporary.exists():
+        delete(out.target)
+    if old is None:
+        return
+    if os.path.lexists(out.target):
+        delete(old)
+    else:
+        os.rename(old, out.target)
+
+
+def _keep_where_taken(outputs: Sequence[Output]) -> None:
+    """Raise where a target has appeared meanwhile; all results are then kept, under names of their own."""
+    taken = [out for out in outputs if not out.overwrite and out.target.exists() and not (out.folder and _is_empty(out.target))]
+    if not taken:
+        return
+    tag, kept = uuid.uuid4().hex[:8], []
+    for out in outputs:
+        stem, suffix = out.target.stem, out.target.suffix
+        room = name_limit(out.target.parent) - len(tag) - len(os.fsencode(suffix)) - 1
+        kept.append(out.target.with_name(f"{cut(stem, room)}.{tag}{suffix}"))
+        os.replace(out.temporary, kept[-1])
+        out.ready = False
+        out.partial.release()
+    names = " and ".join(map(str, kept))
+    fix = f"the result is kept as {names}" if len(kept) == 1 else f"the results are kept as {names}"
+    raise FormatError(taken[0].path, "appeared while its contents were computed", fix)
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 @contextmanager
@@ -110,6 +197,8 @@ def output(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 
     try:
         with writing(path):
             yield out.temporary
+            with open(out.temporary, "rb") as file:
+                os.fsync(file.fileno())
     except BaseException:
         out.discard()
         raise
@@ -118,15 +207,49 @@ def output(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 
 
 @contextmanager
 def writing(path: object) -> Iterator[None]:
-    """Turn a failed write into one FormatError that says whether the disk is full."""
+    """Turn a failed write into one FormatError that says what stood in its way."""
     try:
         yield
     except FootprintError:
         raise
     except (OSError, RuntimeError) as error:
-        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "errno = 28" in str(error)
-        reason = "the disk is full" if full else getattr(error, "strerror", None) or str(error).split("\n")[0][:200]
-        raise FormatError(path, f"could not be written ({reason})", "nothing was left behind") from error
+        raise FormatError(path, f"could not be written ({_reason(error)})", "nothing was left behind") from error
+
+
+def _reason(error: OSError | RuntimeError) -> str:
+    """Why a write failed; HDF5 tells the system's number in words only."""
+    said = re.search(r"errno = (\d+)", str(error))
+    number = getattr(error, "errno", None) or (int(said[1]) if said else None)
+    if number == errno.ENOSPC:
+        return "the disk is full"
+    if number == errno.EDQUOT:
+        return "your quota on this disk is used up"
+    if number == errno.EFBIG:
+        limit = _file_limit()
+        return f"{_LIMITED} {format_bytes(limit)}" if limit is not None else "this disk takes no file of that size"
+    return getattr(error, "strerror", None) or str(error).split("\n")[0][:200]
+
+
+_LIMITED = "ulimit -f allows this process files of at most"
+
+
+def _file_limit() -> int | None:
+    """Bytes a file of this process may have, where it was limited."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """Where the output goes: what ``path`` is, or the file or folder it links to."""
+    if "\0" in os.fspath(path) or Path(path).name in ("", ".", ".."):
+        raise ArgumentError("output", repr(str(path)), "the name of a file or of a new folder")
+    target = Path(os.path.realpath(path))
+    if os.path.islink(target):
+        raise FormatError(path, "is a link that leads back to itself", "remove it, or give another name")
+    have, most = len(os.fsencode(target.name)), name_limit(target.parent)
+    if have > most:
+        raise FormatError(path, f"has a name of {have} bytes, this disk allows {most}", "give a shorter name")
+    return target
 
 
 def check_output(
@@ -137,10 +260,8 @@ def check_output(
     ours: Callable[[str], bool] = lambda name: False,
 ) -> None:
     """Raise FormatError when an output could not be written; meant to run before the work does."""
-    target = Path(path)
+    target = _target(path)
     parent = target.parent
-    if target.name in ("", ".", ".."):
-        raise ArgumentError("output", repr(str(path)), "the name of a file or of a new folder")
     if not parent.is_dir():
         problem = "is not a folder" if parent.exists() else "does not exist"
         raise FormatError(path, f"cannot be written: {parent} {problem}", "create the folder first")
@@ -149,13 +270,18 @@ def check_output(
     if folder and target.is_dir():
         _check_folder(target, overwrite, ours)
     elif target.is_dir():
-        raise FormatError(path, "is a folder, a file name is wanted")
+        raise FormatError(path, "is a folder, not a file")
     elif target.exists():
         if folder:
-            raise FormatError(path, "is a file, a folder is wanted")
+            raise FormatError(path, "is a file, not a folder")
+        if not target.is_file():
+            raise FormatError(path, "is a device or a pipe, not a file")
         if not overwrite:
-            raise FormatError(path, "exists already", "give overwrite (--overwrite) to replace it")
+            raise FormatError(path, "already exists", "give overwrite (--overwrite) to replace it")
     if nbytes:
+        limit = _file_limit()
+        if limit is not None and nbytes > limit and not folder:
+            raise FormatError(path, f"needs {format_bytes(nbytes)}, {_LIMITED} {format_bytes(limit)}", "raise that limit")
         disk = shutil.disk_usage(parent)
         # File systems without a size of their own (quotas, /proc) say 0.
         if disk.total and nbytes > disk.free:
@@ -165,56 +291,7 @@ def check_output(
 def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool]) -> None:
     names = [item.name for item in target.iterdir()]
     if names and not overwrite:
-        raise FormatError(target, "exists already and is not empty", "give overwrite (--overwrite) to replace it")
+        raise FormatError(target, "already exists and is not empty", "give overwrite (--overwrite) to replace it")
     foreign = [name for name in names if not ours(name) or (target / name).is_dir()]
     if foreign:
         raise FormatError(target, f"holds {foreign[0]}, which no earlier run wrote: it is not replaced", "choose another folder")
-
-
-def _delete(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _signals() -> list[int]:
-    return [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-
-
-def _watch(path: Path) -> None:
-    """Remember a temporary, and have a polite kill remove it where the program does not catch signals itself."""
-    if not _live and threading.current_thread() is threading.main_thread():
-        for number in _signals():
-            if signal.getsignal(number) is signal.SIG_DFL:
-                _previous[number] = signal.signal(number, _killed)
-    _live.add(path)
-
-
-def _forget(path: Path) -> None:
-    _live.discard(path)
-    if not _live and threading.current_thread() is threading.main_thread():
-        for number, handler in _previous.items():
-            if signal.getsignal(number) is _killed:
-                signal.signal(number, handler)
-        _previous.clear()
-
-
-def _killed(number: int, frame: FrameType | None) -> None:
-    _remove_live()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-
-
-_owner = os.getpid()
-
-
-def _remove_live() -> None:
-    # A forked worker inherits the set, but not the right to delete its parent's files.
-    if os.getpid() == _owner:
-        for path in list(_live):
-            _delete(path)
-
-
-atexit.register(_remove_live)

@@ -15,6 +15,14 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io.frames import PIECE, cast_into
 
+# Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
+STAGED = 128 << 10
+
+
+def writing_bytes(stored: np.dtype, nbytes: int, given: Any, flip: bool = False) -> int:
+    """Bytes that writing C-contiguous blocks of dtype ``given`` to an array of ``nbytes`` holds beside them; see `RawFrames`."""
+    return 0 if np.dtype(given) == stored and not flip else min(STAGED, nbytes)
+
 
 def _bytes(array: np.ndarray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
@@ -35,15 +43,23 @@ class RawFrames:
         The dtype on disk, byte order included.
     writable
         Open for writing too.
+    flip
+        What is written has its top bit flipped: FITS's way to unsigned integers wider than 8 bits, and to signed bytes.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], offset: int, shape: tuple[int, int, int], dtype: np.dtype, writable: bool = False
+        self,
+        path: str | os.PathLike[str],
+        offset: int,
+        shape: tuple[int, int, int],
+        dtype: np.dtype,
+        writable: bool = False,
+        flip: bool = False,
     ) -> None:
         self.path, self.offset, self.shape = str(path), int(offset), shape
         self.stored = np.dtype(dtype)
         self.dtype = self.stored.newbyteorder("=")
-        self.row_bytes = shape[2] * self.stored.itemsize
+        self.row_bytes, self._flip = shape[2] * self.stored.itemsize, flip
         need, have = self.offset + shape[0] * shape[1] * self.row_bytes, Path(path).stat().st_size
         if have < need and not writable:
             raise FormatError(path, f"is truncated: its header announces {need} bytes, it has {have}", "copy or write it again")
@@ -103,13 +119,39 @@ class RawFrames:
                     raise FormatError(self.path, f"ended {len(view) - done} bytes early while it was read", "was it changed?")
                 done += got
 
+    def writing_bytes(self, dtype: Any) -> int:
+        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``; others are staged like another dtype."""
+        return writing_bytes(self.stored, self.shape[0] * self.shape[1] * self.row_bytes, dtype, self._flip)
+
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at frame ``start`` and ``rows`` of each frame, cast piece by piece."""
-        step = max(1, PIECE // max(1, self.row_bytes))
-        for i in range(len(array)):
-            for r in range(0, array.shape[1], step):
-                part = np.ascontiguousarray(array[i, r : r + step], self.stored)
-                self._put(((start + i) * self.shape[1] + rows.start + r) * self.row_bytes, part)
+        for i, frame in enumerate(array):
+            at = ((start + i) * self.shape[1] + rows.start) * self.row_bytes
+            if frame.flags.c_contiguous:
+                self._write_flat(at, frame.reshape(-1))
+                continue
+            for r, row in enumerate(frame):
+                self._write_flat(at + r * self.row_bytes, row)
+
+    def _write_flat(self, at: int, values: np.ndarray) -> None:
+        """Write numbers at byte ``at`` of the array; through a small buffer where they are not as the file has them."""
+        if values.dtype == self.stored and values.flags.c_contiguous and not self._flip:
+            self._put(at, values)
+            return
+        size = self.stored.itemsize
+        step = max(1, STAGED // size)
+        staged = np.empty(min(step, len(values)), self.stored)
+        for i in range(0, len(values), step):
+            part = staged[: len(values[i : i + step])]
+            if self._flip:
+                plain = part.view(f"u{size}")
+                cast_into(plain, values[i : i + step])
+                plain ^= plain.dtype.type(1 << (8 * size - 1))
+                if not self.stored.isnative:
+                    plain.byteswap(inplace=True)
+            else:
+                cast_into(part, values[i : i + step])
+            self._put(at + i * size, part)
 
     def _put(self, at: int, array: np.ndarray) -> None:
         if array.size == 0:

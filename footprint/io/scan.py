@@ -24,7 +24,7 @@ class Scan:
     n_angles, n_z, n_x, shape, dtype
         Size of the projections ``(n_angles, n_z, n_x)`` and their dtype in native byte order.
     angles
-        float64 radians, one a projection.
+        float64 radians, one per projection.
     pixel_size, distance, energy, field_of_view
         Metres, metres, keV, "Full" or "Half"; None where the file does not say.
     n_flats, n_darks
@@ -187,7 +187,7 @@ def open_scan(
     angles: str | os.PathLike[str] | np.ndarray | None = None,
     entry: str | None = None,
 ) -> Scan:
-    """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or TIFF; told by content, not by suffix.
+    """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or TIFF; recognised by content, not by suffix.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def open_scan(
     flats, darks
         Files or folders that replace the scan's own: TIFF, ``.npy``, or HDF5 as ``FILE:/DATASET``.
     angles
-        A file of one angle a projection in degrees (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0,
+        A file of one angle per projection in degrees (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0,
         end-exclusive, where it lists flats and darks too), or an array in radians. Without it, a DXchange or TIFF scan
         that has no angles counts as 180 degrees in equal steps.
     entry
@@ -342,7 +342,7 @@ def _resolve_angles(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray
     else:
         values = np.asarray(given, np.float64)
         if values.shape != (n,):
-            raise ArgumentError("angles", f"shape {values.shape}", f"one angle a projection, shape ({n},)")
+            raise ArgumentError("angles", f"shape {values.shape}", f"one angle per projection, shape ({n},)")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         where = parts.path if given is None or isinstance(given, np.ndarray) else given

@@ -1,4 +1,4 @@
-"""Files of one number an angle: vertical shifts in pixels, rotation angles in degrees."""
+"""Files of one number per angle: vertical shifts in pixels, rotation angles in degrees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footprint.io.frames import existing_file, reading
 
 
 def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
-    """Read one finite number a line from a text or ``.npy`` file.
+    """Read one finite number per line from a text or ``.npy`` file.
 
     ``FILE[a:b]`` takes lines ``a`` to ``b`` (from 0, end-exclusive), for a file that also lists flats and darks.
 
@@ -42,14 +42,14 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     file = existing_file(name, f"a file of {what}")
     with open(file, "rb") as handle:
         is_npy = handle.read(6) == b"\x93NUMPY"
-    with reading(name, f"its {what}", "wanted text or .npy with one number an angle"):
+    with reading(name, f"its {what}", "wanted text or .npy with one number per angle"):
         if is_npy:
             values = np.load(file, allow_pickle=False)
         else:
             lines = [line.partition("#")[0].replace(",", " ").split() for line in file.read_text("utf-8").splitlines()]
             table = [[float(word) for word in line] for line in lines if line]
             if len(table) > 1 and len({len(line) for line in table}) != 1:
-                raise FormatError(name, f"its lines hold different counts of numbers, wanted one of the {what} a line")
+                raise FormatError(name, f"its lines hold different counts of numbers, wanted one of the {what} per line")
             values = np.array(table, dtype=np.float64)
         if values.dtype.kind not in "iuf":
             raise FormatError(name, f"holds {values.dtype} values, wanted numbers")
@@ -57,7 +57,7 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1:
-        raise FormatError(name, f"holds an array of shape {values.shape}", f"wanted one number an angle ({what})")
+        raise FormatError(name, f"holds an array of shape {values.shape}", f"wanted one number per angle ({what})")
     values = values[chosen]
     if values.size == 0:
         raise FormatError(path, f"holds no {what}")
@@ -68,7 +68,7 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
 
 
 def read_shifts(path: str | os.PathLike[str], n_angles: int) -> np.ndarray:
-    """Read vertical shifts in pixels, one an angle.
+    """Read vertical shifts in pixels, one per angle.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def read_shifts(path: str | os.PathLike[str], n_angles: int) -> np.ndarray:
 
 
 def check_count(path: object, values: np.ndarray, n_angles: int, what: str) -> None:
-    """Raise FormatError unless there is one value a projection."""
+    """Raise FormatError unless there is one value per projection."""
     if len(values) != n_angles:
         fix = f'select its lines as "{path}[a:b]"' if len(values) > n_angles else ""
         raise FormatError(path, f"lists {len(values)} {what} for {n_angles} projections", fix)

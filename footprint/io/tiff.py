@@ -133,7 +133,7 @@ class TiffFolder:
         first = TiffFile(self._files[0])
         first.close()
         if first.shape[0] != 1 and len(self._files) > 1:
-            raise FormatError(self._files[0], f"has {first.shape[0]} pages, wanted one a file in a folder of several")
+            raise FormatError(self._files[0], f"has {first.shape[0]} pages, wanted one per file in a folder of several")
         self.dtype, self._first = first.dtype, first
         self.shape = (max(len(self._files), first.shape[0]), first.shape[1], first.shape[2])
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.io.frames import row_range
+from footprint.io.done import DoneSet
+from footprint.io.frames import described, row_range
 from footprint.io.output import Output, check_output, writing
+from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -22,6 +24,7 @@ _SLICE = re.compile(r"slice_\d{5,}\.tif")
 
 
 class _Sink(Protocol):
+    def writing_bytes(self, dtype: Any) -> int: ...
     def write(self, start: int, rows: slice, array: np.ndarray) -> None: ...
     def sync(self) -> None: ...
     def close(self) -> None: ...
@@ -34,12 +37,18 @@ class VolumeWriter:
     ----------
     path, shape, dtype
         The target, ``(n_z, n_y, n_x)``, and the dtype on disk.
+    temporary
+        Where it lies until it has its name.
     """
 
     def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype, out: Output, sink: _Sink) -> None:
-        self.path, self.shape, self.dtype = path, shape, dtype
+        self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
-        self._rows = np.zeros(shape[0], np.int64)
+        self._done = DoneSet(shape[0] * shape[1])
+
+    def host_bytes(self, dtype: Any) -> int:
+        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
+        return self._sink.writing_bytes(dtype)
 
     def write(self, where: slice | tuple[slice, slice], array: np.ndarray) -> None:
         """Write slices ``where`` (or rows of slices, given ``(slices, rows)``), in any order.
@@ -65,16 +74,23 @@ class VolumeWriter:
         except BaseException:
             self.discard()
             raise
-        self._rows[z0:z1] += y1 - y0
+        n_y = self.shape[1]
+        if y1 - y0 == n_y:
+            self._done.add(z0 * n_y, z1 * n_y)
+            return
+        for start in range(z0 * n_y, z1 * n_y, n_y):
+            self._done.add(start + y0, start + y1)
 
     def close(self) -> None:
         """Finish: everything goes to the disk, then the volume gets its name."""
         if not self._open:
             return
-        missing = np.flatnonzero(self._rows < self.shape[1])
-        if missing.size:
+        missing = self._done.missing()
+        if missing:
             self.discard()
-            raise FormatError(self.path, f"{missing.size} of {self.shape[0]} slices were never written, the first is {missing[0]}")
+            first, rows = missing[0][0], sum(stop - start for start, stop in missing)
+            where = f"row {first % self.shape[1]}" + (f" of slice {first // self.shape[1]}" if self.shape[0] > 1 else "")
+            raise FormatError(self.path, f"was closed with {counted(rows, 'rows')} missing, the first of them {where}")
         try:
             with writing(self.path):
                 self._sink.sync()
@@ -105,11 +121,16 @@ class VolumeWriter:
 
 
 class _TiffFolder:
-    """One TIFF a slice, each laid out when it is first written."""
+    """One TIFF per slice, each laid out when it is first written."""
 
     def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
         self._folder, self._shape, self._dtype = folder, shape, dtype
         self._offset: dict[int, int] = {}
+
+    def writing_bytes(self, dtype: Any) -> int:
+        from footprint.io.raw import writing_bytes
+
+        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         from footprint.io import tiff
@@ -201,14 +222,15 @@ def create_volume(
     ...     with fp.create_volume(os.path.join(folder, "v.h5"), (2, 3, 4)) as volume:
     ...         volume.write(slice(0, 2), np.ones((2, 3, 4), np.float32))
     """
-    kind, stored = volume_kind(path), np.dtype(dtype).newbyteorder("=")
-    if len(shape) != 3 or min(shape) < 0:
-        raise ShapeError("shape", shape, "(n_z, n_y, n_x)")
+    (n_z, n_y, n_x), asked = described(shape, dtype, "(n_z, n_y, n_x)")
+    kind, stored, shape = volume_kind(path), asked.newbyteorder("="), (n_z, n_y, n_x)
+    if min(shape) < 0:
+        raise ShapeError("shape", shape, "(n_z, n_y, n_x), none below 0")
     if kind != "hdf5" and min(shape) == 0:
         raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
-    nbytes = int(np.prod(shape, dtype=np.int64)) * stored.itemsize
+    nbytes = n_z * n_y * n_x * stored.itemsize
     out = Output(path, overwrite, nbytes, kind == "folder", _ours)
     sink: _Sink
     try:

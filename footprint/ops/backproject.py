@@ -43,7 +43,7 @@ class Geometry:
     Attributes
     ----------
     angles
-        Radians, one a projection.
+        Radians, one per projection.
     n_x
         Detector pixels.
     center
@@ -77,7 +77,7 @@ class Geometry:
             raise ArgumentError("roi", self.roi, "(x0, x1, y0, y1) with x0 < x1 and y0 < y1")
         shifts = self.axis_shifts
         if shifts is not None and (np.shape(shifts) != angles.shape or not np.isfinite(shifts).all()):
-            raise ShapeError("axis_shifts", f"shape {np.shape(shifts)}", f"{angles.shape} finite pixels, one an angle")
+            raise ShapeError("axis_shifts", f"shape {np.shape(shifts)}", f"{angles.shape} finite pixels, one per angle")
         return self
 
     @property
@@ -87,7 +87,7 @@ class Geometry:
             return (0, self.n_x, 0, self.n_x)
         try:
             x0, x1, y0, y1 = (operator.index(v) for v in self.roi)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("roi", repr(self.roi), "four whole numbers (x0, x1, y0, y1)") from None
         return (x0, x1, y0, y1)
 
@@ -128,7 +128,7 @@ class Backproject:
         if len(rows.shape) != 3:
             raise ShapeError("sinogram", f"{len(rows.shape)} dimensions", "(n_z, n_angles, n_x)")
         if rows.shape[1] != len(self.geometry.angles):
-            raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one a projection")
+            raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one per projection")
         self.geometry.checked()
         return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32"),)
 

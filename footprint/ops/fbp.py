@@ -20,7 +20,7 @@ from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 METHODS = ("auto", "direct", "fourier")
-TOO_LARGE = "method direct: the memory is too short for the Fourier method"
+TOO_LARGE = "method: direct (memory is too short for the Fourier method)"
 # Seconds a thread, measured on a 2.5 GHz Xeon (benchmarks/fbp.py): an update of a pixel by an angle, a sample of the polar
 # spectrum, a pixel of the non-uniform FFT's grid. Only their ratios matter.
 _UPDATE, _SAMPLE, _GRID = 0.55e-9, 90e-9, 60e-9
@@ -194,14 +194,14 @@ class Fbp:
         if self.method != "auto":
             if self.method == "fourier":
                 self._need_fourier(limits)
-            return self.method, f"method {self.method}, as asked for"
+            return self.method, f"method: {self.method} (requested)"
         if not available(limits):
             why = "the Fourier method runs on the CPU only" if not limits.host else "ducc0 (the extra fourier) is not installed"
-            return "direct", f"method direct: {why}"
+            return "direct", f"method: direct ({why})"
         n_y, width = self.geometry.shape
         n_a = len(self.angles)
         direct = _UPDATE * n_a * n_y * width / limits.threads
         padded = fast_length(max(2 * self.n_x, least_length(self.geometry)))
         fourier = (_SAMPLE * n_a * (padded // 2 + 1) + _GRID * n_y * width) / limits.threads
         method = "fourier" if fourier < direct else "direct"
-        return method, f"method {method}: predicted {direct:.2g} s a slice by direct summation, {fourier:.2g} s by Fourier"
+        return method, f"method: {method} (predicted: {direct:.2g} s per slice by direct summation, {fourier:.2g} s by Fourier)"

@@ -47,14 +47,14 @@ class Flatfield:
     shifts: np.ndarray | None = None
 
     def check(self, n_angles: int, n_z: int) -> None:
-        """Raise where something is not one an angle, or would move every row off the detector."""
+        """Raise where something is not one per angle, or would move every row off the detector."""
         for name in ("lower", "upper", "weight"):
             if len(getattr(self, name)) != n_angles:
-                raise ShapeError(name, f"{len(getattr(self, name))} values", f"{n_angles}, one a projection")
+                raise ShapeError(name, f"{len(getattr(self, name))} values", f"{n_angles}, one per projection")
         if self.shifts is None:
             return
         if np.shape(self.shifts) != (n_angles,) or not np.isfinite(self.shifts).all():
-            raise ShapeError("shifts", f"shape {np.shape(self.shifts)}", f"({n_angles},) finite pixels, one a projection")
+            raise ShapeError("shifts", f"shape {np.shape(self.shifts)}", f"({n_angles},) finite pixels, one per projection")
         if n_angles and np.abs(self.shifts).max() > n_z:
             most = float(np.abs(self.shifts).max())
             raise ArgumentError("shifts", f"up to {most:.4g} pixels", f"at most the {n_z} rows of the detector")

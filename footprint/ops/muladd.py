@@ -16,7 +16,7 @@ Region = tuple[tuple[int, int, int], ...]
 
 
 def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
-    """Read slices (None, a slice, or one an axis; missing axes are whole) as start, step and count an axis.
+    """Read slices (None, a slice, or one per axis; missing axes are whole) as start, step and count an axis.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
     """
     given = () if slices is None else slices if isinstance(slices, tuple | list) else (slices,)
     if len(given) > len(shape):
-        raise ShapeError(name, f"{len(given)} slices", f"at most {len(shape)}, one an axis")
+        raise ShapeError(name, f"{len(given)} slices", f"at most {len(shape)}, one per axis")
     found = []
     for axis, n in enumerate(shape):
         one = given[axis] if axis < len(given) else None
@@ -34,10 +34,12 @@ def region(slices: object, shape: tuple[int, ...], name: str) -> Region:
                 raise ShapeError(name, f"index {one} of axis {axis}", f"{-n} to {n - 1}")
             one = slice(int(one) % n, int(one) % n + 1)
         if one is not None and not isinstance(one, slice):
-            raise ArgumentError(name, repr(one), "slices, one an axis, or None for all", "for example (slice(10, 20), slice(None))")
+            raise ArgumentError(
+                name, repr(one), "slices, one per axis, or None for all", "for example (slice(10, 20), slice(None))"
+            )
         try:
             steps = range(*(one or slice(None)).indices(n))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError(name, repr(one), "a slice of integers with a step that is not 0") from None
         if len(steps) == 0:
             raise ShapeError(name, f"{one} of axis {axis}, which has {n} elements", "a region that is not empty")

@@ -100,7 +100,7 @@ class Reconstruct:
             def record(b: Builder, n: int) -> None:
                 direct.record_groups(b, *make(b, n), min(angles, len(self.fbp.angles)))
 
-            said = f"method direct: one slice's sinogram does not fit, so {angles} angles at a time are filtered and summed"
+            said = f"method: direct (the sinogram of one slice does not fit, so {angles} angles at a time are filtered and summed)"
             return Variant("slices", rows, record, note=said)
 
         def parts(angles: int) -> Variant:
@@ -117,8 +117,8 @@ class Reconstruct:
                 geometry = b.inp(ArraySpec((len(self.fbp.angles), 4), "float64"), "geometry", Given(owner="plan"))
                 direct.record_groups(b, *slots, angles, geometry)
 
-            said = "method direct: one slice does not fit, so its projections are read again for every tile of its rows, "
-            said += f"{counted(angles, 'angles')} at a time"
+            said = "method: direct (one slice does not fit, so its projections are read again for every tile of its rows, "
+            said += f"{counted(angles, 'angles')} at a time)"
             return Variant(TILES, self.fbp.geometry.shape[0], record, note=said, times=rows)
 
         direct = Reconstruct(self.flatfield, self.fbp.by("direct"))

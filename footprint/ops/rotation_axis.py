@@ -91,7 +91,9 @@ class RotationAxis:
         if not self.chosen:
             span = float(np.rad2deg(np.ptp(self.angles))) if len(self.angles) else 0.0
             fix = "give the axis as a number"
-            raise ArgumentError("center", "auto", f"projections 180 degrees apart, these {len(self.angles)} span {span:.4g}", fix)
+            raise ArgumentError(
+                "center", "auto", f"projections 180 degrees apart; these {len(self.angles)} span {span:.4g} degrees", fix
+            )
         return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
 
     def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:

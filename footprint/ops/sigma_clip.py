@@ -29,10 +29,10 @@ def check_positive(name: str, value: object) -> float:
     """A number of sigmas."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise ArgumentError(name, repr(value), "a number over 0")
+        raise ArgumentError(name, repr(value), "a number above 0")
     return number
 
 
@@ -41,8 +41,8 @@ def check_maxiters(value: int | None) -> int:
     if value is None:
         return -1
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ArgumentError("maxiters", repr(value), "None or a number from 0 up")
-    return int(value)
+        raise ArgumentError("maxiters", repr(value), "None or a whole number, 0 or more")
+    return min(int(value), 2**31 - 1)
 
 
 def as_rows(shape: tuple[int, ...], name: str = "image") -> tuple[int, int]:
@@ -98,10 +98,12 @@ def pass_variant(
     given: Given | None,
     labels: Given | None = None,
     reading: Callable[[int, str], int] | None = None,
+    writing: int = 0,
 ) -> Variant:
     """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
 
-    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block.
+    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block, ``writing`` what
+    writing the labels does.
     """
     height, width = op.height, op.width
     group = rows_per_block(height * width, width)
@@ -119,10 +121,12 @@ def pass_variant(
             owner = Given() if name in ("stats", "counts") else Given(owner="plan")
             refs.append(b.out(spec, name, labels if name == "labels" and labels is not None and whole else owner))
         op.record(b, *refs)
+        if writing:
+            b.library("file writer", writing, bound=False)
         if not whole:
             if reading is not None:
                 b.library("file reader", reading(rows, block.dtype))
-            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} a pass, every block read once a pass")
+            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} per pass; each pass reads every block once")
 
     groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
     return Variant(f"x {group} rows", groups, record, inner=True)

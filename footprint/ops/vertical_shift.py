@@ -28,7 +28,7 @@ class VerticalShift:
         if len(radios.shape) != 3:
             raise ShapeError("radios", f"{len(radios.shape)} dimensions", "3: (n_angles, n_z, n_x)", "use radios[None] for one")
         if n_shifts != radios.shape[0]:
-            raise ShapeError("shifts", f"{n_shifts} values", f"{radios.shape[0]}, one an angle")
+            raise ShapeError("shifts", f"{n_shifts} values", f"{radios.shape[0]}, one per angle")
         kind = np.dtype(radios.dtype)
         small = kind.itemsize <= (4 if kind.kind == "f" else 2)
         return (ArraySpec(radios.shape, "float32" if small else "float64"),)

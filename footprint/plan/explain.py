@@ -16,13 +16,13 @@ _SMALL = 1024
 def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
     """Kind, bytes and remark of every line of the memory table; the last is the total."""
     size = plan.footprint
-    bounds = ", ".join(f"{one.name}{' (a bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
+    bounds = ", ".join(f"{one.name}{' (upper bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
     return [
-        ("arena", size.arena, "ours, exact"),
-        ("constant", size.constant, "ours, exact"),
+        ("arena", size.arena, "allocated by Footprint, exact"),
+        ("constant", size.constant, "allocated by Footprint, exact"),
         ("library", size.library, bounds or "none"),
-        ("host", size.host, "staging, exact" if size.host else "none"),
-        ("total", size.total, "what the budget covers"),
+        ("host", size.host, "staging buffers, exact" if size.host else "none"),
+        ("total", size.total, "counted against the budget"),
     ]
 
 
@@ -30,26 +30,25 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
     """Name and value of every line about the run as a whole."""
     rows = [("device", plan.limits.device), ("largest block", format_bytes(plan.footprint.largest))]
     if plan.footprint.context:
-        rows.append(("context", f"{format_bytes(plan.footprint.context)}, the runtime's own, measured, not in the total"))
+        rows.append(("context", f"{format_bytes(plan.footprint.context)}, taken by the runtime itself, measured, not in the total"))
     for slot in (*plan.inputs, *plan.outputs):
         if slot.spec.nbytes < _SMALL:
             continue
-        whose = "the caller's" if slot.given.owner == "caller" else "in the plan"
-        rows.append(
-            (
-                f"{'input' if slot.kind == 'inp' else 'output'} {slot.name}",
-                f"{slot.spec}, {format_bytes(slot.spec.nbytes)} a run, {whose}",
-            )
-        )
+        whose = "owned by the caller" if slot.given.owner == "caller" else "owned by the plan"
+        kind = "input" if slot.kind == "inp" else "output"
+        name = kind if slot.name in ("out", "in") else f"{kind} {slot.name}"
+        rows.append((name, f"{slot.spec}, {format_bytes(slot.spec.nbytes)} per run, {whose}"))
     if plan.chunk:
         chunk = plan.chunk
-        rows.append(("chunk", f"{chunk.size} of {counted(chunk.total, chunk.unit)}, {counted(len(chunk.ranges()), 'runs')}"))
+        rows.append(
+            ("chunk", f"{chunk.size} of {counted(chunk.total, chunk.unit)} per run, {counted(len(chunk.ranges()), 'runs')}")
+        )
     rows.extend(("note", note) for note in plan.notes)
     return rows
 
 
 def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
-    """What other chunk sizes would take: units a run, runs, bytes."""
+    """What other chunk sizes would take: units per run, runs, bytes."""
     return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
 
 
@@ -63,6 +62,6 @@ def explain(plan: Plan) -> str:
         unit = plan.chunk.unit
         lines.append(
             "  other budgets: "
-            + ", ".join(f"{counted(n, unit)} a run in {counted(runs, 'runs')} takes {size}" for n, runs, size in rows)
+            + "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in rows)
         )
     return "\n".join(lines)

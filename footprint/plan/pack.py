@@ -72,5 +72,5 @@ def _gap(placed: list[Placed], block: int, item: Item, size: int) -> tuple[int, 
 def check_block(name: str, nbytes: int, max_block: int) -> None:
     """BudgetError where ``nbytes`` that must lie in one piece are more than the device's largest allocation."""
     if nbytes > max_block:
-        what, fix = "one array (the device's largest block is the limit)", "give a smaller job, or another device"
+        what, fix = "one array, limited by the device's largest block,", "reduce the job, or use another device"
         raise BudgetError(max_block, {name: nbytes}, nbytes, what, fix)

@@ -52,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to cut the job: ``size`` units a run take ``nbytes`` in ``runs`` runs."""
+    """One way to cut the job: ``size`` units per run take ``nbytes`` in ``runs`` runs."""
 
     size: int
     runs: int

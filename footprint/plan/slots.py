@@ -151,7 +151,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Chunk:
-    """How a job of ``total`` units is cut: ``size`` units a run, the last run shorter when it does not divide.
+    """How a job of ``total`` units is cut: ``size`` units per run, the last run shorter when it does not divide.
 
     With ``times`` there are so many parts of ``total`` units, each cut alike: no run has units of two parts.
     """

@@ -206,7 +206,7 @@ def test_fourier_in_groups_of_angles_equals_the_whole(method, padding, rng):
     x = rng.random((2, 700, 301)).astype(">f8")
     options = {"method": method, "padding": padding, "circle": True, "device": "cpu"}
     plan = fp.plan_fbp(x.shape, dtype=">f8", memory="1GB", **options)
-    assert any("method fourier" in note for note in plan.notes)
+    assert any("method: fourier" in note for note in plan.notes)
     whole = fp.fbp(x, memory="1GB", out=np.zeros((2, 301, 301)), **options)
     single = fp.plan_fbp(x.shape[1:], dtype=">f8", **options).footprint.total
     for share in (0.9, 0.75):
@@ -287,5 +287,5 @@ def test_the_note_names_the_method_that_runs():
             fourier = any(step.kernel.startswith("fourier.") for step in plan.steps)
             notes = " ".join(plan.notes)
             said.add((fourier, "too short" in notes))
-            assert ("method fourier" in notes) == fourier, notes
+            assert ("method: fourier" in notes) == fourier, notes
     assert {(True, False), (False, True)} <= said

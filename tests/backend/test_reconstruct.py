@@ -277,7 +277,7 @@ def test_the_plan_of_a_shape_is_the_plan_of_the_scan(rng):
         ({"method": "magic"}, "fourier"),
         ({"roi": (4, 4, 0, 2)}, "x0 < x1"),
         ({"pixel_size": 0}, "above 0"),
-        ({"shifts": np.zeros(3)}, "one a projection"),
+        ({"shifts": np.zeros(3)}, "one per projection"),
         ({"shifts": np.full(24, np.nan)}, "finite"),
         ({"shifts": np.full(24, 7.5)}, "at most the 6 rows"),
         ({"i0": "sky"}, "'border' or a number"),

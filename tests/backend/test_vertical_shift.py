@@ -51,7 +51,7 @@ def test_whole_shifts_move_nan_and_nothing_else(device):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"shifts": [1.0]}, "one an angle"),
+        ({"shifts": [1.0]}, "one per angle"),
         ({"shifts": [1.0, np.nan]}, "nan at angle 1"),
         ({"shifts": [np.inf, 0]}, "inf at angle 0"),
         ({"shifts": [[1.0, 2.0]]}, "(n_angles,)"),
@@ -69,5 +69,5 @@ def test_bad_input_is_one_clear_sentence(change, word):
 
 def test_out_may_not_overlap():
     stack = np.zeros((4, 5, 6), "f4")
-    with pytest.raises(fp.ArgumentError, match="overlaps"):
+    with pytest.raises(fp.ArgumentError, match="memory shared with radios"):
         fp.vertical_shift(stack[:3], [0, 0, 0], out=stack[1:], device="cpu")

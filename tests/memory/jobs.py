@@ -20,6 +20,7 @@ from astropy.io import fits
 import footprint as fp
 from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
+from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -73,6 +74,49 @@ def convolve_file(scale: int) -> Job:
         lambda memory: plan_convolve_rows(*about, mask.shape, memory=memory, **options),
         lambda memory: convolve_rows(read, *about, mask, write, memory=memory, **options),
     )
+
+
+def convolve_to_fits(scale: int, dtype: str = "f4") -> Job:
+    """From memory to a FITS file, whose bytes are the other way round."""
+    x, mask = image(512 * scale, 1024).astype(dtype), np.ones((9, 9), dtype) / 81
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    about: tuple[Any, ...] = (x.shape, x.dtype.str)
+    result = np.dtype("f8" if dtype == "f8" else "f4")
+    target = Path(folder) / "image.fits"
+
+    def read(start: int, stop: int, block: np.ndarray) -> None:
+        block[...] = x[start:stop]
+
+    def run(memory: Any) -> None:
+        with create_image(target, x.shape, result, overwrite=True) as writer:
+            convolve_rows(
+                read,
+                *about,
+                mask,
+                lambda start, stop, block: writer.write(slice(start, stop), block),
+                writing=writer.host_bytes(result),
+                memory=memory,
+                device="cpu",
+            )
+
+    writing = writing_bytes(target, x.shape, result)
+    return lambda memory: plan_convolve_rows(*about, mask.shape, writing=writing, memory=memory, device="cpu"), run
+
+
+def find_sources_to_fits(scale: int) -> Job:
+    """The label image goes to a FITS file."""
+    x = foreign_image(scale)
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    target = Path(folder) / "labels.fits"
+
+    def run(memory: Any) -> None:
+        with create_image(target, x.shape, "int32", overwrite=True) as writer:
+            fp.find_sources(x, labels=writer, memory=memory, device="cpu")
+
+    options: dict[str, Any] = {"labels": True, "writing": writing_bytes(target, x.shape, "int32"), "streamed": True}
+    return lambda memory: fp.plan_find_sources(x.shape, ">f4", memory=memory, device="cpu", **options), run
 
 
 def find_sources_file(scale: int) -> Job:
@@ -200,6 +244,8 @@ def reconstruct_tiles(scale: int) -> Job:
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "convolve_file": convolve_file,
+    "convolve_to_fits": convolve_to_fits,
+    "find_sources_to_fits": find_sources_to_fits,
     "sigma_clip": sigma_clip,
     "threshold": threshold,
     "label": label,

@@ -152,7 +152,7 @@ def test_the_transforms_work_area_stays_under_the_largest_allocation():
     small = Limits("opencl:0", "gpu", False, 128, max_block=100_000, fft="stockham")
     plan = fit(small, None, "job", [Variant("rows", 10, record)])
     assert plan.chunk.size == 5 and 5 * 16_000 <= plan.footprint.library < 100_000
-    with pytest.raises(BudgetError, match=r"largest block .* needs FFT work 15.8 KiB"):
+    with pytest.raises(BudgetError, match=r"largest block, needs at least 15\.8 KiB \(FFT work 15\.8 KiB\)"):
         fit(replace(small, max_block=15_000), None, "job", [Variant("rows", 10, record)])
 
 
@@ -163,7 +163,7 @@ def test_chunk_must_make_sense():
 
 @pytest.mark.parametrize("shape", [(-1,), (4, -5), (2.5, 3), ("4", 5)])
 def test_shapes_are_whole_numbers_from_0_up(shape):
-    with pytest.raises(ShapeError, match=r"shape: got .* wanted whole numbers from 0 up"):
+    with pytest.raises(ShapeError, match=r"shape: got .* wanted whole numbers, 0 or more"):
         ArraySpec(shape)
     assert ArraySpec((np.int64(3), 0)).nbytes == 0
 

@@ -12,7 +12,7 @@ from footprint.errors import ArgumentError, BackendError, BudgetError, CapacityE
 @pytest.mark.parametrize(
     "error",
     [
-        ArgumentError("sigma", -1, "a number over 0", "give 5"),
+        ArgumentError("sigma", -1, "a number above 0", "give 5"),
         ShapeError("image", (0, 3), "(n_y, n_x)"),
         FormatError("scan.nx", "is truncated", "copy it again"),
         BudgetError(10, {"arena": 12, "host": 3}, 15, "fbp"),

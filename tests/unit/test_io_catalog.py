@@ -32,7 +32,7 @@ def test_units_are_kept(tmp_path: Path, name: str, n: int) -> None:
     back = Table.read(tmp_path / name)
     assert len(back) == n and back["flux"].unit == u.Jy and back["ra"].unit == u.deg
     np.testing.assert_array_equal(back["flux"], sources(n)["flux"])
-    with pytest.raises(FormatError, match="exists already"):
+    with pytest.raises(FormatError, match="already exists"):
         write_catalog(sources(n), tmp_path / name)
     write_catalog(sources(1), tmp_path / name, overwrite=True)
     assert len(Table.read(tmp_path / name)) == 1

@@ -180,7 +180,7 @@ def test_written_images_are_read_back(tmp_path: Path, suffix: str, dtype: str) -
         np.testing.assert_array_equal(np.load(path), image)
     if suffix == ".tif":
         np.testing.assert_array_equal(tifffile.imread(path), image)
-    with pytest.raises(FormatError, match="exists already"):
+    with pytest.raises(FormatError, match="already exists"):
         create_image(path, (7, 5), dtype)
 
 
@@ -189,7 +189,10 @@ def test_an_interrupted_image_leaves_nothing(tmp_path: Path, suffix: str) -> Non
     with pytest.raises(KeyboardInterrupt), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
         writer.write(slice(0, 3), values((3, 5), "float32"))
         raise KeyboardInterrupt
-    with pytest.raises(FormatError, match="never written"), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
+    with (
+        pytest.raises(FormatError, match="closed with 1 row missing, the first of them row 6"),
+        create_image(tmp_path / f"a{suffix}", (7, 5)) as writer,
+    ):
         writer.write(slice(0, 6), values((6, 5), "float32"))
     with pytest.raises(ShapeError), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
         writer.write(slice(0, 6), np.zeros(5))
@@ -233,7 +236,7 @@ def test_bad_images(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value) and str(caught.value).startswith(str(tmp_path)), (name, caught.value)
     with open_image(tmp_path / "thin.fits") as image:
         assert image.shape == (30, 1)
-    with pytest.raises(FormatError, match="is a folder, an image is wanted"):
+    with pytest.raises(FormatError, match="is a folder, not an image"):
         open_image(tmp_path)
     with pytest.raises(ArgumentError, match="a name ending in one of"):
         create_image(tmp_path / "a.png", (3, 4))

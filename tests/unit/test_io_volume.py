@@ -16,6 +16,8 @@ import pytest
 import tifffile
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.io.done import DoneSet
+from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import check_volume, create_volume
 
@@ -76,7 +78,7 @@ def test_existing_output_is_kept(tmp_path: Path, name: str) -> None:
     ones, twos = np.ones((2, 3, 4), np.float32), np.full((2, 3, 4), 2, np.float32)
     with create_volume(tmp_path / name, (2, 3, 4)) as volume:
         volume.write(slice(0, 2), ones)
-    with pytest.raises(FormatError, match=r"exists already.*--overwrite"):
+    with pytest.raises(FormatError, match=r"already exists.*--overwrite"):
         create_volume(tmp_path / name, (2, 3, 4))
     with pytest.raises(RuntimeError, match="stop"), create_volume(tmp_path / name, (2, 3, 4), overwrite=True) as volume:
         volume.write(slice(0, 2), twos)
@@ -121,13 +123,41 @@ def test_missing_slices_are_no_result(tmp_path: Path, name: str) -> None:
     volume = create_volume(tmp_path / name, (3, 1, 2))
     volume.write(slice(0, 1), np.ones((1, 1, 2), np.float32))
     volume.write(slice(2, 3), np.ones((1, 1, 2), np.float32))
-    with pytest.raises(FormatError, match="1 of 3 slices were never written, the first is 1"):
+    with pytest.raises(FormatError, match="closed with 1 row missing, the first of them row 0 of slice 1"):
         volume.close()
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_written_twice_stand_for_no_others(tmp_path: Path, name: str) -> None:
+    volume = create_volume(tmp_path / name, (2, 4, 3))
+    top, slab = np.ones((2, 2, 3), np.float32), np.ones((1, 4, 3), np.float32)
+    for _ in range(2):
+        volume.write((slice(0, 2), slice(0, 2)), top)
+    volume.write(slice(1, 2), slab)
+    with pytest.raises(FormatError, match="2 rows missing, the first of them row 2 of slice 0"):
+        volume.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_done_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> None:
+    for _ in range(200):
+        total = int(rng.integers(1, 40))
+        done, plain = DoneSet(total), np.zeros(total, bool)
+        for _ in range(int(rng.integers(0, 12))):
+            start, stop = np.sort(rng.integers(0, total + 1, 2)).tolist()
+            done.add(start, stop)
+            plain[start:stop] = True
+        missing = [i for start, stop in done.missing() for i in range(start, stop)]
+        assert missing == np.flatnonzero(~plain).tolist()
+        # In order and whole: no two ranges touch.
+        assert all(a[1] < b[0] for a, b in zip(done.missing(), done.missing()[1:]))
+
+
 _CHILD = """
 import sys, time, numpy as np
+from footprint.io.done import DoneSet
+from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import create_volume
 with create_volume(sys.argv[1], (400, 64, 64)) as volume:
@@ -154,12 +184,31 @@ def test_signals_remove_the_temporary(tmp_path: Path, name: str, number: signal.
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_full_disk(tmp_path: Path, name: str) -> None:
-    limit = "import resource as r, signal as s; s.signal(s.SIGXFSZ, s.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10000, 10000))\n"
+def test_a_limit_on_files_is_no_full_disk(tmp_path: Path, name: str) -> None:
+    limit = "import resource as r, signal as s; s.signal(s.SIGXFSZ, s.SIG_IGN); r.setrlimit(r.RLIMIT_FSIZE, (10240, 10240))\n"
     child = subprocess.run([sys.executable, "-c", limit + _CHILD, str(tmp_path / name), "0"], capture_output=True, text=True)
     last = child.stderr.strip().splitlines()[-1]
-    assert child.returncode == 1 and "FormatError" in last and "could not be written (" in last, child.stderr
+    assert child.returncode == 1 and "FormatError" in last, child.stderr
+    assert "ulimit -f allows this process files of at most 10 KiB" in last and "disk" not in last, last
     assert os.listdir(tmp_path) == []
+
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your quota on this disk is used up",
+    errno.EFBIG: "this disk takes no file of that size",
+}
+
+
+@pytest.mark.parametrize("number", _REASONS)
+@pytest.mark.parametrize("in_words", [False, True], ids=["number", "words"])
+def test_what_failed_is_said(number: int, in_words: bool) -> None:
+    error = RuntimeError(f"HDF5 failed (errno = {number}, x)") if in_words else OSError(number, os.strerror(number))
+    with pytest.raises(FormatError) as caught, writing("v.h5"):
+        raise error
+    assert str(caught.value) == f"v.h5: could not be written ({_REASONS[number]}); nothing was left behind."
+    with pytest.raises(FormatError, match=r"\(Input/output error\)"), writing("v.h5"):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -192,10 +241,10 @@ def test_bad_targets(tmp_path: Path) -> None:
         check_volume(tmp_path / "file" / "v.h5")
     with pytest.raises(ArgumentError, match="a name ending in one of"):
         check_volume(tmp_path / "v.raw")
-    with pytest.raises(FormatError, match="is a file, a folder is wanted"):
+    with pytest.raises(FormatError, match="is a file, not a folder"):
         check_volume(tmp_path / "file")
     (tmp_path / "v.tif").mkdir()
-    with pytest.raises(FormatError, match="is a folder, a file name is wanted"):
+    with pytest.raises(FormatError, match="is a folder, not a file"):
         check_volume(tmp_path / "v.tif")
     with pytest.raises(ArgumentError, match="the name of a file"):
         check_volume("/")

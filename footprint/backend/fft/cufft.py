@@ -95,7 +95,7 @@ def _handle(index: int, n: int, rows: int, kind: int) -> _Handle:
 
 def _check(code: int, what: str) -> None:
     if code:
-        raise BackendError("cuda", f"cuFFT answers {code} to {what}", "give a smaller memory budget")
+        raise BackendError("cuda", f"cuFFT returned error {code} for {what}", "give a smaller memory budget")
 
 
 class RowFFT:

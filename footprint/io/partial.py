@@ -1,0 +1,196 @@
+"""Files and folders on their way to a name: hidden beside their target, locked, and removed however the process ends.
+
+What a killed process leaves is found by its name, ``.NAME.HOST-PID-RANDOM.partial``, and removed by the next run in that folder if
+it was written on this machine, by this user, and by a process that is no more and whose lock the system has given back.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import platform
+import re
+import shutil
+import signal
+import threading
+import uuid
+import warnings
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from footprint.errors import printable
+from footprint.units import format_bytes
+
+_NAME = re.compile(r"\.(?P<name>.*)\.(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
+
+_live: set[Path] = set()
+_previous: dict[int, Any] = {}
+
+
+def _host() -> str:
+    """Tells this machine from others that write to the same disk: a process's number means nothing to them."""
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def name_limit(folder: Path) -> int:
+    """Bytes a name in this folder may have."""
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (OSError, ValueError):
+        return 255
+
+
+def beside(target: Path, kind: str) -> Path:
+    """A hidden name beside ``target`` that no other process has, cut to what the file system allows."""
+    tail = f".{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.{kind}"
+    return target.parent / f".{cut(target.name, name_limit(target.parent) - len(tail) - 1)}{tail}"
+
+
+def cut(name: str, nbytes: int) -> str:
+    """The start of a name that takes at most ``nbytes``."""
+    return name if len(os.fsencode(name)) <= nbytes else os.fsencode(name)[:nbytes].decode("utf-8", "ignore")
+
+
+class Partial:
+    """An empty hidden file or folder beside its target; `release` when it has its name, `remove` to give it up.
+
+    Raises
+    ------
+    OSError
+        It cannot be made.
+    """
+
+    def __init__(self, target: Path, folder: bool) -> None:
+        self.path = beside(target, "partial")
+        self._lock = -1
+        _watch(self.path)
+        try:
+            if folder:
+                self.path.mkdir()
+                self._lock = os.open(self.path, os.O_RDONLY)
+            else:
+                # Made now, so that a folder that cannot be written is found before the work and not after it.
+                self._lock = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+            with suppress(OSError):
+                # Shared, so that others may read; who would remove it asks for the whole. Some file systems have no locks.
+                fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BaseException:
+            self.remove()
+            raise
+
+    def release(self) -> None:
+        """It is no longer partial."""
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
+        _forget(self.path)
+
+    def remove(self) -> None:
+        """Delete it."""
+        delete(self.path)
+        self.release()
+
+
+def delete(path: Path) -> None:
+    """Remove a file or a folder, if it is there and can be."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def clear(folder: Path) -> None:
+    """Remove what killed runs left in a folder, and say so in a warning for each."""
+    try:
+        names = [entry.name for entry in os.scandir(folder)]
+    except OSError:
+        return
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match is not None:
+            with suppress(OSError):
+                _clear(folder / name, match)
+
+
+def _clear(path: Path, match: re.Match[str]) -> None:
+    about = path.lstat()
+    if match["host"] != _host() or path.is_symlink() or about.st_uid != os.geteuid() or _alive(int(match["pid"])):
+        return
+    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        with suppress(OSError):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # A process of the same number in another container, or a child that still writes.
+                return
+        target = path.with_name(match["name"])
+        if match["kind"] == "replaced" and not target.exists():
+            # Killed between taking the old result aside and giving the new one its name.
+            os.rename(path, target)
+            warnings.warn(f"{printable(str(target))}: put back; a run that was killed had taken it aside", stacklevel=2)
+            return
+        files = [item.stat().st_size for item in path.rglob("*")] if path.is_dir() else [about.st_size]
+        delete(path)
+        if not path.exists():
+            warnings.warn(
+                f"{printable(str(path))}: removed ({format_bytes(sum(files))}, left by a run that was killed)", stacklevel=2
+            )
+    finally:
+        os.close(lock)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _signals() -> list[int]:
+    return [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
+
+def _watch(path: Path) -> None:
+    """Remember a temporary, and have a polite kill remove it where the program does not catch signals itself."""
+    if not _live and threading.current_thread() is threading.main_thread():
+        for number in _signals():
+            if signal.getsignal(number) is signal.SIG_DFL:
+                _previous[number] = signal.signal(number, _killed)
+    _live.add(path)
+
+
+def _forget(path: Path) -> None:
+    _live.discard(path)
+    if not _live and threading.current_thread() is threading.main_thread():
+        for number, handler in _previous.items():
+            if signal.getsignal(number) is _killed:
+                signal.signal(number, handler)
+        _previous.clear()
+
+
+def _killed(number: int, frame: FrameType | None) -> None:
+    _remove_live()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+_owner = os.getpid()
+
+
+def _remove_live() -> None:
+    # A forked worker inherits the set, but not the right to delete its parent's files.
+    if os.getpid() == _owner:
+        for path in list(_live):
+            delete(path)
+
+
+atexit.register(_remove_live)

@@ -1,0 +1,177 @@
+"""What the shell leaves: all outputs of a command or none, whatever stops it, and no name that moves the terminal."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+from footprint.io import partial
+from tests.unit.cli_files import listing, write_files
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="names and limits are POSIX's")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("outputs")
+    write_files(place)
+    return place
+
+
+@pytest.fixture
+def shell(folder, monkeypatch, capsys):
+    """The program in this process, so that a library of its can be made to fail."""
+    from footprint.__main__ import entry
+
+    monkeypatch.chdir(folder)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["footprint", *words])
+        with pytest.raises(SystemExit) as exit_:
+            entry()
+        printed = capsys.readouterr()
+        return exit_.value.code or 0, printed.out, printed.err
+
+    return run
+
+
+JOBS = {
+    "sources": "sources field.fits -o new.ecsv --segmentation new.fits --png new.png",
+    "reconstruct": "reconstruct scan.nx -o new.h5 --center 15.5 --png new.png",
+    "reconstruct-slices": "reconstruct scan.nx -o new --center 15.5 --png new.png",
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_picture_that_fails_leaves_none_of_the_outputs(shell, folder, monkeypatch, job):
+    before = listing(folder)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Image.Image, "save", full)
+        code, _, err = shell(*JOBS[job].split())
+    assert code == 2 and err.endswith("footprint: new.png: could not be written (the disk is full); nothing was left behind.\n"), (
+        err
+    )
+    assert listing(folder) == before
+    code, _, err = shell(*JOBS[job].split(), "--quiet")
+    assert (code, err) == (0, "")
+    made = set(listing(folder)) - set(before)
+    assert {name for name in JOBS[job].split() if name.startswith("new")} <= made and not any("partial" in name for name in made)
+    for name in sorted(made, reverse=True):
+        (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "convolve wide.npy mask.npy -o new.npy",
+        "convolve wide.npy mask.npy -o new.fits",
+        "sources wide.npy --segmentation new.h5",
+        "sources wide.npy -o new.ecsv --sigma 2",
+        "reconstruct scan.nx -o new.h5 --center 15.5",
+    ],
+)
+def test_a_limit_on_the_size_of_files_is_called_that_and_leaves_nothing(folder, line):
+    np.save(folder / "wide.npy", np.random.default_rng(1).standard_normal((200, 100)).astype(np.float32))
+    before = listing(folder)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_240, 10_240))
+
+    command = [sys.executable, "-m", "footprint", *line.split()]
+    # Once without the limit, so that compiled kernels are in their cache and it is the output that meets it.
+    subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=True)
+    for path in folder.glob("new.*"):
+        path.unlink()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert last.startswith("footprint: new.") and "ulimit -f allows this process files of at most 10 KiB" in last, last
+    assert "disk" not in last and "Traceback" not in done.stderr
+    assert listing(folder) == before
+
+
+def test_what_a_killed_run_left_is_named_on_the_way(shell, folder):
+    dead = int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True).stdout)
+    left = folder / f".old.h5.{partial._host()}-{dead}-01234567.partial"
+    left.write_bytes(bytes(2048))
+    code, _, err = shell(*"convolve image.npy mask.npy -o new.npy --quiet".split())
+    assert code == 0 and not left.exists()
+    assert err == f"footprint: warning: {left}: removed (2 KiB, left by a run that was killed)\n"
+    (folder / "new.npy").unlink()
+
+
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\udcff"
+
+
+@pytest.mark.parametrize("flag", [(), ("--json",), ("--quiet",)], ids=["words", "json", "quiet"])
+@pytest.mark.parametrize("command", ["convolve", "sources", "reconstruct"])
+def test_no_name_moves_the_terminal(folder, tmp_path, command, flag):
+    """Names with escape codes, and one that is not UTF-8, as inputs, outputs and mistakes."""
+    source = {"convolve": "image.npy", "sources": "field.fits", "reconstruct": "scan.nx"}[command]
+    odd = os.fsencode(f"{ESCAPES}{source}")
+    with open(os.path.join(os.fsencode(tmp_path), odd), "wb") as copy:
+        copy.write((folder / source).read_bytes())
+    (tmp_path / "mask.npy").write_bytes((folder / "mask.npy").read_bytes())
+    suffix = {"convolve": ".npy", "sources": ".ecsv", "reconstruct": ".h5"}[command]
+    out = os.fsencode(f"{ESCAPES}new{suffix}")
+    more = {"convolve": ["mask.npy"], "sources": [], "reconstruct": ["--center", "15.5"]}[command]
+    words = [sys.executable, "-m", "footprint", command, odd, *more]
+    mistakes = [["-o", out, "--nonsense" + ESCAPES], ["-o", b"absent" + odd + b"/" + out], ["-o", out, "--device", odd]]
+    for extra in ([], *mistakes, []):
+        done = subprocess.run([*words, *(extra or ["-o", out]), *flag], cwd=tmp_path, capture_output=True, timeout=120)
+        said = (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
+        assert all(line.isprintable() for line in said.split("\n")), ascii(said)
+        assert "Traceback" not in said, said
+    assert done.returncode == 2 and rb"\x1b[2J\r\udcffnew" in done.stderr and b"already exists" in done.stderr
+    assert out in os.listdir(os.fsencode(tmp_path))
+    if command == "reconstruct":
+        with h5py.File(os.path.join(os.fsencode(tmp_path), out)) as file:
+            assert file["entry/reconstruction"].attrs["scan"] == r"\x1b]0;owned\x07\x1b[2J\r\udcffscan.nx"
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5", "fits"])
+def test_a_mask_beyond_memory_is_a_sentence(shell, folder, kind):
+    name = f"new-mask.{kind}"
+    if kind == "h5":
+        with h5py.File(folder / name, "w") as file:
+            file.create_dataset("mask", (2**40, 2**20), "f4", chunks=(1, 1024))
+    elif kind == "npy":
+        with open(folder / name, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**20)})
+    else:
+        cards = ["SIMPLE  =                    T", "BITPIX  =                  -32", "NAXIS   =                    2"]
+        cards += ["NAXIS1  =              1048576", "NAXIS2  =        1099511627776", "END"]
+        (folder / name).write_bytes(b"".join(card.ljust(80).encode() for card in cards).ljust(2880) + bytes(2880))
+    before = listing(folder)
+    for words in (["convolve", "image.npy", name, "-o", "new.npy"], ["plan", "convolve", "image.npy", name]):
+        code, out, err = shell(*words)
+        assert code == 2 and out == "" and "Traceback" not in err
+        assert len(err.splitlines()) == 1 and ("memory" in err or "truncated" in err), err
+    assert listing(folder) == before
+    (folder / name).unlink()
+
+
+def test_a_plan_takes_the_command_of_the_job_and_counts_its_writer(shell, folder):
+    job = "convolve image.npy mask.npy -o new.fits --json"
+    code, out, _ = shell("plan", *job.split())
+    planned = json.loads(out)
+    assert code == 0 and not (folder / "new.fits").exists()
+    code, out, _ = shell(*job.split())
+    (folder / "new.fits").unlink()
+    assert code == 0 and json.loads(out)["plan_total"] == planned["plan_total"]
+    # The image's bytes, each turned round on its way; a .npy takes them as they are.
+    assert planned["plan_library"] == 40 * 30 * 4
+    assert json.loads(shell(*"plan convolve image.npy mask.npy -o new.npy --json".split())[1])["plan_library"] == 0
