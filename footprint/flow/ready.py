@@ -5,6 +5,7 @@ What is kept is memory: bounded by a setting, shown and given back on request, a
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -135,3 +136,7 @@ def clear_cache() -> None:
     >>> fp.clear_cache()
     """
     READY.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=READY.forget)
