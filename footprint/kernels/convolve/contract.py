@@ -12,24 +12,28 @@ to the last bit: every output is summed in the same order wherever it lies.
 
 from __future__ import annotations
 
+import numpy as np
+
 from footprint.spec import ArraySpec, Limits
 
 WIDTH = 256
-"""Outputs a tile is wide; a multiple of every vector length."""
+"""Outputs a tile is wide; a multiple of every block of vectors."""
 ROWS = 8
-"""Rows of outputs that are summed together, in registers."""
+"""Rows of outputs that are summed together, in registers; in a signal, vectors."""
 GROUPS = 8
 """Groups of ROWS a tile is high."""
 SPAN = 32
 """Tap columns that one tile's halo serves; wider masks go through several tiles."""
-TAP_ROWS = 13
-"""Most tap rows whose weights are held in registers at once; taller masks are split evenly."""
+PITCH = WIDTH + SPAN
+"""Elements from row to row of a tile."""
+TAP_ROWS = 5
+"""Most tap rows that go by together; taller masks are split evenly, so that fewer than three are rare: they load too often."""
 LINE = 4096
 """Outputs of one piece of a row where the mask is a single row."""
-STEP = 64
-"""Pieces of a row are computed in whole multiples of this."""
-LINE_TAPS = 32
-"""Most taps of a single-row mask that are unrolled at once."""
+STEP = 128
+"""Outputs of a row that are summed together where vectors are longest; pieces are whole multiples."""
+LINE_ROWS = 4
+"""Most vectors of taps of a single-row mask that go by together."""
 
 
 def split(n: int, most: int) -> tuple[int, ...]:
@@ -39,22 +43,17 @@ def split(n: int, most: int) -> tuple[int, ...]:
     return (short + 1,) * longer + (short,) * (parts - longer)
 
 
-def groups(mask_shape: tuple[int, int]) -> int:
-    """Row groups of a tile: only as many as let all of the mask's columns be served from one tile."""
-    return GROUPS if mask_shape[1] <= SPAN else 1
+def line_piece(columns: int) -> int:
+    """Outputs of a piece where a row has so many."""
+    return min(LINE, -(-max(columns, 1) // STEP) * STEP)
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """A tile of the image with its halo, and sums, for each thread."""
+    """For each thread a tile of the image with its halo, and a block of outputs for the edges."""
     height, width = weights.shape
     if height == 1:
-        piece = min(LINE, -(-max(out.shape[1], 1) // STEP) * STEP)
-        return (
-            ArraySpec((limits.threads, piece + width - 1), out.dtype),
-            ArraySpec((limits.threads, piece), out.dtype),
-        )
-    rows = ROWS * groups((height, width)) + height - 1
-    return (
-        ArraySpec((limits.threads, rows * (WIDTH + SPAN - 1)), out.dtype),
-        ArraySpec((limits.threads, ROWS * WIDTH), out.dtype),
-    )
+        size = line_piece(out.shape[1]) + width - 1 + STEP
+    else:
+        size = (ROWS * GROUPS + height - 1) * PITCH + ROWS * WIDTH
+    line = limits.align // np.dtype(out.dtype).itemsize
+    return (ArraySpec((limits.threads, -(-size // line) * line), out.dtype),)

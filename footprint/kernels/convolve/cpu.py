@@ -1,181 +1,168 @@
-"""Direct correlation on the CPU: register-blocked kernels written for the mask's height, compiled once and kept on
-disk.
+"""Direct correlation on the CPU: tiles are copied with their halo, so borders cost nothing in the sums.
 
-The compiler makes vector code of the inner loop only where it reads one flat array at literal distances and keeps the
-weights in scalars, so the text of that loop is generated: one for each number of tap rows (at most two for a mask),
-which serves every mask of that height. Borders cost nothing there: a tile is copied with its halo first. All lanes of a
-tile are computed, the useless ones too, so that every output goes through the same instructions wherever it lies.
+One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and each such part
+is summed on its own before it is added, so that float32 keeps its digits under large masks. All outputs of a block are
+computed, the useless ones too, so that every output goes through the same sums wherever it lies.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from types import ModuleType
-
 import numpy as np
-
-from footprint.kernels.common import borders
-from footprint.kernels.common.few import threads_for
-from footprint.kernels.common.generated import load
-from footprint.kernels.convolve.contract import LINE_TAPS, ROWS, SPAN, STEP, TAP_ROWS, WIDTH, groups, split
-
-PITCH = WIDTH + SPAN - 1
-
-_HEAD = """
-import numba
 from numba import njit, prange
 
-from footprint.kernels.common.wide import wide
+from footprint.kernels.common import borders
+from footprint.kernels.common.few import few
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve.contract import GROUPS, LINE_ROWS, PITCH, ROWS, SPAN, TAP_ROWS, WIDTH, line_piece
+from footprint.kernels.convolve.cpu_sums import VECTORS, image2, image3, image4, image5, line1, line2, line3, line4
 
-TYPE = numba.{dtype}
-READ = numba.types.Array(TYPE, 2, "C", readonly=True)
-WRITE = numba.types.Array(TYPE, 2, "C")
-INT = numba.int64
-INNER = dict(fastmath={{"contract"}}, error_model="numpy", nogil=True)
-OUTER = dict(cache=True, parallel=True, nogil=True, error_model="numpy")
-
-
-@njit
-{source_index}
-
-@njit
-def edge(line, at, first, last, image, row, x, code_x, cval):
-    for k in range(first, last):
-        column = source_index(x + k, image.shape[1], code_x)
-        line[at + k] = image[row, column] if column >= 0 else cval
+TALL = ROWS * GROUPS
+_source = njit(cache=True, nogil=True)(borders.source_index)
 
 
-@njit
-def fill(line, at, count, image, y, x, code_y, code_x, cval):
-    height, width = image.shape
-    row = source_index(y, height, code_y)
-    if row < 0:
-        for k in range(count):
-            line[at + k] = cval
-        return
-    first = min(max(-x, 0), count)
+@njit(cache=True, nogil=True)
+def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
+    """Copy ``count`` elements of row ``y`` from column ``x`` on, both of which may lie outside."""
+    apart()
+    row = _source(y, height, code_y)
+    first = min(max(-x, 0), count) if row >= 0 else count
     last = max(first, min(width - x, count))
-    edge(line, at, 0, first, image, row, x, code_x, cval)
-    source = image[row, x + first : x + last]
-    target = line[at + first : at + last]
-    for k in range(source.size):
-        target[k] = source[k]
-    edge(line, at, last, count, image, row, x, code_x, cval)
-"""
+    start, shift = row * width, x - at
+    for k in range(at + first, at + last):
+        line[k] = image[start + shift + k]
+    for i in range(first + count - last):
+        k = i if i < first else i - first + last
+        column = _source(x + k, width, code_x) if row >= 0 else -1
+        line[at + k] = image[start + column] if column >= 0 else cval
 
-_TALL = f"""
-@njit([(READ, READ, WRITE, WRITE, WRITE, INT, INT, INT, INT, TYPE, INT, INT, INT)], **OUTER)
-def run(image, weights, out, tiles, sums, y0, x0, code_y, code_x, cval, groups, n_long, n_short):
-    height, width = weights.shape
-    across = (out.shape[1] + {WIDTH - 1}) // {WIDTH}
-    tall = {ROWS} * groups
-    units = across * ((out.shape[0] + tall - 1) // tall)
-    threads = tiles.shape[0]
-    for thread in prange(threads):
-        tile, acc = tiles[thread], sums[thread]
-        for unit in range(units * thread // threads, units * (thread + 1) // threads):
-            y, x = unit // across * tall, unit % across * {WIDTH}
-            rows, columns = min(tall, out.shape[0] - y), min({WIDTH}, out.shape[1] - x)
-            for j in range(0, width, {SPAN}):
-                taps = min({SPAN}, width - j)
-                for r in range(rows + height - 1):
-                    fill(tile, r * {PITCH}, columns + taps - 1, image, y + y0 + r, x + x0 + j, code_y, code_x, cval)
-                for top in range(0, rows, {ROWS}):
-                    if j == 0:
-                        for k in range({ROWS * WIDTH}):
-                            acc[k] = 0
-                    for i in range(n_long):
-                        taps_long(tile, top, acc, weights, i * LONG, j, taps)
-                    for i in range(n_short):
-                        taps_short(tile, top, acc, weights, n_long * LONG + i * (LONG - 1), j, taps)
-                    if j + {SPAN} >= width:
-                        for q in range(min({ROWS}, rows - top)):
-                            target = out[y + top + q, x : x + columns]
-                            source = acc[q * {WIDTH} : q * {WIDTH} + columns]
-                            for k in range(columns):
-                                target[k] = source[k]
-"""
 
-_LINE = f"""
-@njit([(READ, READ, WRITE, WRITE, WRITE, INT, INT, INT, INT, TYPE, INT, INT)], **OUTER)
-def run(image, weights, out, tiles, sums, y0, x0, code_y, code_x, cval, n_long, n_short):
-    width, piece = weights.shape[1], sums.shape[1]
-    across = (out.shape[1] + piece - 1) // piece
-    units = across * out.shape[0]
-    threads = tiles.shape[0]
-    for thread in prange(threads):
-        tile, acc = tiles[thread], sums[thread]
-        for unit in range(units * thread // threads, units * (thread + 1) // threads):
+@njit(cache=True, nogil=True)
+def _image_part(rows, tile, at, weights, first, width, count, out, to, step, fresh):
+    if rows == 5:
+        image5(tile, at, weights, first, width, count, out, to, step, fresh)
+    elif rows == 4:
+        image4(tile, at, weights, first, width, count, out, to, step, fresh)
+    elif rows == 3:
+        image3(tile, at, weights, first, width, count, out, to, step, fresh)
+    else:
+        image2(tile, at, weights, first, width, count, out, to, step, fresh)
+
+
+@njit(cache=True, nogil=True)
+def _image_block(tile, at, weights, width, height, j, count, out, to, step):
+    """One block of outputs, under the tap columns from ``j`` on."""
+    apart()
+    parts = (height + TAP_ROWS - 1) // TAP_ROWS
+    i = 0
+    for part in range(parts):
+        rows = (height + parts - 1 - part) // parts
+        _image_part(rows, tile, at + i * PITCH, weights, i * width + j, width, count, out, to, step, i + j == 0)
+        i += rows
+
+
+@njit(cache=True, nogil=True)
+def _image_tile(image, weights, out, work, base, y, x, piece, shapes, y0, x0, code_y, code_x, cval):
+    apart()
+    image_height, image_width, height, width, all_rows, all_columns = shapes
+    rows, columns = min(TALL, all_rows - y), min(piece, all_columns - x)
+    block = VECTORS * BYTES // image.itemsize
+    edge = base + (TALL + height - 1) * PITCH
+    for j in range(0, width, SPAN):
+        count, filled = min(SPAN, width - j), 0
+        for top in range(0, rows, ROWS):
+            # Row by row as they are needed, so that they are still near.
+            for r in range(filled, min(top + ROWS, rows) + height - 1):
+                place, n = (y + y0 + r, x + x0 + j), columns + count - 1
+                _fill(work, base + r * PITCH, n, image, image_height, image_width, *place, code_y, code_x, cval)
+            filled = min(top + ROWS, rows) + height - 1
+            for left in range(0, columns, block):
+                at, to = base + top * PITCH + left, (y + top) * all_columns + x + left
+                if top + ROWS <= rows and left + block <= columns:
+                    _image_block(work, at, weights, width, height, j, count, out, to, all_columns)
+                    continue
+                n, m = min(ROWS, rows - top), min(block, columns - left)
+                if j > 0:
+                    for k in range(n * m):
+                        work[edge + k // m * block + k % m] = out[to + k // m * all_columns + k % m]
+                _image_block(work, at, weights, width, height, j, count, work, edge, block)
+                for k in range(n * m):
+                    out[to + k // m * all_columns + k % m] = work[edge + k // m * block + k % m]
+
+
+@njit(cache=True, nogil=True)
+def _line_part(rows, tile, at, weights, first, stride, count, out, to, fresh):
+    if rows == 4:
+        line4(tile, at, weights, first, stride, count, out, to, stride, fresh)
+    elif rows == 3:
+        line3(tile, at, weights, first, stride, count, out, to, stride, fresh)
+    elif rows == 2:
+        line2(tile, at, weights, first, stride, count, out, to, stride, fresh)
+    else:
+        line1(tile, at, weights, first, stride, count, out, to, stride, fresh)
+
+
+@njit(cache=True, nogil=True)
+def _line_block(tile, at, weights, out, to):
+    """One block of outputs: the first columns of taps have one row more than the others."""
+    apart()
+    lanes = BYTES // tile.itemsize
+    whole, more = weights.size // lanes, weights.size % lanes
+    fresh = True
+    for side in range(2):
+        column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
+        parts = (height + LINE_ROWS - 1) // LINE_ROWS if count > 0 else 0
+        i = 0
+        for part in range(parts):
+            rows, first = (height + parts - 1 - part) // parts, i * lanes + column
+            _line_part(rows, tile, at + first, weights, first, lanes, count, out, to, fresh)
+            i += rows
+            fresh = False
+
+
+@njit(cache=True, nogil=True)
+def _line_piece(image, weights, out, work, base, y, x, piece, shapes, y0, x0, code_y, code_x, cval):
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    columns, block, row, start = min(piece, all_columns - x), ROWS * BYTES // image.itemsize, y + y0, x + x0
+    inside = 0 <= row < image_height and start >= 0 and start + columns + width - 1 <= image_width
+    source, first = work, base
+    if inside and columns % block == 0:
+        source, first = image, row * image_width + start
+    else:
+        _fill(work, base, columns + width - 1, image, image_height, image_width, row, start, code_y, code_x, cval)
+    edge, to = base + piece + width - 1, y * all_columns + x
+    for left in range(0, columns, block):
+        if left + block <= columns:
+            _line_block(source, first + left, weights, out, to + left)
+        else:
+            _line_block(source, first + left, weights, work, edge)
+            for k in range(columns - left):
+                out[to + left + k] = work[edge + k]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _images(image, weights, out, work, size, threads, piece, units, shapes, y0, x0, code_y, code_x, cval):
+    across = (shapes[5] + piece - 1) // piece
+    for t in prange(threads):
+        for unit in range(units * t // threads, units * (t + 1) // threads):
+            y, x = unit // across * TALL, unit % across * piece
+            _image_tile(image, weights, out, work, t * size, y, x, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _lines(image, weights, out, work, size, threads, piece, units, shapes, y0, x0, code_y, code_x, cval):
+    across = (shapes[5] + piece - 1) // piece
+    for t in prange(threads):
+        for unit in range(units * t // threads, units * (t + 1) // threads):
             y, x = unit // across, unit % across * piece
-            columns = min(piece, out.shape[1] - x)
-            lanes = (columns + {STEP - 1}) // {STEP} * {STEP}
-            fill(tile, 0, columns + width - 1, image, y + y0, x + x0, code_y, code_x, cval)
-            for k in range(lanes):
-                acc[k] = 0
-            for j in range(n_long):
-                taps_long(tile, acc, lanes, weights, j * LONG)
-            for j in range(n_short):
-                taps_short(tile, acc, lanes, weights, n_long * LONG + j * (LONG - 1))
-            target = out[y, x : x + columns]
-            for k in range(columns):
-                target[k] = acc[k]
-"""
-
-
-def _tall_taps(name: str, taps: int) -> str:
-    """Text of the sum of ``taps`` tap rows into ROWS rows of WIDTH sums."""
-    text = [
-        "@njit(**INNER)",
-        f"def {name}(tile, top, acc, weights, i, j, count):",
-        "    wide()",
-        "    for k in range(count):",
-        *(f"        w{t} = weights[i + {t}, j + k]" for t in range(taps)),
-        f"        start = (top + i) * {PITCH} + k",
-        f"        p = tile[start : start + {(ROWS + taps - 2) * PITCH + WIDTH}]",
-        f"        for x in range({WIDTH}):",
-        *(f"            s{q} = acc[{q * WIDTH} + x]" for q in range(ROWS)),
-    ]
-    for r in range(ROWS + taps - 1):
-        text.append(f"            v = p[{r * PITCH} + x]")
-        text += [f"            s{q} += v * w{r - q}" for q in range(ROWS) if 0 <= r - q < taps]
-    return "\n".join([*text, *(f"            acc[{q * WIDTH} + x] = s{q}" for q in range(ROWS)), ""])
-
-
-def _line_taps(name: str, taps: int) -> str:
-    """Text of the sum of ``taps`` neighbouring taps of one row."""
-    text = [
-        "@njit(**INNER)",
-        f"def {name}(tile, acc, lanes, weights, j):",
-        "    wide()",
-        *(f"    w{t} = weights[0, j + {t}]" for t in range(taps)),
-        f"    p = tile[j : j + lanes + {taps - 1}]",
-        "    for x in range(lanes):",
-        "        s = acc[x]",
-        *(f"        s += p[x + {t}] * w{t}" for t in range(taps)),
-        "        acc[x] = s",
-        "",
-    ]
-    return "\n".join(text)
-
-
-@functools.cache
-def _kernel(kind: str, taps: int, uneven: bool, dtype: str) -> ModuleType:
-    """The module for masks cut into parts of ``taps`` tap rows (or columns) and, if uneven, of one less."""
-    inner = _tall_taps if kind == "tall" else _line_taps
-    short = inner("taps_short", taps - 1) if uneven else "taps_short = taps_long\n"
-    head = _HEAD.format(dtype=dtype, source_index=inspect.getsource(borders.source_index))
-    body = _TALL if kind == "tall" else _LINE
-    text = "\n".join([head, f"LONG = {taps}\n\n", inner("taps_long", taps), short, body])
-    return load(f"convolve_{kind}{taps}{'u' if uneven else ''}_{dtype}", text)
+            _line_piece(image, weights, out, work, t * size, y, x, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
 def convolve(
     image: np.ndarray,
     weights: np.ndarray,
     out: np.ndarray,
-    tiles: np.ndarray,
-    sums: np.ndarray,
+    work: np.ndarray,
     *,
     y0: int,
     x0: int,
@@ -184,12 +171,17 @@ def convolve(
     cval: float,
 ) -> None:
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
-    height, width = weights.shape
-    line = height == 1
-    parts = split(width, LINE_TAPS) if line else split(height, TAP_ROWS)
-    n_long = parts.count(parts[0])
-    module = _kernel("line" if line else "tall", parts[0], n_long < len(parts), out.dtype.name)
-    codes = borders.CODES[border_y], borders.CODES[border_x]
-    numbers = (y0, x0, *codes, out.dtype.type(cval), *(() if line else (groups((height, width)),)))
-    with threads_for(out.size * weights.size):
-        module.run(image, weights, out, tiles, sums, *numbers, n_long, len(parts) - n_long)
+    shapes = (*image.shape, *weights.shape, *out.shape)
+    rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
+    numbers = shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
+    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+    line = shapes[2] == 1
+    piece, tall = (line_piece(columns), 1) if line else (WIDTH, TALL)
+    if not few(out.size * weights.size):
+        units = -(-rows // tall) * -(-columns // piece)
+        (_lines if line else _images)(*flat, size, threads, piece, units, *numbers)
+        return
+    one = _line_piece if line else _image_tile
+    for y in range(0, rows, tall):
+        for x in range(0, columns, piece):
+            one(*flat, 0, y, x, piece, *numbers)
