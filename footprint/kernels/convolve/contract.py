@@ -16,31 +16,24 @@ import numpy as np
 
 from footprint.spec import ArraySpec, Limits
 
-WIDTH = 256
-"""Outputs a tile is wide; a multiple of every block of vectors."""
-ROWS = 8
-"""Rows of outputs that are summed together, in registers; in a signal, vectors."""
-GROUPS = 8
-"""Groups of ROWS a tile is high."""
+ROWS = 4
+"""Rows of outputs that are summed together, in registers."""
+BLOCK = 64
+"""Most outputs of such a row."""
 SPAN = 32
-"""Tap columns that one tile's halo serves; wider masks go through several tiles."""
-PITCH = WIDTH + SPAN
-"""Elements from row to row of a tile."""
+"""Tap columns that go by before sums are added up."""
 TAP_ROWS = 5
-"""Most tap rows that go by together; taller masks are split evenly, so that fewer than three are rare: they load too often."""
-LINE = 4096
-"""Outputs of one piece of a row where the mask is a single row."""
+"""Most tap rows that go by together. Taller masks are split evenly; one or two rows alone would load too often."""
+STRIP = 2048
+"""Columns a thread goes down by, so that the rows a mask needs again are still near."""
+LINE_ROWS = 8
+"""Vectors of outputs that are summed together where the mask is a single row."""
+LINE_TAPS = 4
+"""Most vectors of its taps that go by together."""
 STEP = 128
-"""Outputs of a row that are summed together where vectors are longest; pieces are whole multiples."""
-LINE_ROWS = 4
-"""Most vectors of taps of a single-row mask that go by together."""
-
-
-def split(n: int, most: int) -> tuple[int, ...]:
-    """Cut ``n`` into the fewest parts of at most ``most``, as equal as can be: at most two different lengths."""
-    parts = max(1, -(-n // most))
-    short, longer = divmod(n, parts)
-    return (short + 1,) * longer + (short,) * (parts - longer)
+"""Most outputs in LINE_ROWS vectors."""
+LINE = 4096
+"""Outputs of one piece of a row."""
 
 
 def line_piece(columns: int) -> int:
@@ -49,11 +42,8 @@ def line_piece(columns: int) -> int:
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """For each thread a tile of the image with its halo, and a block of outputs for the edges."""
+    """For each thread the source of a block that reaches beyond an edge, and its outputs."""
     height, width = weights.shape
-    if height == 1:
-        size = line_piece(out.shape[1]) + width - 1 + STEP
-    else:
-        size = (ROWS * GROUPS + height - 1) * PITCH + ROWS * WIDTH
+    size = line_piece(out.shape[1]) + width - 1 + STEP if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + ROWS * BLOCK
     line = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // line) * line), out.dtype),)

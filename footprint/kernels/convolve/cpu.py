@@ -1,8 +1,8 @@
-"""Direct correlation on the CPU: tiles are copied with their halo, so borders cost nothing in the sums.
+"""Direct correlation on the CPU: the image is read where it lies, but for the blocks that reach beyond an edge.
 
 One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and each such part
-is summed on its own before it is added, so that float32 keeps its digits under large masks. All outputs of a block are
-computed, the useless ones too, so that every output goes through the same sums wherever it lies.
+is summed on its own before it is added, so that float32 keeps its digits under large masks. Blocks at an edge are computed
+whole, from a copy with the border and into a copy, so that every output goes through the same sums wherever it lies.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from numba import njit, prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import GROUPS, LINE_ROWS, PITCH, ROWS, SPAN, TAP_ROWS, WIDTH, line_piece
+from footprint.kernels.convolve.contract import LINE_ROWS, LINE_TAPS, ROWS, SPAN, STRIP, TAP_ROWS, line_piece
 from footprint.kernels.convolve.cpu_sums import VECTORS, image2, image3, image4, image5, line1, line2, line3, line4
 
-TALL = ROWS * GROUPS
 _source = njit(cache=True, nogil=True)(borders.source_index)
 
 
@@ -27,9 +26,11 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
     row = _source(y, height, code_y)
     first = min(max(-x, 0), count) if row >= 0 else count
     last = max(first, min(width - x, count))
-    start, shift = row * width, x - at
-    for k in range(at + first, at + last):
-        line[k] = image[start + shift + k]
+    start = row * width
+    # From 0: an index that might be negative would cost a test an element, and all vector instructions.
+    source, target = image[start + x + first : start + x + last], line[at + first : at + last]
+    for k in range(source.size):
+        target[k] = source[k]
     for i in range(first + count - last):
         k = i if i < first else i - first + last
         column = _source(x + k, width, code_x) if row >= 0 else -1
@@ -37,125 +38,124 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
 
 
 @njit(cache=True, nogil=True)
-def _image_part(rows, tile, at, weights, first, width, count, out, to, step, fresh):
-    if rows == 5:
-        image5(tile, at, weights, first, width, count, out, to, step, fresh)
-    elif rows == 4:
-        image4(tile, at, weights, first, width, count, out, to, step, fresh)
-    elif rows == 3:
-        image3(tile, at, weights, first, width, count, out, to, step, fresh)
-    else:
-        image2(tile, at, weights, first, width, count, out, to, step, fresh)
-
-
-@njit(cache=True, nogil=True)
-def _image_block(tile, at, weights, width, height, j, count, out, to, step):
-    """One block of outputs, under the tap columns from ``j`` on."""
-    apart()
-    parts = (height + TAP_ROWS - 1) // TAP_ROWS
-    i = 0
+def _image_block(image, at, pitch, weights, height, width, j, out, to, step):
+    """One block of outputs under a span of tap columns from ``j`` on."""
+    parts, i, count = (height + TAP_ROWS - 1) // TAP_ROWS, 0, min(SPAN, width - j)
     for part in range(parts):
-        rows = (height + parts - 1 - part) // parts
-        _image_part(rows, tile, at + i * PITCH, weights, i * width + j, width, count, out, to, step, i + j == 0)
-        i += rows
+        taps, start, first, fresh = (height + parts - 1 - part) // parts, at + i * pitch, i * width + j, i + j == 0
+        if taps == 5:
+            image5(image, start, pitch, weights, first, width, count, out, to, step, fresh)
+        elif taps == 4:
+            image4(image, start, pitch, weights, first, width, count, out, to, step, fresh)
+        elif taps == 3:
+            image3(image, start, pitch, weights, first, width, count, out, to, step, fresh)
+        else:
+            image2(image, start, pitch, weights, first, width, count, out, to, step, fresh)
+        i += taps
 
 
 @njit(cache=True, nogil=True)
-def _image_tile(image, weights, out, work, base, y, x, piece, shapes, y0, x0, code_y, code_x, cval):
+def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval):
+    """One block that reaches beyond an edge, of the image or of the outputs."""
+    apart()
+    image_height, image_width, height, width, _, step = shapes
+    block = VECTORS * BYTES // image.itemsize
+    pitch = block + SPAN  # not a literal: Numba would compile what it is handed to once more
+    to = base + (ROWS + height - 1) * pitch
+    for j in range(0, width, SPAN):
+        for r in range(rows + height - 1):
+            place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
+            _fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
+        _image_block(work, base, pitch, weights, height, width, j, work, to, block)
+    for q in range(rows):
+        for k in range(columns):
+            out[(y + q) * step + x + k] = work[to + q * block + k]
+
+
+@njit(cache=True, nogil=True)
+def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Groups of ROWS rows, strip after strip."""
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
-    rows, columns = min(TALL, all_rows - y), min(piece, all_columns - x)
-    block = VECTORS * BYTES // image.itemsize
-    edge = base + (TALL + height - 1) * PITCH
-    for j in range(0, width, SPAN):
-        count, filled = min(SPAN, width - j), 0
-        for top in range(0, rows, ROWS):
-            # Row by row as they are needed, so that they are still near.
-            for r in range(filled, min(top + ROWS, rows) + height - 1):
-                place, n = (y + y0 + r, x + x0 + j), columns + count - 1
-                _fill(work, base + r * PITCH, n, image, image_height, image_width, *place, code_y, code_x, cval)
-            filled = min(top + ROWS, rows) + height - 1
-            for left in range(0, columns, block):
-                at, to = base + top * PITCH + left, (y + top) * all_columns + x + left
-                if top + ROWS <= rows and left + block <= columns:
-                    _image_block(work, at, weights, width, height, j, count, out, to, all_columns)
-                    continue
-                n, m = min(ROWS, rows - top), min(block, columns - left)
-                if j > 0:
-                    for k in range(n * m):
-                        work[edge + k // m * block + k % m] = out[to + k // m * all_columns + k % m]
-                _image_block(work, at, weights, width, height, j, count, work, edge, block)
-                for k in range(n * m):
-                    out[to + k // m * all_columns + k % m] = work[edge + k // m * block + k % m]
+    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
+    for unit in range(first, last):
+        strip, y = unit // groups * piece, unit % groups * ROWS
+        rows, stop = min(ROWS, all_rows - y), min(strip + piece, all_columns)
+        inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
+        for x in range(strip, stop, block):
+            columns, left = min(block, stop - x), x + x0
+            if inside and columns == block and left >= 0 and left + block + width - 1 <= image_width:
+                at, to = (y + y0) * image_width + left, y * all_columns + x
+                for j in range(0, width, SPAN):
+                    _image_block(image, at + j, image_width, weights, height, width, j, out, to, all_columns)
+            else:
+                _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval)
 
 
 @njit(cache=True, nogil=True)
-def _line_part(rows, tile, at, weights, first, stride, count, out, to, fresh):
-    if rows == 4:
-        line4(tile, at, weights, first, stride, count, out, to, stride, fresh)
-    elif rows == 3:
-        line3(tile, at, weights, first, stride, count, out, to, stride, fresh)
-    elif rows == 2:
-        line2(tile, at, weights, first, stride, count, out, to, stride, fresh)
-    else:
-        line1(tile, at, weights, first, stride, count, out, to, stride, fresh)
-
-
-@njit(cache=True, nogil=True)
-def _line_block(tile, at, weights, out, to):
-    """One block of outputs: the first columns of taps have one row more than the others."""
-    apart()
-    lanes = BYTES // tile.itemsize
+def _line_block(image, at, weights, out, to):
+    """One block of outputs; of the taps, a vector's length apart, the first columns have one more than the others."""
+    lanes, fresh = BYTES // image.itemsize, True
     whole, more = weights.size // lanes, weights.size % lanes
-    fresh = True
     for side in range(2):
         column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
-        parts = (height + LINE_ROWS - 1) // LINE_ROWS if count > 0 else 0
-        i = 0
+        parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
         for part in range(parts):
-            rows, first = (height + parts - 1 - part) // parts, i * lanes + column
-            _line_part(rows, tile, at + first, weights, first, lanes, count, out, to, fresh)
-            i += rows
+            taps, first = (height + parts - 1 - part) // parts, i * lanes + column
+            if taps == 4:
+                line4(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            elif taps == 3:
+                line3(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            elif taps == 2:
+                line2(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            else:
+                line1(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            i += taps
             fresh = False
 
 
 @njit(cache=True, nogil=True)
-def _line_piece(image, weights, out, work, base, y, x, piece, shapes, y0, x0, code_y, code_x, cval):
+def _line_blocks(image, at, weights, out, to, columns, work, edge):
     apart()
-    image_height, image_width, _, width, _, all_columns = shapes
-    columns, block, row, start = min(piece, all_columns - x), ROWS * BYTES // image.itemsize, y + y0, x + x0
-    inside = 0 <= row < image_height and start >= 0 and start + columns + width - 1 <= image_width
-    source, first = work, base
-    if inside and columns % block == 0:
-        source, first = image, row * image_width + start
-    else:
-        _fill(work, base, columns + width - 1, image, image_height, image_width, row, start, code_y, code_x, cval)
-    edge, to = base + piece + width - 1, y * all_columns + x
+    block = LINE_ROWS * BYTES // image.itemsize
     for left in range(0, columns, block):
         if left + block <= columns:
-            _line_block(source, first + left, weights, out, to + left)
+            _line_block(image, at + left, weights, out, to + left)
         else:
-            _line_block(source, first + left, weights, work, edge)
+            _line_block(image, at + left, weights, work, edge)
             for k in range(columns - left):
                 out[to + left + k] = work[edge + k]
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def _images(image, weights, out, work, size, threads, piece, units, shapes, y0, x0, code_y, code_x, cval):
-    across = (shapes[5] + piece - 1) // piece
-    for t in prange(threads):
-        for unit in range(units * t // threads, units * (t + 1) // threads):
-            y, x = unit // across * TALL, unit % across * piece
-            _image_tile(image, weights, out, work, t * size, y, x, piece, shapes, y0, x0, code_y, code_x, cval)
+@njit(cache=True, nogil=True)
+def _line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Pieces of rows."""
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    across, block, edge = (all_columns + piece - 1) // piece, LINE_ROWS * BYTES // image.itemsize, base + piece + width - 1
+    for unit in range(first, last):
+        y, x = unit // across, unit % across * piece
+        columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
+        inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
+        if inside and columns % block == 0:
+            _line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
+        else:
+            _fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
+            _line_blocks(work, base, weights, out, to, columns, work, edge)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _lines(image, weights, out, work, size, threads, piece, units, shapes, y0, x0, code_y, code_x, cval):
-    across = (shapes[5] + piece - 1) // piece
+def _images(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
     for t in prange(threads):
-        for unit in range(units * t // threads, units * (t + 1) // threads):
-            y, x = unit // across, unit % across * piece
-            _line_piece(image, weights, out, work, t * size, y, x, piece, shapes, y0, x0, code_y, code_x, cval)
+        first, last = units * t // threads, units * (t + 1) // threads
+        _image_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _lines(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _line_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
 def convolve(
@@ -173,15 +173,12 @@ def convolve(
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
     shapes = (*image.shape, *weights.shape, *out.shape)
     rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
-    numbers = shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
-    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     line = shapes[2] == 1
-    piece, tall = (line_piece(columns), 1) if line else (WIDTH, TALL)
-    if not few(out.size * weights.size):
-        units = -(-rows // tall) * -(-columns // piece)
-        (_lines if line else _images)(*flat, size, threads, piece, units, *numbers)
-        return
-    one = _line_piece if line else _image_tile
-    for y in range(0, rows, tall):
-        for x in range(0, columns, piece):
-            one(*flat, 0, y, x, piece, *numbers)
+    piece, tall = (line_piece(columns), 1) if line else (STRIP, ROWS)
+    units = -(-rows // tall) * -(-columns // piece)
+    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+    numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
+    if few(out.size * weights.size):
+        (_line_units if line else _image_units)(*flat, 0, 0, units, *numbers)
+    else:
+        (_lines if line else _images)(*flat, size, threads, units, *numbers)
