@@ -1,4 +1,8 @@
-"""Small jobs on one thread: waking the others takes longer than the work, and far longer on a busy machine."""
+"""Small jobs on the thread that is here: waking the others takes longer than the work, and far longer on a busy machine.
+
+A kernel's loop is a function of the units from ``first`` up to ``last``; where there is enough to do, a parallel function calls it
+for each thread's share.
+"""
 
 from __future__ import annotations
 
@@ -9,5 +13,5 @@ TOUCH = 50
 
 
 def few(operations: int) -> bool:
-    """Whether a loop of so many multiply-adds is left to the thread that is here."""
+    """Whether a loop of so many multiply-adds is small."""
     return operations < SMALL

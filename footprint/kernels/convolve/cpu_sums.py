@@ -20,7 +20,7 @@ VECTORS = 4 if REGISTERS >= 32 else 2
 
 
 def _sums(e: Emit, taps: int, rows: int, vectors: int) -> None:
-    """``out[to + q step + x] (+)= sum over t < taps, j < count of weights[first + t stride + j] image[at + (q + t) pitch + j + x]``.
+    """``out[to + q step + x] (+)= sum of weights[first + t stride + j] image[at + (q + t) pitch + j + x]``, t < taps, j < count.
 
     For ``q < rows`` and ``x`` in ``vectors`` vectors; the sum starts at 0 and is added to what is there unless ``fresh``.
     """
