@@ -38,20 +38,24 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
 
 
 @njit(cache=True, nogil=True)
-def _image_block(image, at, pitch, weights, height, width, j, out, to, step):
-    """One block of outputs under a span of tap columns from ``j`` on."""
-    parts, i, count = (height + TAP_ROWS - 1) // TAP_ROWS, 0, min(SPAN, width - j)
-    for part in range(parts):
-        taps, start, first, fresh = (height + parts - 1 - part) // parts, at + i * pitch, i * width + j, i + j == 0
-        if taps == 5:
-            image5(image, start, pitch, weights, first, width, count, out, to, step, fresh)
-        elif taps == 4:
-            image4(image, start, pitch, weights, first, width, count, out, to, step, fresh)
-        elif taps == 3:
-            image3(image, start, pitch, weights, first, width, count, out, to, step, fresh)
-        else:
-            image2(image, start, pitch, weights, first, width, count, out, to, step, fresh)
-        i += taps
+def _image_blocks(image, at, pitch, weights, height, width, start, stop, out, to, step, count):
+    """Neighbouring blocks of outputs under the tap columns from ``start`` up to ``stop``."""
+    parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
+    for x in range(0, count * block, block):
+        for j in range(start, stop, SPAN):
+            i, n = 0, min(SPAN, stop - j)
+            for part in range(parts):
+                taps, source, first = (height + parts - 1 - part) // parts, at + i * pitch + x + j, i * width + j
+                fresh = i + j == 0
+                if taps == 5:
+                    image5(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                elif taps == 4:
+                    image4(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                elif taps == 3:
+                    image3(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                else:
+                    image2(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                i += taps
 
 
 @njit(cache=True, nogil=True)
@@ -66,10 +70,12 @@ def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0
         for r in range(rows + height - 1):
             place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
             _fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
-        _image_block(work, base, pitch, weights, height, width, j, work, to, block)
+        _image_blocks(work, base - j, pitch, weights, height, width, j, min(j + SPAN, width), work, to, block, 1)
     for q in range(rows):
-        for k in range(columns):
-            out[(y + q) * step + x + k] = work[to + q * block + k]
+        start = (y + q) * step + x
+        source, target = work[to + q * block : to + q * block + columns], out[start : start + columns]
+        for k in range(source.size):
+            target[k] = source[k]
 
 
 @njit(cache=True, nogil=True)
@@ -82,13 +88,16 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
         strip, y = unit // groups * piece, unit % groups * ROWS
         rows, stop = min(ROWS, all_rows - y), min(strip + piece, all_columns)
         inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
+        # The blocks that lie inside with all they need are neighbours.
+        first_inside = max(strip, strip + (-x0 - strip + block - 1) // block * block)
+        end = min(stop, image_width - width + 1 - x0)
+        count = max(0, (end - first_inside) // block) if inside else 0
+        if count > 0:
+            at, to = (y + y0) * image_width + first_inside + x0, y * all_columns + first_inside
+            _image_blocks(image, at, image_width, weights, height, width, 0, width, out, to, all_columns, count)
         for x in range(strip, stop, block):
-            columns, left = min(block, stop - x), x + x0
-            if inside and columns == block and left >= 0 and left + block + width - 1 <= image_width:
-                at, to = (y + y0) * image_width + left, y * all_columns + x
-                for j in range(0, width, SPAN):
-                    _image_block(image, at + j, image_width, weights, height, width, j, out, to, all_columns)
-            else:
+            if count == 0 or not first_inside <= x < first_inside + count * block:
+                columns = min(block, stop - x)
                 _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval)
 
 
