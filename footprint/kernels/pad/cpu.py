@@ -61,6 +61,7 @@ def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarra
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
     bits = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
+    arrays: Any
     arrays, units = (image.view(bits), planes, rows, cols, out.view(bits), value), out.shape[0] * out.shape[1]
     if few(out.size * TOUCH):
         _gather(*arrays, 0, units)
@@ -291,7 +292,7 @@ def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
     sign = {"mean": 0, "maximum": 1, "minimum": -1}.get(statistic)
     share, alone = (_share_medians, _medians) if sign is None else (_share_lines, _lines)
-    numbers = (lo, hi, *(() if sign is None else (sign,)), left, right, out.dtype.kind in "iu")
+    numbers: Any = (lo, hi, *(() if sign is None else (sign,)), left, right, out.dtype.kind in "iu")
     if few(out.size * TOUCH):
         alone(out, work, *numbers, 0, 1)
     else:
