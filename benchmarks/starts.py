@@ -63,7 +63,7 @@ def _run(call: str, device: str, caches: Path) -> tuple[float, float, float]:
 
 def starts(only: str = "") -> None:
     """Print the table for each device found, one of each kind."""
-    kinds = list(dict.fromkeys(name.partition(":")[0] for name, *_ in fp.devices()))
+    kinds = list(dict.fromkeys(name.partition(":")[0] for name, why in fp.devices() if not why and not name.startswith("null")))
     print(f"{'seconds to the first result':<30}{'cold':>8}{'disk':>8}{'import':>8}{'warm, ms':>10}")
     for device in kinds:
         for verb, call in VERBS.items():

@@ -59,14 +59,13 @@ def _share_gather(image, planes, rows, cols, out, fill, units, threads):
 
 def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
-    bits = _BITS[out.dtype.itemsize]
+    bits: Any = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
-    arrays: Any
-    arrays, units = (image.view(bits), planes, rows, cols, out.view(bits), value), out.shape[0] * out.shape[1]
+    source, target, units = image.view(bits), out.view(bits), out.shape[0] * out.shape[1]
     if few(out.size * TOUCH):
-        _gather(*arrays, 0, units)
+        _gather(source, planes, rows, cols, target, value, 0, units)
     else:
-        _share_gather(*arrays, units, get_num_threads())
+        _share_gather(source, planes, rows, cols, target, value, units, get_num_threads())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -290,10 +289,15 @@ def _share_medians(out, work, lo, hi, left, right, integer):
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
-    sign = {"mean": 0, "maximum": 1, "minimum": -1}.get(statistic)
-    share, alone = (_share_medians, _medians) if sign is None else (_share_lines, _lines)
-    numbers: Any = (lo, hi, *(() if sign is None else (sign,)), left, right, out.dtype.kind in "iu")
-    if few(out.size * TOUCH):
-        alone(out, work, *numbers, 0, 1)
+    integer, small = out.dtype.kind in "iu", few(out.size * TOUCH)
+    if statistic == "median":
+        if small:
+            _medians(out, work, lo, hi, left, right, integer, 0, 1)
+        else:
+            _share_medians(out, work, lo, hi, left, right, integer)
+        return
+    sign = {"mean": 0, "maximum": 1, "minimum": -1}[statistic]
+    if small:
+        _lines(out, work, lo, hi, sign, left, right, integer, 0, 1)
     else:
-        share(out, work, *numbers)
+        _share_lines(out, work, lo, hi, sign, left, right, integer)
