@@ -17,10 +17,11 @@ from benchmarks.timing import compare, report
 def image(size: int, taps: int, device: str) -> None:
     rng = np.random.default_rng(0)
     pixels, mask = rng.standard_normal((size, size), "f4"), rng.standard_normal((taps, taps), "f4")
-    out, flipped = np.empty_like(pixels), mask[::-1, ::-1].copy()
+    out, other, flipped = np.empty_like(pixels), np.empty_like(pixels), mask[::-1, ::-1].copy()
     contestants = {
         "footprint": lambda: fp.convolve(pixels, mask, boundary="reflect", out=out, device=device),
-        "cv2.filter2D": lambda: cv2.filter2D(pixels, -1, flipped, borderType=cv2.BORDER_REFLECT),
+        "cv2.filter2D": lambda: cv2.filter2D(pixels, -1, flipped, dst=other, borderType=cv2.BORDER_REFLECT),
+        "a copy": lambda: np.copyto(other, pixels),
         "scipy fftconvolve": lambda: scipy.signal.fftconvolve(pixels, mask, "same"),
         "scipy.ndimage.convolve": lambda: scipy.ndimage.convolve(pixels, mask, mode="reflect"),
     }
@@ -40,6 +41,7 @@ def signal(size: int, taps: int, device: str) -> None:
         "footprint": lambda: fp.convolve(samples, mask, mode="valid", out=out, device=device),
         "numpy.convolve": lambda: np.convolve(samples, mask, "valid"),
         "scipy oaconvolve": lambda: scipy.signal.oaconvolve(samples, mask, "valid"),
+        "cv2.filter2D of 2000 rows": lambda: cv2.filter2D(samples.reshape(2000, -1), -1, mask[None, ::-1]),
     }
     report(f"{size} samples, {taps} taps", compare(contestants), nbytes=2 * samples.nbytes, flops=2 * taps * size)
 
@@ -47,7 +49,7 @@ def signal(size: int, taps: int, device: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=2048)
-    parser.add_argument("--masks", type=int, nargs="*", default=[3, 7, 13, 15, 31])
+    parser.add_argument("--masks", type=int, nargs="*", default=[3, 5, 7, 9, 11, 13, 15, 21, 31])
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     for taps in given.masks:

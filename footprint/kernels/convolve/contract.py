@@ -12,49 +12,38 @@ to the last bit: every output is summed in the same order wherever it lies.
 
 from __future__ import annotations
 
+import numpy as np
+
 from footprint.spec import ArraySpec, Limits
 
-WIDTH = 256
-"""Outputs a tile is wide; a multiple of every vector length."""
-ROWS = 8
+ROWS = 4
 """Rows of outputs that are summed together, in registers."""
-GROUPS = 8
-"""Groups of ROWS a tile is high."""
+BLOCK = 64
+"""Most outputs of such a row."""
 SPAN = 32
-"""Tap columns that one tile's halo serves; wider masks go through several tiles."""
-TAP_ROWS = 13
-"""Most tap rows whose weights are held in registers at once; taller masks are split evenly."""
+"""Tap columns that go by before sums are added up."""
+TAP_ROWS = 5
+"""Most tap rows that go by together. Taller masks are split evenly; one or two rows alone would load too often."""
+STRIP = 2048
+"""Columns a thread goes down by, so that the rows a mask needs again are still near."""
+LINE_ROWS = 8
+"""Vectors of outputs that are summed together where the mask is a single row."""
+LINE_TAPS = 4
+"""Most vectors of its taps that go by together."""
+STEP = 128
+"""Most outputs in LINE_ROWS vectors."""
 LINE = 4096
-"""Outputs of one piece of a row where the mask is a single row."""
-STEP = 64
-"""Pieces of a row are computed in whole multiples of this."""
-LINE_TAPS = 32
-"""Most taps of a single-row mask that are unrolled at once."""
+"""Outputs of one piece of a row."""
 
 
-def split(n: int, most: int) -> tuple[int, ...]:
-    """Cut ``n`` into the fewest parts of at most ``most``, as equal as can be: at most two different lengths."""
-    parts = max(1, -(-n // most))
-    short, longer = divmod(n, parts)
-    return (short + 1,) * longer + (short,) * (parts - longer)
-
-
-def groups(mask_shape: tuple[int, int]) -> int:
-    """Row groups of a tile: only as many as let all of the mask's columns be served from one tile."""
-    return GROUPS if mask_shape[1] <= SPAN else 1
+def line_piece(columns: int) -> int:
+    """Outputs of a piece where a row has so many."""
+    return min(LINE, -(-max(columns, 1) // STEP) * STEP)
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """A tile of the image with its halo, and sums, for each thread."""
+    """For each thread the source of a block that reaches beyond an edge, and its outputs."""
     height, width = weights.shape
-    if height == 1:
-        piece = min(LINE, -(-max(out.shape[1], 1) // STEP) * STEP)
-        return (
-            ArraySpec((limits.threads, piece + width - 1), out.dtype),
-            ArraySpec((limits.threads, piece), out.dtype),
-        )
-    rows = ROWS * groups((height, width)) + height - 1
-    return (
-        ArraySpec((limits.threads, rows * (WIDTH + SPAN - 1)), out.dtype),
-        ArraySpec((limits.threads, ROWS * WIDTH), out.dtype),
-    )
+    size = line_piece(out.shape[1]) + width - 1 + STEP if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + ROWS * BLOCK
+    line = limits.align // np.dtype(out.dtype).itemsize
+    return (ArraySpec((limits.threads, -(-size // line) * line), out.dtype),)

@@ -1,181 +1,177 @@
-"""Direct correlation on the CPU: register-blocked kernels written for the mask's height, compiled once and kept on
-disk.
+"""Direct correlation on the CPU: the image is read where it lies, but for the blocks that reach beyond an edge.
 
-The compiler makes vector code of the inner loop only where it reads one flat array at literal distances and keeps the
-weights in scalars, so the text of that loop is generated: one for each number of tap rows (at most two for a mask),
-which serves every mask of that height. Borders cost nothing there: a tile is copied with its halo first. All lanes of a
-tile are computed, the useless ones too, so that every output goes through the same instructions wherever it lies.
+One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and each such part
+is summed on its own before it is added, so that float32 keeps its digits under large masks. Blocks at an edge are computed
+whole, from a copy with the border and into a copy, so that every output goes through the same sums wherever it lies.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from types import ModuleType
-
 import numpy as np
-
-from footprint.kernels.common import borders
-from footprint.kernels.common.few import threads_for
-from footprint.kernels.common.generated import load
-from footprint.kernels.convolve.contract import LINE_TAPS, ROWS, SPAN, STEP, TAP_ROWS, WIDTH, groups, split
-
-PITCH = WIDTH + SPAN - 1
-
-_HEAD = """
-import numba
 from numba import njit, prange
 
-from footprint.kernels.common.wide import wide
+from footprint.kernels.common import borders
+from footprint.kernels.common.few import few
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve.contract import LINE_ROWS, LINE_TAPS, ROWS, SPAN, STRIP, TAP_ROWS, line_piece
+from footprint.kernels.convolve.cpu_sums import VECTORS, image2, image3, image4, image5, line1, line2, line3, line4
 
-TYPE = numba.{dtype}
-READ = numba.types.Array(TYPE, 2, "C", readonly=True)
-WRITE = numba.types.Array(TYPE, 2, "C")
-INT = numba.int64
-INNER = dict(fastmath={{"contract"}}, error_model="numpy", nogil=True)
-OUTER = dict(cache=True, parallel=True, nogil=True, error_model="numpy")
-
-
-@njit
-{source_index}
-
-@njit
-def edge(line, at, first, last, image, row, x, code_x, cval):
-    for k in range(first, last):
-        column = source_index(x + k, image.shape[1], code_x)
-        line[at + k] = image[row, column] if column >= 0 else cval
+_source = njit(cache=True, nogil=True)(borders.source_index)
 
 
-@njit
-def fill(line, at, count, image, y, x, code_y, code_x, cval):
-    height, width = image.shape
-    row = source_index(y, height, code_y)
-    if row < 0:
-        for k in range(count):
-            line[at + k] = cval
-        return
-    first = min(max(-x, 0), count)
+@njit(cache=True, nogil=True)
+def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
+    """Copy ``count`` elements of row ``y`` from column ``x`` on, both of which may lie outside."""
+    apart()
+    row = _source(y, height, code_y)
+    first = min(max(-x, 0), count) if row >= 0 else count
     last = max(first, min(width - x, count))
-    edge(line, at, 0, first, image, row, x, code_x, cval)
-    source = image[row, x + first : x + last]
-    target = line[at + first : at + last]
+    start = row * width
+    # From 0: an index that might be negative would cost a test an element, and all vector instructions.
+    source, target = image[start + x + first : start + x + last], line[at + first : at + last]
     for k in range(source.size):
         target[k] = source[k]
-    edge(line, at, last, count, image, row, x, code_x, cval)
-"""
-
-_TALL = f"""
-@njit([(READ, READ, WRITE, WRITE, WRITE, INT, INT, INT, INT, TYPE, INT, INT, INT)], **OUTER)
-def run(image, weights, out, tiles, sums, y0, x0, code_y, code_x, cval, groups, n_long, n_short):
-    height, width = weights.shape
-    across = (out.shape[1] + {WIDTH - 1}) // {WIDTH}
-    tall = {ROWS} * groups
-    units = across * ((out.shape[0] + tall - 1) // tall)
-    threads = tiles.shape[0]
-    for thread in prange(threads):
-        tile, acc = tiles[thread], sums[thread]
-        for unit in range(units * thread // threads, units * (thread + 1) // threads):
-            y, x = unit // across * tall, unit % across * {WIDTH}
-            rows, columns = min(tall, out.shape[0] - y), min({WIDTH}, out.shape[1] - x)
-            for j in range(0, width, {SPAN}):
-                taps = min({SPAN}, width - j)
-                for r in range(rows + height - 1):
-                    fill(tile, r * {PITCH}, columns + taps - 1, image, y + y0 + r, x + x0 + j, code_y, code_x, cval)
-                for top in range(0, rows, {ROWS}):
-                    if j == 0:
-                        for k in range({ROWS * WIDTH}):
-                            acc[k] = 0
-                    for i in range(n_long):
-                        taps_long(tile, top, acc, weights, i * LONG, j, taps)
-                    for i in range(n_short):
-                        taps_short(tile, top, acc, weights, n_long * LONG + i * (LONG - 1), j, taps)
-                    if j + {SPAN} >= width:
-                        for q in range(min({ROWS}, rows - top)):
-                            target = out[y + top + q, x : x + columns]
-                            source = acc[q * {WIDTH} : q * {WIDTH} + columns]
-                            for k in range(columns):
-                                target[k] = source[k]
-"""
-
-_LINE = f"""
-@njit([(READ, READ, WRITE, WRITE, WRITE, INT, INT, INT, INT, TYPE, INT, INT)], **OUTER)
-def run(image, weights, out, tiles, sums, y0, x0, code_y, code_x, cval, n_long, n_short):
-    width, piece = weights.shape[1], sums.shape[1]
-    across = (out.shape[1] + piece - 1) // piece
-    units = across * out.shape[0]
-    threads = tiles.shape[0]
-    for thread in prange(threads):
-        tile, acc = tiles[thread], sums[thread]
-        for unit in range(units * thread // threads, units * (thread + 1) // threads):
-            y, x = unit // across, unit % across * piece
-            columns = min(piece, out.shape[1] - x)
-            lanes = (columns + {STEP - 1}) // {STEP} * {STEP}
-            fill(tile, 0, columns + width - 1, image, y + y0, x + x0, code_y, code_x, cval)
-            for k in range(lanes):
-                acc[k] = 0
-            for j in range(n_long):
-                taps_long(tile, acc, lanes, weights, j * LONG)
-            for j in range(n_short):
-                taps_short(tile, acc, lanes, weights, n_long * LONG + j * (LONG - 1))
-            target = out[y, x : x + columns]
-            for k in range(columns):
-                target[k] = acc[k]
-"""
+    for i in range(first + count - last):
+        k = i if i < first else i - first + last
+        column = _source(x + k, width, code_x) if row >= 0 else -1
+        line[at + k] = image[start + column] if column >= 0 else cval
 
 
-def _tall_taps(name: str, taps: int) -> str:
-    """Text of the sum of ``taps`` tap rows into ROWS rows of WIDTH sums."""
-    text = [
-        "@njit(**INNER)",
-        f"def {name}(tile, top, acc, weights, i, j, count):",
-        "    wide()",
-        "    for k in range(count):",
-        *(f"        w{t} = weights[i + {t}, j + k]" for t in range(taps)),
-        f"        start = (top + i) * {PITCH} + k",
-        f"        p = tile[start : start + {(ROWS + taps - 2) * PITCH + WIDTH}]",
-        f"        for x in range({WIDTH}):",
-        *(f"            s{q} = acc[{q * WIDTH} + x]" for q in range(ROWS)),
-    ]
-    for r in range(ROWS + taps - 1):
-        text.append(f"            v = p[{r * PITCH} + x]")
-        text += [f"            s{q} += v * w{r - q}" for q in range(ROWS) if 0 <= r - q < taps]
-    return "\n".join([*text, *(f"            acc[{q * WIDTH} + x] = s{q}" for q in range(ROWS)), ""])
+@njit(cache=True, nogil=True)
+def _image_blocks(image, at, pitch, weights, height, width, start, stop, out, to, step, count):
+    """Neighbouring blocks of outputs under the tap columns from ``start`` up to ``stop``."""
+    parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
+    for x in range(0, count * block, block):
+        for j in range(start, stop, SPAN):
+            i, n = 0, min(SPAN, stop - j)
+            for part in range(parts):
+                taps, source, first = (height + parts - 1 - part) // parts, at + i * pitch + x + j, i * width + j
+                fresh = i + j == 0
+                if taps == 5:
+                    image5(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                elif taps == 4:
+                    image4(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                elif taps == 3:
+                    image3(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                else:
+                    image2(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                i += taps
 
 
-def _line_taps(name: str, taps: int) -> str:
-    """Text of the sum of ``taps`` neighbouring taps of one row."""
-    text = [
-        "@njit(**INNER)",
-        f"def {name}(tile, acc, lanes, weights, j):",
-        "    wide()",
-        *(f"    w{t} = weights[0, j + {t}]" for t in range(taps)),
-        f"    p = tile[j : j + lanes + {taps - 1}]",
-        "    for x in range(lanes):",
-        "        s = acc[x]",
-        *(f"        s += p[x + {t}] * w{t}" for t in range(taps)),
-        "        acc[x] = s",
-        "",
-    ]
-    return "\n".join(text)
+@njit(cache=True, nogil=True)
+def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval):
+    """One block that reaches beyond an edge, of the image or of the outputs."""
+    apart()
+    image_height, image_width, height, width, _, step = shapes
+    block = VECTORS * BYTES // image.itemsize
+    pitch = block + SPAN  # not a literal: Numba would compile what it is handed to once more
+    to = base + (ROWS + height - 1) * pitch
+    for j in range(0, width, SPAN):
+        for r in range(rows + height - 1):
+            place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
+            _fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
+        _image_blocks(work, base - j, pitch, weights, height, width, j, min(j + SPAN, width), work, to, block, 1)
+    for q in range(rows):
+        start = (y + q) * step + x
+        source, target = work[to + q * block : to + q * block + columns], out[start : start + columns]
+        for k in range(source.size):
+            target[k] = source[k]
 
 
-@functools.cache
-def _kernel(kind: str, taps: int, uneven: bool, dtype: str) -> ModuleType:
-    """The module for masks cut into parts of ``taps`` tap rows (or columns) and, if uneven, of one less."""
-    inner = _tall_taps if kind == "tall" else _line_taps
-    short = inner("taps_short", taps - 1) if uneven else "taps_short = taps_long\n"
-    head = _HEAD.format(dtype=dtype, source_index=inspect.getsource(borders.source_index))
-    body = _TALL if kind == "tall" else _LINE
-    text = "\n".join([head, f"LONG = {taps}\n\n", inner("taps_long", taps), short, body])
-    return load(f"convolve_{kind}{taps}{'u' if uneven else ''}_{dtype}", text)
+@njit(cache=True, nogil=True)
+def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Groups of ROWS rows, strip after strip."""
+    apart()
+    image_height, image_width, height, width, all_rows, all_columns = shapes
+    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
+    for unit in range(first, last):
+        strip, y = unit // groups * piece, unit % groups * ROWS
+        rows, stop = min(ROWS, all_rows - y), min(strip + piece, all_columns)
+        inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
+        # The blocks that lie inside with all they need are neighbours.
+        first_inside = max(strip, strip + (-x0 - strip + block - 1) // block * block)
+        end = min(stop, image_width - width + 1 - x0)
+        count = max(0, (end - first_inside) // block) if inside else 0
+        if count > 0:
+            at, to = (y + y0) * image_width + first_inside + x0, y * all_columns + first_inside
+            _image_blocks(image, at, image_width, weights, height, width, 0, width, out, to, all_columns, count)
+        for x in range(strip, stop, block):
+            if count == 0 or not first_inside <= x < first_inside + count * block:
+                columns = min(block, stop - x)
+                _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, nogil=True)
+def _line_block(image, at, weights, out, to):
+    """One block of outputs; of the taps, a vector's length apart, the first columns have one more than the others."""
+    lanes, fresh = BYTES // image.itemsize, True
+    whole, more = weights.size // lanes, weights.size % lanes
+    for side in range(2):
+        column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
+        parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
+        for part in range(parts):
+            taps, first = (height + parts - 1 - part) // parts, i * lanes + column
+            if taps == 4:
+                line4(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            elif taps == 3:
+                line3(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            elif taps == 2:
+                line2(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            else:
+                line1(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+            i += taps
+            fresh = False
+
+
+@njit(cache=True, nogil=True)
+def _line_blocks(image, at, weights, out, to, columns, work, edge):
+    apart()
+    block = LINE_ROWS * BYTES // image.itemsize
+    for left in range(0, columns, block):
+        if left + block <= columns:
+            _line_block(image, at + left, weights, out, to + left)
+        else:
+            _line_block(image, at + left, weights, work, edge)
+            for k in range(columns - left):
+                out[to + left + k] = work[edge + k]
+
+
+@njit(cache=True, nogil=True)
+def _line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Pieces of rows."""
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    across, block, edge = (all_columns + piece - 1) // piece, LINE_ROWS * BYTES // image.itemsize, base + piece + width - 1
+    for unit in range(first, last):
+        y, x = unit // across, unit % across * piece
+        columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
+        inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
+        if inside and columns % block == 0:
+            _line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
+        else:
+            _fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
+            _line_blocks(work, base, weights, out, to, columns, work, edge)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _images(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _image_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _lines(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _line_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
 def convolve(
     image: np.ndarray,
     weights: np.ndarray,
     out: np.ndarray,
-    tiles: np.ndarray,
-    sums: np.ndarray,
+    work: np.ndarray,
     *,
     y0: int,
     x0: int,
@@ -184,12 +180,14 @@ def convolve(
     cval: float,
 ) -> None:
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
-    height, width = weights.shape
-    line = height == 1
-    parts = split(width, LINE_TAPS) if line else split(height, TAP_ROWS)
-    n_long = parts.count(parts[0])
-    module = _kernel("line" if line else "tall", parts[0], n_long < len(parts), out.dtype.name)
-    codes = borders.CODES[border_y], borders.CODES[border_x]
-    numbers = (y0, x0, *codes, out.dtype.type(cval), *(() if line else (groups((height, width)),)))
-    with threads_for(out.size * weights.size):
-        module.run(image, weights, out, tiles, sums, *numbers, n_long, len(parts) - n_long)
+    shapes = (*image.shape, *weights.shape, *out.shape)
+    rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
+    line = shapes[2] == 1
+    piece, tall = (line_piece(columns), 1) if line else (STRIP, ROWS)
+    units = -(-rows // tall) * -(-columns // piece)
+    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+    numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
+    if few(out.size * weights.size):
+        (_line_units if line else _image_units)(*flat, 0, 0, units, *numbers)
+    else:
+        (_lines if line else _images)(*flat, size, threads, units, *numbers)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.common.few import TOUCH, few
+
 # Pixels that are looked at together before any of them alone.
 STRETCH = 64
 
@@ -63,27 +65,50 @@ def _join_row(flat, mask, y, width, reach):
                     _unite(flat, base + x, base + x - width + 1)
 
 
+@njit(cache=True, nogil=True)
+def _band(flat, mask, width, first, last, reach):
+    """Label the rows from ``first`` up to ``last`` by themselves."""
+    for y in range(first, last):
+        row, out = mask[y], flat[y * width : (y + 1) * width]
+        start = 0
+        for c in range(0, width, STRETCH):
+            part, names = row[c : c + STRETCH], out[c : c + STRETCH]
+            if empty(part):
+                for x in range(names.size):
+                    names[x] = 0
+                continue
+            for x in range(c, min(c + STRETCH, width)):
+                if not row[x]:
+                    out[x] = 0
+                else:
+                    if x == 0 or not row[x - 1]:
+                        start = y * width + x + 1
+                    out[x] = start
+        if y > first:
+            _join_row(flat, mask, y, width, reach)
+
+
+@njit(cache=True, nogil=True)
+def _alone(flat, mask, width, reach):
+    """All of it on one thread: pixels before this one have their numbers already, and its parent is one of them."""
+    _band(flat, mask, width, 0, mask.shape[0], reach)
+    count = 0
+    for i in range(flat.size):
+        parent = flat[i]
+        if parent == i + 1:
+            count += 1
+            flat[i] = count
+        elif parent:
+            flat[i] = flat[parent - 1]
+    return count
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _bands(flat, mask, width, rows, reach):
     """Label each band of rows by itself."""
     height = mask.shape[0]
     for band in prange(-(-height // rows)):
-        for y in range(band * rows, min(height, (band + 1) * rows)):
-            row, out = mask[y], flat[y * width : (y + 1) * width]
-            start = 0
-            for c in range(0, width, STRETCH):
-                if empty(row[c : c + STRETCH]):
-                    out[c : c + STRETCH] = 0
-                    continue
-                for x in range(c, min(c + STRETCH, width)):
-                    if not row[x]:
-                        out[x] = 0
-                    else:
-                        if x == 0 or not row[x - 1]:
-                            start = y * width + x + 1
-                        out[x] = start
-            if y > band * rows:
-                _join_row(flat, mask, y, width, reach)
+        _band(flat, mask, width, band * rows, min(height, (band + 1) * rows), reach)
 
 
 @njit(cache=True, nogil=True)
@@ -135,6 +160,9 @@ def label(mask, labels, count, firsts, *, connectivity) -> None:
         count[0] = 0
         return
     flat, reach = labels.reshape(-1), int(connectivity == 8)
+    if few(mask.size * TOUCH):
+        count[0] = _alone(flat, mask, width, reach)
+        return
     rows = max(1, -(-height // 64))
     _bands(flat, mask, width, rows, reach)
     _edges(flat, mask, width, rows, reach)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.common.few import TOUCH, threads_for
+from footprint.kernels.common.few import TOUCH, few
 
 PIECE = 1 << 14
 
@@ -29,10 +29,10 @@ def _strided(target, source, a, b, t0, dt, s0, ds, count):
         target[t0 + k * dt] = scaled if a == 0 else a * target[t0 + k * dt] + scaled
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, begin, end):
     pieces = (count[2] + PIECE - 1) // PIECE
-    for unit in prange(count[0] * count[1] * pieces):
+    for unit in range(begin, end):
         row, first = unit // pieces, unit % pieces * PIECE
         z, y, n = row // count[1], row % count[1], min(PIECE, count[2] - first)
         target = dst[dst_start[0] + z * dst_step[0], dst_start[1] + y * dst_step[1]]
@@ -42,6 +42,12 @@ def _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, coun
             _row(target[t0 : t0 + n], source[s0 : s0 + n], a, b)
         else:
             _strided(target, source, a, b, t0, dst_step[2], s0, other_step[2], n)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, units):
+    for unit in prange(units):
+        _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, unit, unit + 1)
 
 
 def muladd(
@@ -58,5 +64,9 @@ def muladd(
 ) -> None:
     """Combine two regions; see ``footprint.kernels.muladd.contract``."""
     kind = dst.dtype.type
-    with threads_for(math.prod(count) * TOUCH):
-        _muladd(dst, other, kind(a), kind(b), dst_start, dst_step, other_start, other_step, count)
+    numbers = kind(a), kind(b), dst_start, dst_step, other_start, other_step, count
+    units = count[0] * count[1] * -(-count[2] // PIECE)
+    if few(math.prod(count) * TOUCH):
+        _muladd(dst, other, *numbers, 0, units)
+    else:
+        _share_muladd(dst, other, *numbers, units)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 
-from footprint.kernels.common.few import TOUCH, threads_for
+from footprint.kernels.common.few import TOUCH, few
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
@@ -24,39 +24,56 @@ def _longest_run(index):
     return best, length
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def _gather(image, planes, rows, cols, out, fill):
+@njit(cache=True, nogil=True)
+def _copy(target, source):
+    """A loop: assigning slices takes Numba seconds to compile."""
+    for x in range(target.size):
+        target[x] = source[x]
+
+
+@njit(cache=True, nogil=True)
+def _gather(image, planes, rows, cols, out, fill, from_unit, to_unit):
     first, length = _longest_run(cols)
     last = first + length
-    for unit in prange(out.shape[0] * out.shape[1]):
+    for unit in range(from_unit, to_unit):
         z, y = unit // out.shape[1], unit % out.shape[1]
         target = out[z, y]
         if planes[z] < 0 or rows[y] < 0:
-            target[:] = fill
+            for x in range(target.size):
+                target[x] = fill
             continue
         source = image[planes[z], rows[y]]
         if length > 0:
-            target[first:last] = source[cols[first] : cols[first] + length]
+            _copy(target[first:last], source[cols[first] : cols[first] + length])
         for x in range(first):
             target[x] = source[cols[x]] if cols[x] >= 0 else fill
         for x in range(last, target.size):
             target[x] = source[cols[x]] if cols[x] >= 0 else fill
 
 
+@njit(cache=True, parallel=True, nogil=True)
+def _share_gather(image, planes, rows, cols, out, fill, units, threads):
+    for t in prange(threads):
+        _gather(image, planes, rows, cols, out, fill, units * t // threads, units * (t + 1) // threads)
+
+
 def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
-    bits = _BITS[out.dtype.itemsize]
+    bits: Any = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
-    with threads_for(out.size * TOUCH):
-        _gather(image.view(bits), planes, rows, cols, out.view(bits), value)
+    source, target, units = image.view(bits), out.view(bits), out.shape[0] * out.shape[1]
+    if few(out.size * TOUCH):
+        _gather(source, planes, rows, cols, target, value, 0, units)
+    else:
+        _share_gather(source, planes, rows, cols, target, value, units, get_num_threads())
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _ramp(out, lo, hi, left, right, flat, integer):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ramp(out, lo, hi, left, right, flat, integer, first, last):
     """From ``left`` (outermost) to the edge, and from the edge to ``right``; flat: those values throughout."""
-    outer, n, inner = out.shape
+    _, n, inner = out.shape
     border = lo + n - hi
-    for unit in prange(outer * border):
+    for unit in range(first, last):
         o, k = unit // border, unit % border
         k = k if k < lo else hi + k - lo
         end = left if k < lo else right
@@ -70,27 +87,39 @@ def _ramp(out, lo, hi, left, right, flat, integer):
             out[o, k, i] = np.floor(value) if integer else value
 
 
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_ramp(out, lo, hi, left, right, flat, integer, units):
+    for unit in prange(units):
+        _ramp(out, lo, hi, left, right, flat, integer, unit, unit + 1)
+
+
+def _fill_sides(out, *numbers):
+    units = out.shape[0] * (out.shape[1] - numbers[1] + numbers[0])
+    if few(out.size * TOUCH):
+        _ramp(out, *numbers, 0, units)
+    else:
+        _share_ramp(out, *numbers, units)
+
+
 def ramp(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
     """Fill one axis with straight lines, as numpy.pad's "linear_ramp"; computed in float64."""
-    with threads_for(out.size * TOUCH):
-        _ramp(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
+    _fill_sides(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
 
 
 def constant(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
     """Fill the two sides of one axis with two values."""
     kind = out.dtype.type
-    with threads_for(out.size * TOUCH):
-        _ramp(out, lo, hi, kind(left), kind(right), True, False)
+    _fill_sides(out, lo, hi, kind(left), kind(right), True, False)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _odd(out, lo, hi, repeat):
-    outer, n, inner = out.shape
+@njit(cache=True, nogil=True, error_model="numpy")
+def _odd(out, lo, hi, repeat, first, last):
+    _, n, inner = out.shape
     length = hi - lo
     period = length if repeat else length - 1
     two = out.dtype.type(2)
     border = lo + n - hi
-    for unit in prange(outer * border):
+    for unit in range(first, last):
         o, k = unit // border, unit % border
         k = k if k < lo else hi + k - lo
         # Counted from the near end inwards, so that one reflection never meets the far end's value, which may be huge or infinite.
@@ -107,10 +136,19 @@ def _odd(out, lo, hi, repeat):
             out[o, k, i] = value if rises == 0 else value + rise * (edge - out[o, far, i])
 
 
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_odd(out, lo, hi, repeat, units):
+    for unit in prange(units):
+        _odd(out, lo, hi, repeat, unit, unit + 1)
+
+
 def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
     """Fill one axis with its point reflections about its ends, as often as it takes; the axis is longer than one."""
-    with threads_for(out.size * TOUCH):
-        _odd(out, lo, hi, repeat)
+    units = out.shape[0] * (out.shape[1] - hi + lo)
+    if few(out.size * TOUCH):
+        _odd(out, lo, hi, repeat, 0, units)
+    else:
+        _share_odd(out, lo, hi, repeat, units)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -130,7 +168,7 @@ def _beyond(value, best, sign):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _extreme(best, image, start, stop, i, sign):
-    best[:] = image[start, i : i + best.size]
+    _copy(best, image[start, i : i + best.size])
     for k in range(start + 1, stop):
         row = image[k, i : i + best.size]
         for x in range(best.size):
@@ -146,7 +184,8 @@ def _mean(mean, image, start, stop, i, integer):
             alone += image[k, 0]
         mean[0] = alone
     else:
-        mean[:] = 0
+        for x in range(mean.size):
+            mean[x] = 0
         for k in range(start, stop):
             row = image[k, i : i + mean.size]
             for x in range(row.size):
@@ -156,24 +195,30 @@ def _mean(mean, image, start, stop, i, integer):
         mean[x] = np.rint(value) if integer else value
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _lines(out, work, lo, hi, sign, left, right, integer):
-    """Fill from the means (sign 0), maxima (1) or minima (-1) of some neighbouring lines at a time."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lines(out, work, lo, hi, sign, left, right, integer, thread, threads):
+    """Fill from the means (sign 0), maxima (1) or minima (-1) of some neighbouring lines at a time: one thread's share."""
     outer, n, inner = out.shape
-    width, threads = work.shape[1], work.shape[0]
+    width = work.shape[1]
     blocks = (inner + width - 1) // width
-    for thread in prange(threads):
-        for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
-            o, i = unit // blocks, unit % blocks * width
-            found = work[thread, : min(width, inner - i)]
-            for side in range(2):
-                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
-                if needed and sign == 0:
-                    _mean(found, out[o], start, stop, i, integer)
-                elif needed:
-                    _extreme(found, out[o], start, stop, i, sign)
-                for k in range(first, last):
-                    out[o, k, i : i + found.size] = found
+    for unit in range(outer * blocks * thread // threads, outer * blocks * (thread + 1) // threads):
+        o, i = unit // blocks, unit % blocks * width
+        found = work[thread, : min(width, inner - i)]
+        for side in range(2):
+            start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+            if needed and sign == 0:
+                _mean(found, out[o], start, stop, i, integer)
+            elif needed:
+                _extreme(found, out[o], start, stop, i, sign)
+            for k in range(first, last):
+                _copy(out[o, k, i : i + found.size], found)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_lines(out, work, lo, hi, sign, left, right, integer):
+    threads = work.shape[0]
+    for t in prange(threads):
+        _lines(out, work, lo, hi, sign, left, right, integer, t, threads)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -218,28 +263,41 @@ def _median(column, line):
     return 0.5 * (float(lower) + upper)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _medians(out, work, lo, hi, left, right, integer):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _medians(out, work, lo, hi, left, right, integer, thread, threads):
+    """Fill from the medians of single lines: one thread's share."""
     outer, n, inner = out.shape
-    units, threads = outer * inner, work.shape[0]
-    for thread in prange(threads):
-        for unit in range(units * thread // threads, units * (thread + 1) // threads):
-            o, i = unit // inner, unit % inner
-            median = 0.0
-            for side in range(2):
-                start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
-                if needed:
-                    median = _median(out[o, start:stop, i], work[thread])
-                    median = np.rint(median) if integer else median
-                for k in range(first, last):
-                    out[o, k, i] = median
+    units = outer * inner
+    for unit in range(units * thread // threads, units * (thread + 1) // threads):
+        o, i = unit // inner, unit % inner
+        median = 0.0
+        for side in range(2):
+            start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
+            if needed:
+                median = _median(out[o, start:stop, i], work[thread])
+                median = np.rint(median) if integer else median
+            for k in range(first, last):
+                out[o, k, i] = median
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_medians(out, work, lo, hi, left, right, integer):
+    threads = work.shape[0]
+    for t in prange(threads):
+        _medians(out, work, lo, hi, left, right, integer, t, threads)
 
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
-    integer = out.dtype.kind in "iu"
-    with threads_for(out.size * TOUCH):
-        if statistic == "median":
-            _medians(out, work, lo, hi, left, right, integer)
+    integer, small = out.dtype.kind in "iu", few(out.size * TOUCH)
+    if statistic == "median":
+        if small:
+            _medians(out, work, lo, hi, left, right, integer, 0, 1)
         else:
-            _lines(out, work, lo, hi, {"mean": 0, "maximum": 1, "minimum": -1}[statistic], left, right, integer)
+            _share_medians(out, work, lo, hi, left, right, integer)
+        return
+    sign = {"mean": 0, "maximum": 1, "minimum": -1}[statistic]
+    if small:
+        _lines(out, work, lo, hi, sign, left, right, integer, 0, 1)
+    else:
+        _share_lines(out, work, lo, hi, sign, left, right, integer)

@@ -175,6 +175,18 @@ def clip_kept(kept, numbers, left, bulk, turns, before, sigma, maxiters, strict,
 
 
 @njit(cache=True, nogil=True)
+def take_all(flat, kept, numbers, stats, counts):
+    """Forget the image before and keep all that is finite of a small one."""
+    for i in range(stats.size):
+        stats[i] = np.nan
+    for i in range(counts.size):
+        counts[i] = 0
+    for i in range(numbers.size):
+        numbers[i] = 0.0
+    return take(flat, 0, 1, kept, 0)
+
+
+@njit(cache=True, nogil=True)
 def _ordered(bits, half):
     """Bits of a float as an unsigned number that orders as the float does."""
     b = np.int64(bits)

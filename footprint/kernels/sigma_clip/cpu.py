@@ -50,6 +50,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     keep_strips,
     sum_strips,
     take,
+    take_all,
 )
 from footprint.kernels.sigma_clip.contract import (
     COUNT,
@@ -60,6 +61,7 @@ from footprint.kernels.sigma_clip.contract import (
     MEAN,
     MEDIAN,
     SAMPLE,
+    SMALL,
     STD,
     rows_per_strip,
     sample_stride,
@@ -317,8 +319,22 @@ def begin(stats, counts, numbers, marks) -> None:
     marks[FRESH] = -1
 
 
+def _clip_small(flat, kept, numbers, stats, counts, *, size, width, sigma, maxiters, strict):
+    """All of an image that is kept and sorted whole."""
+    found = kept[: take_all(flat, kept, numbers, stats, counts)]
+    if found.size:
+        found.sort()
+        numbers[CENTER] = found[found.size // 2]
+        clip_kept(found, numbers, 0, 0, 0, -1, sigma, maxiters, strict, stats, counts)
+    counts[DONE] = 1
+
+
 def sigma_clip(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options) -> None:
     """See `footprint.kernels.sigma_clip.contract`."""
+    size = options["size"]
+    if kept.size == size <= SMALL and where[2] * options["width"] == size:
+        _clip_small(block.reshape(-1)[:size], kept, numbers, stats, counts, **options)
+        return
     if where[0] == where[1] == 0:
         begin(stats, counts, numbers, marks)
     whole = where[2] * options["width"] == options["size"]

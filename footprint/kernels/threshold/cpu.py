@@ -5,16 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.common.few import TOUCH, few
+
+PIECE = 1 << 14
+
+
+@njit(cache=True, nogil=True)
+def _threshold(image, mask, level, background, first, last):
+    values, marks = image[first:last], mask[first:last]
+    for i in range(values.size):
+        v = np.float64(values[i])
+        marks[i] = (v - background > level) & (v < np.inf)
+
 
 @njit(cache=True, parallel=True, nogil=True)
-def _threshold(image, mask, level, background, piece):
-    for s in prange(-(-image.size // piece)):
-        values, marks = image[s * piece : (s + 1) * piece], mask[s * piece : (s + 1) * piece]
-        for i in range(values.size):
-            v = np.float64(values[i])
-            marks[i] = (v - background > level) & (v < np.inf)
+def _share_threshold(image, mask, level, background):
+    for s in prange((image.size + PIECE - 1) // PIECE):
+        _threshold(image, mask, level, background, s * PIECE, min(image.size, (s + 1) * PIECE))
 
 
 def threshold(image, mask, *, level, background) -> None:
     """See `footprint.kernels.threshold.contract`."""
-    _threshold(image.reshape(-1), mask.reshape(-1), level, background, 1 << 14)
+    values, marks = image.reshape(-1), mask.reshape(-1)
+    if few(values.size * TOUCH):
+        _threshold(values, marks, level, background, 0, values.size)
+    else:
+        _share_threshold(values, marks, level, background)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.common.few import TOUCH, threads_for
+from footprint.kernels.common.few import TOUCH, few
 
 STRIP = 1024
 
@@ -42,10 +42,10 @@ def _row(image, z, f, target, x, n):
             target[k] = 0
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _vertical_shift(radios, whole, fraction, out, z0):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _vertical_shift(radios, whole, fraction, out, z0, first, last):
     strips = (out.shape[2] + STRIP - 1) // STRIP
-    for unit in prange(out.shape[0] * strips):
+    for unit in range(first, last):
         angle, x = unit // strips, unit % strips * STRIP
         n = min(STRIP, out.shape[2] - x)
         shift, f, height = whole[angle] + z0, fraction[angle], out.shape[1]
@@ -55,7 +55,16 @@ def _vertical_shift(radios, whole, fraction, out, z0):
             _row(radios[angle], z + shift, f, out[angle, z, x : x + n], x, n)
 
 
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _share_vertical_shift(radios, whole, fraction, out, z0, units):
+    for unit in prange(units):
+        _vertical_shift(radios, whole, fraction, out, z0, unit, unit + 1)
+
+
 def vertical_shift(radios: np.ndarray, whole: np.ndarray, fraction: np.ndarray, out: np.ndarray, *, z0: int = 0) -> None:
     """Shift a stack; see ``footprint.kernels.vertical_shift.contract``."""
-    with threads_for(out.size * TOUCH):
-        _vertical_shift(radios, whole, fraction, out, z0)
+    units = out.shape[0] * -(-out.shape[2] // STRIP)
+    if few(out.size * TOUCH):
+        _vertical_shift(radios, whole, fraction, out, z0, 0, units)
+    else:
+        _share_vertical_shift(radios, whole, fraction, out, z0, units)

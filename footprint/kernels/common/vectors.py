@@ -1,0 +1,99 @@
+"""Vectors as wide as the processor's registers, written out where the compiler would have to guess.
+
+Loops that keep a block of sums in registers are what it guesses worst: it takes half the width, spills, or reads every
+operand again. The text of an ``Emit`` is LLVM's, so the same one serves every processor Numba knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+_FEATURES = binding.get_host_cpu_features()
+
+
+def _registers() -> tuple[int, int]:
+    """Bytes of a vector register of this processor, and how many it has."""
+    if _FEATURES.get("avx512f"):
+        return 64, 32
+    if _FEATURES.get("avx"):
+        return 32, 16
+    return (16, 32) if _FEATURES.get("neon") else (16, 16)
+
+
+BYTES, REGISTERS = _registers()
+_FUSES = bool(_FEATURES.get("fma") or _FEATURES.get("neon"))
+_INT = ir.IntType(64)
+
+
+class Emit:
+    """Vector instructions of one intrinsic, at ``builder``'s place; indices are integers or 64-bit values.
+
+    ``args`` are the intrinsic's: of the arrays among them, ``load``, ``store`` and ``splat`` are given the position.
+    """
+
+    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value]) -> None:
+        self.b, self.args, element = builder, args, signature.args[0].dtype
+        self.itemsize = element.bitwidth // 8
+        self.kind = ir.VectorType(context.get_value_type(element), BYTES // self.itemsize)
+        self._data = {
+            i: context.make_array(kind)(context, builder, value).data
+            for i, (kind, value) in enumerate(zip(signature.args, args))
+            if isinstance(kind, types.Array)
+        }
+
+    def add(self, i: Any, j: Any) -> ir.Value:
+        """``i + j``."""
+        return self.b.add(self._int(i), self._int(j))
+
+    def mul(self, i: Any, j: Any) -> ir.Value:
+        """``i * j``."""
+        return self.b.mul(self._int(i), self._int(j))
+
+    def load(self, array: int, at: Any) -> ir.Value:
+        """The vector that starts at element ``at``, however it lies in memory."""
+        return self.b.load(self._at(array, at, self.kind), align=self.itemsize)
+
+    def store(self, vector: ir.Value, array: int, at: Any) -> None:
+        """Write a vector from element ``at`` on."""
+        self.b.store(vector, self._at(array, at, self.kind), align=self.itemsize)
+
+    def splat(self, array: int, at: Any) -> ir.Value:
+        """One element in every lane."""
+        one = self.b.load(self._at(array, at, self.kind.element))
+        nothing, first = ir.Constant(self.kind, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.kind.count), [0] * self.kind.count)
+        return self.b.shuffle_vector(self.b.insert_element(nothing, one, first), nothing, lanes)
+
+    def zero(self) -> ir.Constant:
+        """0 in every lane."""
+        return ir.Constant(self.kind, [0.0] * self.kind.count)
+
+    def multiply_add(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+        """``a * b + c``, rounded once where the processor can: always or never, so that equal sums stay equal."""
+        if not _FUSES:
+            return self.b.fadd(self.b.fmul(a, b), c)
+        name = f"llvm.fma.v{self.kind.count}f{8 * self.itemsize}"
+        function = cgutils.get_or_insert_function(self.b.module, ir.FunctionType(self.kind, [self.kind] * 3), name)
+        return self.b.call(function, (a, b, c))
+
+    def _int(self, i: Any) -> ir.Value:
+        return ir.Constant(_INT, i) if isinstance(i, int) else i
+
+    def _at(self, array: int, i: Any, kind: ir.Type) -> ir.Value:
+        return self.b.bitcast(self.b.gep(self._data[array], [self._int(i)]), kind.as_pointer())
+
+
+@intrinsic
+def apart(typing_context):  # type: ignore[no-untyped-def]
+    """Keep the function this is called in a function of its own: inlined wherever it is called, it is compiled as often."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        set.update(builder.function.attributes, ("noinline", "optsize"))
+        return context.get_dummy_value()
+
+    return types.void(), code
