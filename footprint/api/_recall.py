@@ -38,6 +38,8 @@ def looks(verb: str, options: Hashable, *arrays: Any) -> Hashable | None:
             found.append((0, array.shape, array.dtype, array.flags.c_contiguous, array.flags.writeable))
         elif kind.__module__ == "cupy" and kind.__name__ == "ndarray":
             found.append((1, array.shape, array.dtype, array.flags.c_contiguous, array.device.id))
+        elif kind.__module__ == "torch" and kind.__name__ == "Tensor" and _plain_tensor(array):
+            found.append((2, array.shape, array.dtype, array.device.index))
         else:
             return None
     try:
@@ -45,6 +47,24 @@ def looks(verb: str, options: Hashable, *arrays: Any) -> Hashable | None:
     except TypeError:
         return None
     return tuple(found)
+
+
+def _plain_tensor(tensor: Any) -> bool:
+    """Whether a tensor's address says all: contiguous, on a GPU, of no graph, and on the stream that CuPy is on."""
+    if not (tensor.is_cuda and tensor.is_contiguous() and not tensor.requires_grad):
+        return False
+    torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
+    stream = torch.cuda.current_stream(tensor.device).cuda_stream
+    return cupy is not None and stream == cupy.cuda.get_current_stream().ptr
+
+
+class Address:
+    """An array of another library as a launch sees it."""
+
+    __slots__ = ("data", "ptr")
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr, self.data = ptr, self
 
 
 def recall(look: Hashable | None) -> Known | None:
@@ -66,7 +86,7 @@ def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:
     if bound is None:
         return False
     try:
-        bound.replay([*ins, *outs])
+        bound.replay([_seen(array) for array in (*ins, *outs)])
     except BaseException:
         bound.free()
         raise
@@ -74,11 +94,18 @@ def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:
     return True
 
 
+def _seen(array: Any) -> Any:
+    return Address(array.data_ptr()) if type(array).__module__ == "torch" else array
+
+
 def fresh(known: Known, number: int, like: Any) -> Any | None:
     """A new array for a result, of the kind of ``like``; None where that is not this thread's device."""
     shape, dtype = known.results[number]
     if type(like) is np.ndarray:
         return np.empty(shape, dtype)
+    if type(like).__module__ == "torch":
+        torch: Any = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, np.dtype(dtype).name), device=like.device)
     cupy: Any = sys.modules["cupy"]
     if cupy.cuda.runtime.getDevice() != like.device.id:
         return None

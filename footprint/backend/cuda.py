@@ -41,10 +41,11 @@ class View(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Device memory, one allocation; ``ptr`` 0 where nothing was asked for."""
+    """Device memory, one allocation; ``ptr`` 0 where nothing was asked for. It goes when ``held`` goes."""
 
     ptr: int
     nbytes: int
+    held: Any = None
 
 
 class Ready(NamedTuple):
@@ -135,7 +136,7 @@ class CudaBackend(Backend):
         self._lanes: dict[int, Any] = {}
 
     def alloc(self, nbytes: int) -> Block:
-        """One cudaMalloc; CuPy's pool gives back what it keeps unused before the device is called full."""
+        """One allocation where the caller's CuPy makes its own; its pool gives back what it keeps before the device is called full."""
         block = self.take(nbytes)
         self._alive += 1
         return block
@@ -147,8 +148,9 @@ class CudaBackend(Backend):
         with cupy.cuda.Device(self.index):
             for last in (False, True):
                 try:
-                    return Block(runtime.malloc(nbytes), nbytes)
-                except runtime.CUDARuntimeError:
+                    held = cupy.cuda.alloc(nbytes)
+                    return Block(held.ptr, nbytes, held)
+                except (cupy.cuda.memory.OutOfMemoryError, runtime.CUDARuntimeError):
                     if not last:
                         cupy.get_default_memory_pool().free_all_blocks()
             free = int(runtime.memGetInfo()[0])
@@ -163,10 +165,10 @@ class CudaBackend(Backend):
             self._fft.release()
 
     def give(self, block: Block) -> None:
-        """Give back what ``take`` gave."""
-        if block.ptr:
+        """Give back what ``take`` gave: to whom it came from, in the order of the current stream."""
+        if block.held is not None:
             with cupy.cuda.Device(self.index):
-                runtime.free(block.ptr)
+                block.held.mem = None
 
     def host(self, nbytes: int) -> np.ndarray:
         """Pinned memory: transfers run at the bus's rate instead of a quarter of it."""

@@ -52,7 +52,7 @@ class BoundPlan:
         self.plan, self.backend = plan, backend
         self.blocks: list[Any] = []
         self.host: list[np.ndarray] = []
-        self.nbytes = plan.nbytes + plan.host_nbytes
+        self.nbytes = plan.footprint.total
         self.clock: dict[str, float] | None = None
         self._turn = threading.Lock()
         self._kernels: dict[tuple[Any, ...], Any] = {}
