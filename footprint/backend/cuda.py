@@ -136,7 +136,7 @@ class CudaBackend(Backend):
         self._lanes: dict[int, Any] = {}
 
     def alloc(self, nbytes: int) -> Block:
-        """One allocation where the caller's CuPy makes its own; its pool gives back what it keeps before the device is called full."""
+        """One allocation where the caller's CuPy makes its own; its pool is emptied before the device is called full."""
         block = self.take(nbytes)
         self._alive += 1
         return block
@@ -165,10 +165,7 @@ class CudaBackend(Backend):
             self._fft.release()
 
     def give(self, block: Block) -> None:
-        """Give back what ``take`` gave: to whom it came from, in the order of the current stream."""
-        if block.held is not None:
-            with cupy.cuda.Device(self.index):
-                block.held.mem = None
+        """What ``take`` gave goes back to whom it came from with the last that holds it."""
 
     def host(self, nbytes: int) -> np.ndarray:
         """Pinned memory: transfers run at the bus's rate instead of a quarter of it."""
