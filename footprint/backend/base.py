@@ -122,5 +122,9 @@ class Backend(ABC):
         """Wait until all that was started has ended."""
 
     @abstractmethod
+    def rest(self) -> None:
+        """Wait until every queue of this device is empty: before memory that a stopped job may still use is given back."""
+
+    @abstractmethod
     def used(self) -> int:
         """Bytes of this device's memory the process holds now."""

@@ -153,6 +153,9 @@ class CpuBackend(Backend):
     def sync(self) -> None:
         """Calls return when they are done."""
 
+    def rest(self) -> None:
+        """No queues."""
+
     def used(self) -> int:
         """Resident bytes of this process."""
         return resident_bytes()

@@ -319,6 +319,11 @@ class CudaBackend(Backend):
         with self._stream() as stream:
             stream.synchronize()
 
+    def rest(self) -> None:
+        """Wait for the device."""
+        with cupy.cuda.Device(self.index) as device:
+            device.synchronize()
+
     def used(self) -> int:
         """What NVIDIA's own count says this process holds, or the whole device's use where it does not tell."""
         mine = nvml.used_by_process(self.bus)

@@ -120,6 +120,9 @@ class NullBackend(Backend):
     def sync(self) -> None:
         """Nothing to wait for."""
 
+    def rest(self) -> None:
+        """No queues."""
+
     def used(self) -> int:
         """What was counted."""
         return self.allocated

@@ -313,6 +313,11 @@ class OpenClBackend(Backend):
         """Wait for the queue."""
         self.queue.finish()
 
+    def rest(self) -> None:
+        """Wait for every queue."""
+        for queue in (self._usual, *self._lanes.values()):
+            queue.finish()
+
     def used(self) -> int:
         """What this backend has allocated: OpenCL has no count of the device's."""
         return self._used

@@ -55,6 +55,7 @@ class BoundPlan:
         self.nbytes = plan.footprint.total
         self.clock: dict[str, float] | None = None
         self._turn = threading.Lock()
+        self.crossing = Crossing(self)
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
@@ -68,7 +69,6 @@ class BoundPlan:
         except BaseException:
             self.free()
             raise
-        self.crossing = Crossing(self)
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
@@ -153,6 +153,9 @@ class BoundPlan:
     def free(self) -> None:
         """Give all memory back; the plan can be bound again."""
         self._prepared, self._kernels, self._straight = {}, {}, None
+        if self.blocks or self.host:
+            self.crossing.abandon()
+            self.backend.rest()
         with self.backend.turn:
             for block in self.blocks:
                 self.backend.free(block)

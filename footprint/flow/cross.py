@@ -124,6 +124,11 @@ class Crossing:
         for lane in self._lanes if not name else self._lanes.keys() & {name}:
             self._lanes[lane].settle()
 
+    def abandon(self) -> None:
+        """Wait for what a stopped job has under way, whatever comes of it."""
+        for lane in self._lanes.values():
+            lane.abandon()
+
     def _lane(self, name: str, stage: Ref, nbytes: int) -> Lane:
         """The lane's host memory, as pieces of a slot; what served another slot, or was cut otherwise, is waited for."""
         lane = self._lanes.get(name)
@@ -191,6 +196,12 @@ class Lane:
         while at in self._copies:
             self.copied()
         self.backend.wait(self.events.pop(at, None))
+
+    def abandon(self) -> None:
+        """Wait for all copies; transfers are the device's to end."""
+        while self._copies:
+            self._copies.discard(self._box.get()[0])
+        self.events.clear()
 
     def settle(self) -> None:
         """Wait for all of them."""
