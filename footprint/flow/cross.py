@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.flow.faces import COPIERS, fill_from, pieces, take_to
+from footprint.flow.faces import COPIERS, fill_from, part_of, pieces, take_to
 from footprint.flow.slots import Ref, Step
 from footprint.spec import ArraySpec
 
@@ -42,7 +42,7 @@ class Crossing:
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
         if len(step.refs) == 2:
             # So few bytes that the driver takes them along with the command.
-            backend.write(view, given[tuple(slice(*w) for w in window)])
+            backend.write(view, part_of(given, window))
             return
         _, spec = dst.at({}, geometry.shape)
         if spec.size == 0:
@@ -83,7 +83,7 @@ class Crossing:
         backend = self.bound.backend
         src = step.refs[0]
         if len(step.refs) == 2:
-            backend.read(given[tuple(slice(*w) for w in window)], view)
+            backend.read(part_of(given, window), view)
             return
         _, spec = src.at({}, geometry.shape)
         if spec.size == 0:
