@@ -139,7 +139,7 @@ def sigma_clip(scale: int) -> Job:
 def threshold(scale: int) -> Job:
     x, out = foreign_image(scale), np.ones((512 * scale, 1024), bool)
     return (
-        lambda memory: fp.plan_threshold(x.shape, ">f4", memory=memory, device="cpu"),
+        lambda memory: fp.plan_threshold(x.shape, dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.threshold(x, 5.0, out=out, memory=memory, device="cpu"),
     )
 
