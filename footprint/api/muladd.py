@@ -12,7 +12,6 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.plan import Plan
 from footprint.ops.muladd import MulAdd, Region, region
 
-
 _AXES = "zyx"
 
 

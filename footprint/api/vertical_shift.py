@@ -114,4 +114,3 @@ def _shifts(shifts: Any) -> np.ndarray:
         at = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ArgumentError("shifts", f"{values[at]} at angle {at}", "finite numbers")
     return values
-
