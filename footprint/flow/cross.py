@@ -42,7 +42,15 @@ class Crossing:
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
         if len(step.refs) == 2:
             # So few bytes that the driver takes them along with the command.
-            backend.write(view, part_of(given, window))
+            if all(0 <= start and stop <= n for (start, stop), n in zip(window, shape)):
+                given = part_of(given, window)
+            else:
+                # What wraps round an end is in two places of the array.
+                _, spec = dst.at({}, geometry.shape)
+                block = np.empty(spec.shape, spec.dtype)
+                fill_from(given, window, shape, block, alone=True)
+                given = block
+            backend.write(view, given)
             return
         _, spec = dst.at({}, geometry.shape)
         if spec.size == 0:

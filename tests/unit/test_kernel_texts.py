@@ -28,6 +28,10 @@ H100 = PROFILES["h100"]
 S = ArraySpec
 CHIPS = ("sm_80", "sm_90")
 
+PLACES: dict[str, Any] = {f"{axis}{what}": 0 for axis in "zyx" for what in ("0", "_base", "_n")}
+PLACES |= {f"border_{axis}": "none" for axis in "zyx"}
+LISTED = {"border_y": "listed", "border_x": "listed"}
+
 
 def convolution(shape: tuple[int, int], mask: tuple[int, int], dtype: str = "f4", border: str = "reflect") -> Program:
     places = {"y0": -(mask[0] // 2), "x0": -(mask[1] // 2), "border_y": border, "border_x": border, "cval": 0.0}
@@ -98,7 +102,8 @@ def launched() -> dict[tuple, tuple[str, Launch]]:
         with plan.bind(Compiling("h100", name, found)):
             pass
     others = {
-        "pad 16 bytes": pad_program(H100, S((1, 5, 5), "c16"), *(S((5,), "i8"),) * 3, S((1, 5, 5), "c16")),
+        "pad 16 bytes": pad_program(H100, *(S((1, 5, 5), "c16"),) * 2, **PLACES),
+        "pad by lists": pad_program(H100, *(S((1, 5, 5)),) * 2, S((5,), "i8"), S((5,), "i8"), **PLACES | LISTED),
         "fft": fft_program(H100, S((9, 700)), S((9, 701), "c8")),
         "fft, inverse": fft_program(H100, S((9, 701), "c16"), S((9, 1400), "f8"), inverse=True),
         "fft around libraries": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
