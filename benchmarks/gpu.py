@@ -111,9 +111,11 @@ def streams(bench: Bench, rng: np.random.Generator) -> None:
     n, border = 8192, 8
     image = cupy.asarray(rng.random((1, n, n), "f4"))
     inner = cupy.ascontiguousarray(image[:, border:-border, border:-border])
-    index = cupy.clip(cupy.arange(n) - border, 0, n - 2 * border - 1)
     out = cupy.empty_like(image)
-    call = bench.kernel("pad", inner, cupy.zeros(1, "i8"), index, index, out, fill=0.0)
+    places: dict[str, int | str] = {"z0": 0, "z_base": 0, "z_n": 1, "border_z": "none"}
+    for axis in "yx":
+        places |= {f"{axis}0": -border, f"{axis}_base": 0, f"{axis}_n": n - 2 * border, f"border_{axis}": "nearest"}
+    call = bench.kernel("pad", inner, out, fill=0.0, **places)
     call()
     np.testing.assert_array_equal(out[0].get(), np.pad(inner[0].get(), border, mode="edge"))
     bench.row("pad 8176² to 8192², edge", call, inner.nbytes + out.nbytes)

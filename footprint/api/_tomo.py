@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import on_host
-from footprint.api._run import Array, described
+from footprint.api._arrays import Array, described, on_host
 from footprint.errors import ArgumentError, ShapeError
-from footprint.plan.slots import Given
+from footprint.flow.slots import Given
 from footprint.spec import ArraySpec
 
 
@@ -55,7 +55,7 @@ def described_stack(shape: Any, dtype: Any) -> tuple[ArraySpec, Given]:
 def stacked(array: Array, name: str) -> tuple[Array, bool]:
     """The array with a slice axis in front, and whether it had none."""
     if len(array.data.shape) == 2:
-        return Array(array.data[None], array.kind, array.device), True
+        return replace(array, data=array.data[None]), True
     if len(array.data.shape) != 3:
         raise ShapeError(name, f"shape {tuple(array.data.shape)}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
     return array, False

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, finished, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._arrays import Memory, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
 from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
+from footprint.flow.plan import Plan
 from footprint.ops.backproject import Backproject, Geometry
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 
 def backproject(
@@ -63,9 +61,7 @@ def backproject(
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
-    limits, budget = limits_and_budget(where(device, source, target), memory)
-    plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
-    run(plan, None, [rows(source)], [rows(volume)])
+    call("backproject", op, [source], [volume], where(device, source, target), memory)
     return finished(target, out)
 
 
@@ -94,24 +90,13 @@ def plan_backproject(
     Plan
         Its chunks are slices.
     """
-    spec, given = described_stack(shape, dtype)
+    spec, _ = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
     op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
-    limits, budget = limits_and_budget(where(device), memory)
-    return _plan(limits, budget, op, (spec, given), (op.out_specs(spec)[0], Given()))
+    return plan_verb("backproject", op, [spec], where(device), memory)
 
 
 def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
     axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Backproject(Geometry(angles, n_x, axis, roi, shifts))
-
-
-def _plan(limits: Limits, budget: int | None, op: Backproject, sino: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
-    def record(b: Builder, n: int) -> None:
-        part = lambda spec: ArraySpec((n, *spec.shape[1:]), spec.dtype)
-        source, target = b.inp(part(sino[0]), "sinogram", sino[1]), b.out(part(out[0]), "slices", out[1])
-        with b.deliver(target, "float32") as volume:
-            op.record(b, b.bring(source, "float32"), volume)
-
-    return fit(limits, budget, "backproject", [Variant("slices", sino[0].shape[0], record)])

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, check_writable, described, limits_and_budget, receive, rows, run, shared, where, whole
+from footprint.api._arrays import Array, Memory, check_writable, described, receive, shared, where
+from footprint.api._call import call, plan_verb
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.plan import Plan
 from footprint.ops.muladd import MulAdd, Region, region
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+
+_AXES = "zyx"
 
 
 def muladd(
@@ -67,21 +66,17 @@ def muladd(
     if np.dtype(target.spec.dtype).kind != "f":
         raise ShapeError("dst", f"dtype {target.data.dtype}", "a floating dtype", "convert it first: dst.astype('float32')")
     check_writable(target, dst, "dst")
-    job = MulAdd(
-        _number("a", a), _number("b", b), region(dst_region, target.spec.shape, "dst_region"),
-        region(other_region, source.spec.shape, "other_region"),
-    )  # fmt: skip
+    factors = _number("a", a), _number("b", b)
+    regions = region(dst_region, target.spec.shape, "dst_region"), region(other_region, source.spec.shape, "other_region")
+    job = MulAdd(*factors, *regions, _AXES[-len(regions[0]) :])
     job.out_specs(target.spec, source.spec)
-    _apart(target, source, job)
-    limits, budget = limits_and_budget(where(device, target, source), memory)
-    if _where_they_lie(limits, target, source):
-        plan = _plan(limits, budget, job, (target.spec, target.given), (source.spec, source.given))
-        run(plan, None, [whole(target), whole(source)], [whole(target)])
-        return dst
-    # Only the regions travel, in blocks of rows.
-    job, target, source = _regions(job, target, source)
-    plan = _plan(limits, budget, job, (target.spec, target.given), (source.spec, source.given), blocks=True)
-    run(plan, None, [rows(target), rows(source)], [rows(target)])
+    _apart(target, source, regions)
+    on = where(device, target, source)
+    if not _where_they_lie(on, target, source):
+        # Only the regions travel, part by part.
+        target, source = _views(regions, target, source)
+        job = MulAdd(*factors, dims=job.dims)
+    call("muladd", job, [target, source], [target], on, memory)
     return dst
 
 
@@ -108,11 +103,8 @@ def plan_muladd(shape: tuple[int, ...], *, dtype: str = "float32", memory: Memor
     >>> fp.plan_muladd((100, 64, 64), device="cpu").nbytes
     0
     """
-    spec, given = described(shape, dtype)
-    all_of_it = region(None, spec.shape, "shape")
-    job = MulAdd(1.0, 1.0, all_of_it, all_of_it)
-    job.out_specs(spec, spec)
-    return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (spec, given), blocks=True)
+    spec, _ = described(shape, dtype)
+    return plan_verb("muladd", MulAdd(1.0, 1.0, dims=_AXES[-len(spec.shape) :]), [spec, spec], where(device), memory)
 
 
 def _number(name: str, value: Any) -> float:
@@ -128,23 +120,18 @@ def _slices(part: Region) -> tuple[slice, ...]:
     return tuple(slice(start, stop if stop >= 0 else None, step) for (start, step, _), stop in zip(part, stops))
 
 
-def _regions(job: MulAdd, target: Array, source: Array) -> tuple[MulAdd, Array, Array]:
+def _views(regions: tuple[Region, Region], target: Array, source: Array) -> list[Array]:
     """The two regions as arrays of their own, without a copy."""
-    views = [
-        Array(one.data[_slices(part)], one.kind, one.device)
-        for one, part in ((target, job.target), (source, job.source))
-    ]  # fmt: skip
-    all_of_it = tuple((0, 1, count) for *_, count in job.target)
-    return MulAdd(job.a, job.b, all_of_it, all_of_it), views[0], views[1]
+    return [Array(one.data[_slices(part)], one.kind, one.device) for one, part in zip((target, source), regions)]
 
 
-def _apart(target: Array, source: Array, job: MulAdd) -> None:
+def _apart(target: Array, source: Array, regions: tuple[Region, Region]) -> None:
     """Refuse regions of one memory that overlap without being the same: what is read would depend on what is
     written.
     """
     if not shared(target, source):
         return
-    _, x, y = _regions(job, target, source)
+    x, y = _views(regions, target, source)
     same = x.data.__array_interface__["data"] == y.data.__array_interface__["data"] and x.data.strides == y.data.strides
     if same and x.spec == y.spec:
         return
@@ -152,28 +139,9 @@ def _apart(target: Array, source: Array, job: MulAdd) -> None:
         raise ArgumentError("other", "a region that overlaps dst's in memory", "regions that are apart or the same", "copy it")
 
 
-def _where_they_lie(limits: Limits, target: Array, source: Array) -> bool:
+def _where_they_lie(device: str, target: Array, source: Array) -> bool:
     """Whether the kernel can take both arrays as they are, and reach into their regions itself."""
     if target.device != "cpu" or source.device != "cpu":
         return True
-    direct = target.given.direct and source.given.direct and source.data.dtype == target.data.dtype
-    return limits.host and direct and target.data.dtype.itemsize in (4, 8)
-
-
-def _plan(
-    limits: Limits,
-    budget: int | None,
-    job: MulAdd,
-    dst: tuple[ArraySpec, Given],
-    other: tuple[ArraySpec, Given],
-    blocks: bool = False,
-) -> Plan:
-    def record(b: Builder, size: int) -> None:
-        part, now = job, dst[0].shape
-        if blocks:
-            part = MulAdd(job.a, job.b, ((0, 1, size), *job.target[1:]), ((0, 1, size), *job.source[1:]))
-            now = (size, *now[1:])
-        x, y = ArraySpec(now, dst[0].dtype), ArraySpec((now if blocks else other[0].shape), other[0].dtype)
-        part.record(b, b.inp(x, "dst", dst[1]), b.inp(y, "other", other[1]), b.out(x, "dst out", dst[1]))
-
-    return fit(limits, budget, "muladd", [Variant("rows" if blocks else "arrays", dst[0].shape[0] if blocks else 1, record)])
+    direct = target.direct and source.direct and source.data.dtype == target.data.dtype
+    return direct and target.data.dtype.itemsize in (4, 8) and device == "cpu"

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from footprint.api._run import (
-    Array,
-    Memory,
-    described,
-    finished,
-    limits_and_budget,
-    output,
-    receive,
-    rows,
-    run,
-    shared,
-    where,
-    whole,
-)
-from footprint.errors import ArgumentError, FootprintError, ShapeError, choose
-from footprint.kernels.common.borders import stretches
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
+from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.flow.plan import Plan
+from footprint.ops.gather import Gather, Scattered
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 # Option -> its default, and the modes that take it.
 _OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -56,7 +40,7 @@ def pad(
 ) -> Any:
     """Pad an array as ``numpy.pad`` does, or gather rows and columns, out[y, x] = array[rows_index[y], cols_index[x]].
 
-    One pass, no index image: at most one index vector an axis.
+    One pass, and no index image: borders are worked out where they are copied.
 
     Parameters
     ----------
@@ -107,20 +91,15 @@ def pad(
         name, value = ("mode", mode) if pad_width is None else ("pad_width", pad_width)
         raise ArgumentError(name, repr(value), "nothing, when rows_index or cols_index is given")
     shape = source.spec.shape
-    job = (
-        _custom(shape, rows_index, cols_index)
-        if custom
-        else _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type)
-    )
+    job: Pad | Gather
+    if custom:
+        job, lists = _custom(shape, rows_index, cols_index)
+    else:
+        job, lists = _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type), []
     result = job.out_specs(source.spec)[0]
     target = _target(out, result, source)
-    limits, budget = limits_and_budget(where(device, source, target), memory)
-    plan = _plan(limits, budget, job, (source.spec, source.given), (target.spec, target.given))
     if result.size:
-        if plan.inputs[0].given.owner == "plan":
-            run(plan, None, [_gathered(job, source)], [rows(target)])
-        else:
-            run(plan, None, [whole(source)], [whole(target)])
+        call("pad", job, [source, *lists], [target], where(device, source, target), memory)
     return finished(target, out)
 
 
@@ -150,20 +129,19 @@ def plan_pad(
     Returns
     -------
     Plan
-        On the CPU its memory is one index vector an axis.
+        On the CPU it takes no memory where borders are copies.
 
     Examples
     --------
     >>> import footprint as fp
-    >>> fp.plan_pad((4096, 4096), 16, "edge", device="cpu").nbytes < 100_000
-    True
+    >>> fp.plan_pad((4096, 4096), 16, "edge", device="cpu").nbytes
+    0
     """
-    spec, given = described(shape, dtype)
+    spec, _ = described(shape, dtype)
     known = {option: usual for option, (usual, _) in _OPTIONS.items()}
     for name in options:
         choose("option", name, tuple(known))
-    job = _job(spec.shape, pad_width, mode, *(known | options).values())
-    return _plan(*limits_and_budget(where(device), memory), job, (spec, given), (job.out_specs(spec)[0], Given()))
+    return plan_verb("pad", _job(spec.shape, pad_width, mode, *(known | options).values()), [spec], where(device), memory)
 
 
 def _pairs(name: str, value: Any, ndim: int, wanted: str) -> list[list[Any]]:
@@ -227,10 +205,12 @@ def _job(
     return Pad(_widths(pad_width, ndim), mode, odd, values, lengths)
 
 
-def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
+def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> tuple[Gather, list[Array]]:
+    """The operation, and the lists that are given, on the host."""
     if len(shape) < 2 and rows_index is not None:
         raise ShapeError("rows_index", f"an array of {len(shape)} dimension", "an array with rows, of 2 or 3 dimensions")
-    index: list[tuple[int, ...] | None] = [None] * len(shape)
+    reaches: list[Scattered | None] = [None] * len(shape)
+    lengths, lists = list(shape), []
     for name, axis, given in (("rows_index", -2, rows_index), ("cols_index", -1, cols_index)):
         if given is None:
             continue
@@ -240,8 +220,9 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> Pad:
             raise ShapeError(name, f"{values.dtype} {values.shape}", "a vector of whole numbers")
         if values.size and (values.min() < 0 or values.max() >= shape[axis]):
             raise ArgumentError(name, f"{values.min()} to {values.max()}", f"0 to {shape[axis] - 1}, positions in the array")
-        index[axis] = tuple(values.tolist())
-    return Pad(((0, 0),) * len(shape), index=tuple(index))
+        reaches[axis], lengths[axis] = Scattered.of(values), len(values)
+        lists.append(Array(values, "numpy", "cpu"))
+    return Gather(tuple(reaches), tuple(lengths)), lists
 
 
 def _target(out: Any, result: ArraySpec, source: Array) -> Array:
@@ -252,37 +233,3 @@ def _target(out: Any, result: ArraySpec, source: Array) -> Array:
         if shared(source, target):
             raise ArgumentError("out", "memory shared with array", "an array of its own")
     return target
-
-
-def _plan(limits: Limits, budget: int | None, job: Pad, image: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
-    """All at once where that fits; else, where borders are copies, in blocks of the first axis."""
-
-    def record(b: Builder, size: int) -> None:
-        job.record(b, b.inp(image[0], "array", image[1]), b.out(out[0], "out", out[1]))
-
-    def record_block(b: Builder, size: int) -> None:
-        block = ArraySpec((size, *image[0].shape[1:]), np.dtype(image[0].dtype).newbyteorder("=").str)
-        part = ArraySpec((size, *out[0].shape[1:]), out[0].dtype)
-        job.record(b, b.inp(block, "array rows", Given(owner="plan")), b.out(part, "out", out[1]), block=True)
-
-    variants = [Variant("arrays", 1, record)]
-    if not job.computed and image[1].space == out[1].space == "host":
-        variants.append(Variant("rows", out[0].shape[0], record_block))
-    try:
-        return fit(limits, budget, "pad", variants)
-    except (MemoryError, OverflowError) as error:
-        if isinstance(error, FootprintError):
-            raise
-        wanted = "widths whose vectors of indices fit into the memory of this machine"
-        raise ShapeError("pad_width", f"a result of shape {out[0].shape}", wanted) from error
-
-
-def _gathered(job: Pad, source: Array) -> Callable[[int, int], Callable[[np.ndarray], None]]:
-    """Fill a block with the rows its outputs come from."""
-    table = job.table(source.spec.shape[0], 0)
-
-    def fill(start: int, stop: int, block: np.ndarray) -> None:
-        for at, end, row in stretches(table[start:stop].tolist()):
-            block[at:end] = source.data[row : row + end - at] if row >= 0 else job.fill
-
-    return lambda start, stop: lambda block: fill(start, stop, block)

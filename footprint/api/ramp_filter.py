@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, described, finished, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._arrays import Memory, described, finished, limits_and_budget, output, receive, shared, where
+from footprint.api._call import call
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.plan import Plan
+from footprint.flow.slots import Given
+from footprint.ops.job import plan_op
 from footprint.ops.ramp_filter import RampFilter
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 
 def ramp_filter(
@@ -57,13 +57,13 @@ def ramp_filter(
     array([[0., 0., 1., 0., 0.]], dtype=float32)
     """
     source = receive(sinogram, "sinogram")
-    op = RampFilter(filter, padding, cutoff)
+    own = out is not None and out is sinogram
+    op = _op(filter, padding, cutoff, len(source.spec.shape), own)
     target = output(out, op.out_specs(source.spec)[0], source)
-    if out is not None and out is not sinogram and shared(source, target):
+    if out is not None and not own and shared(source, target):
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
-    limits, budget = limits_and_budget(where(device, source, target), memory, fft)
-    plan = _plan(limits, budget, op, (source.spec, source.given), (target.spec, target.given), out is sinogram)
-    run(plan, None, [rows(source)], [rows(target)])
+    _some(source.spec)
+    call("ramp_filter", op, [source], [target], where(device, source, target), memory, fft=fft)
     return finished(target, out)
 
 
@@ -95,29 +95,19 @@ def plan_ramp_filter(
     Plan
         Its chunks are entries of the first axis.
     """
-    (spec, given), op = described(shape, dtype), RampFilter(filter, padding, cutoff)
+    spec, given = described(shape, dtype)
+    op = _op(filter, padding, cutoff, len(spec.shape), in_place)
     result = op.out_specs(spec)[0]
+    _some(spec)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return _plan(limits, budget, op, (spec, given), (spec, given) if in_place else (result, Given()), in_place)
+    return plan_op(limits, budget, "ramp_filter", op, [(spec, given)], [(spec, given) if in_place else (result, Given())])
 
 
-def _plan(
-    limits: Limits,
-    budget: int | None,
-    op: RampFilter,
-    sino: tuple[ArraySpec, Given],
-    out: tuple[ArraySpec, Given],
-    in_place: bool,
-) -> Plan:
-    def record(b: Builder, n: int) -> None:
-        part = lambda spec: ArraySpec((n, *spec.shape[1:]), spec.dtype)
-        source, target = b.inp(part(sino[0]), "sinogram", sino[1]), b.out(part(out[0]), "out", out[1])
-        with b.deliver(target, "float32") as rows_:
-            # Filtered where the result lies: in place there is nothing to fetch when that is the sinogram itself.
-            if not (in_place and rows_ is target):
-                b.fetch(source, rows_)
-            op.record(b, rows_.reshape(-1, sino[0].shape[-1]))
+def _op(filter: Any, padding: str, cutoff: float, n_axes: int, own: bool) -> RampFilter:
+    """Sinograms, alone, in a stack or in any number of stacks."""
+    return RampFilter(filter, padding, cutoff, "tsrqponmlkjihgfedcbza."[-n_axes:] if n_axes else ".", own)
 
-    if sino[0].size == 0:
-        raise ShapeError("sinogram", f"shape {sino[0].shape}", "at least one row")
-    return fit(limits, budget, "ramp_filter", [Variant("entries", sino[0].shape[0], record)])
+
+def _some(spec: ArraySpec) -> None:
+    if spec.size == 0:
+        raise ShapeError("sinogram", f"shape {spec.shape}", "at least one row")

@@ -6,28 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import (
-    Array,
-    Memory,
-    described,
-    finished,
-    limits_and_budget,
-    output,
-    receive,
-    rows,
-    run,
-    shared,
-    where,
-    whole,
-)
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
 from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.sigma_clip import kernel_dtype
+from footprint.flow.plan import Plan
 from footprint.ops.threshold import Threshold
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
+
+# Names of the axes of an array, the last of them the most usual.
+_AXES = "abcdefghijklmnopqrstuvwzyx"
 
 
 def threshold(
@@ -64,7 +51,7 @@ def threshold(
     array([False, False,  True])
     """
     source = receive(image, "image")
-    op = _op(level, background)
+    op = _op(level, background, source.data.ndim)
     shape = tuple(source.data.shape)
     target = output(out, ArraySpec(shape, "bool"), source)
     if target.data.dtype != np.dtype(bool):
@@ -75,23 +62,34 @@ def threshold(
         return finished(target, out)
     # One byte either way: kernels write it as a number.
     marks = Array(target.data.view(np.uint8), target.kind, target.device)
-    limits, budget = limits_and_budget(where(device, source, target), memory)
-    plan = _plan(limits, budget, op, source.spec, source.given, marks.given)
-    if plan.inputs[0].given.owner == "plan":
-
-        def fill(start: int, stop: int) -> Any:
-            return lambda block: np.copyto(block, source.data[start:stop], casting="unsafe")
-
-        run(plan, None, [fill], [rows(marks)])
-    else:
-        run(plan, None, [whole(source)], [whole(marks)])
+    call("threshold", op, [source], [marks], where(device, source, target), memory)
     return finished(target, out)
 
 
 def plan_threshold(
-    shape: tuple[int, ...], dtype: str = "float32", *, level: float = 0.0, memory: Memory = None, device: str = "auto"
+    shape: tuple[int, ...],
+    *,
+    dtype: str = "float32",
+    level: float = 0.0,
+    background: float = 0.0,
+    memory: Memory = None,
+    device: str = "auto",
 ) -> Plan:
-    """Plan `threshold` of an image of this shape and dtype.
+    """Plan `threshold` of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    dtype : str
+        Of the image.
+    level, background, memory, device
+        As in `threshold`.
+
+    Returns
+    -------
+    Plan
+        Its output is the mask as bytes of 0 and 1.
 
     Examples
     --------
@@ -99,12 +97,11 @@ def plan_threshold(
     >>> fp.plan_threshold((512, 512), device="cpu").nbytes
     0
     """
-    limits, budget = limits_and_budget(where(device), memory)
-    spec, given = described(shape, dtype)
-    return _plan(limits, budget, _op(level, 0.0), spec, given, Given())
+    spec, _ = described(shape, dtype)
+    return plan_verb("threshold", _op(level, background, len(spec.shape)), [spec], where(device), memory)
 
 
-def _op(level: Any, background: Any) -> Threshold:
+def _op(level: Any, background: Any, n_axes: int) -> Threshold:
     numbers = []
     for name, value in (("level", level), ("background", background)):
         try:
@@ -113,19 +110,4 @@ def _op(level: Any, background: Any) -> Threshold:
             raise ArgumentError(name, repr(value), "a number") from None
         if np.isnan(numbers[-1]):
             raise ArgumentError(name, value, "a number")
-    return Threshold(*numbers)
-
-
-def _plan(limits: Limits, budget: int | None, op: Threshold, spec: ArraySpec, given: Given, marks: Given) -> Plan:
-    direct = given.direct and np.dtype(spec.dtype) == np.dtype(kernel_dtype(spec.dtype))
-
-    def at_once(b: Builder, _: int) -> None:
-        op.record(b, b.inp(spec, "image", given), b.out(op.out_specs(spec)[0], "mask", marks))
-
-    def by_rows(b: Builder, size: int) -> None:
-        block = ArraySpec((size, *spec.shape[1:]), kernel_dtype(spec.dtype))
-        op.record(b, b.inp(block, "image", Given(owner="plan")), b.out(op.out_specs(block)[0], "mask", marks))
-
-    if direct or given.space == "device" or not spec.shape:
-        return fit(limits, budget, "threshold", [Variant("images", 1, at_once, inner=True)])
-    return fit(limits, budget, "threshold", [Variant("rows", spec.shape[0], by_rows)])
+    return Threshold(numbers[0], numbers[1], _AXES[len(_AXES) - min(n_axes, len(_AXES)) :].rjust(n_axes, "."))

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, described, finished, limits_and_budget, output, receive, rows, run, shared, where
+from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.plan import Plan
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 
 def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory = None, device: str = "auto") -> Any:
@@ -54,19 +52,15 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     """
     source = receive(radios, "radios")
     values = _shifts(shifts)
-    result = VerticalShift().out_specs(source.spec, len(values))[0]
+    result = VerticalShift().out_specs(source.spec, ArraySpec((len(values),), "int64"))[0]
     target = output(out, result, source)
     if out is not None and shared(source, target) and not _same(source.data, target.data):
         raise ArgumentError("out", "memory shared with radios", "an array of its own, or radios itself")
     kind = _kind(target.spec.dtype)
-    plan = _plan(
-        *limits_and_budget(where(device, source, target), memory),
-        (source.spec, source.given),
-        (target.spec, target.given),
-    )
     if result.size:
-        whole, rest = (receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind))
-        run(plan, None, [rows(source), rows(whole), rows(rest)], [rows(target)])
+        tables = [receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind)]
+        device = where(device, source, target)
+        call("vertical_shift", VerticalShift(kind), [source, *tables], [target], device, memory)
     return finished(target, out)
 
 
@@ -95,9 +89,12 @@ def plan_vertical_shift(
     >>> fp.plan_vertical_shift((100, 64, 64), dtype="uint16", memory="1MB", device="cpu").chunks[0]
     (0, 50)
     """
-    spec, given = described(shape, dtype)
-    result = VerticalShift().out_specs(spec, spec.shape[0] if spec.shape else 0)[0]
-    return _plan(*limits_and_budget(where(device), memory), (spec, given), (result, Given()))
+    spec, _ = described(shape, dtype)
+    n_angles = spec.shape[0] if spec.shape else 0
+    whole = ArraySpec((n_angles,), "int64")
+    kind = _kind(VerticalShift().out_specs(spec, whole)[0].dtype)
+    tables = [whole, ArraySpec((n_angles,), kind)]
+    return plan_verb("vertical_shift", VerticalShift(kind), [spec, *tables], where(device), memory)
 
 
 def _kind(dtype: str) -> str:
@@ -117,20 +114,3 @@ def _shifts(shifts: Any) -> np.ndarray:
         at = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ArgumentError("shifts", f"{values[at]} at angle {at}", "finite numbers")
     return values
-
-
-def _plan(limits: Limits, budget: int | None, radios: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
-    kind = _kind(out[0].dtype)
-
-    def record(b: Builder, size: int) -> None:
-        part = lambda spec: ArraySpec((min(size, spec.shape[0]), *spec.shape[1:]), spec.dtype)
-        count = min(size, out[0].shape[0])
-        VerticalShift().record(
-            b,
-            b.inp(part(radios[0]), "radios", radios[1]),
-            b.inp(ArraySpec((count,), "int64"), "whole shifts"),
-            b.inp(ArraySpec((count,), kind), "rest of shifts"),
-            b.out(part(out[0]), "out", out[1]),
-        )
-
-    return fit(limits, budget, "vertical_shift", [Variant("angles", out[0].shape[0], record)])

@@ -296,16 +296,18 @@ class BoundPlan:
     def _prepare(self, index: int, step: Step, turns: dict[int, int], geometry: Geometry) -> Prepared:
         at = [(ref, *ref.at(turns, geometry.shape)) for ref in step.refs]
         kernel = self._kernel(index, step, tuple(spec for _, _, spec in at), geometry) if step.action == "launch" else None
+        # What is filled from, or taken to, comes with the call and is no kernel's business.
+        outside = {"fill": 0, "take": 1}.get(step.action)
         views: list[Any] = []
         callers: list[tuple[int, int, int, ArraySpec]] = []
         for place, (ref, offset, spec) in enumerate(at):
             slot = ref.slot
             if self.ledger is not None and self.plan.places[slot.id] and slot.kind != "const":
                 self.ledger.inside(slot, offset, spec)
-            if slot.space == "host" or (step.action in ("fill", "take") and slot.kind in ("inp", "out")):
+            if slot.space == "host" or place == outside:
                 views.append(None)
             elif self.plan.places[slot.id]:
-                start = self._start(slot, geometry) if slot.kind == "const" else 0
+                start = self.start(slot, geometry) if slot.kind == "const" else 0
                 order = geometry.group if slot.held else geometry.order
                 views.append(self.view(slot, order, start + offset, spec))
             else:
@@ -313,7 +315,7 @@ class BoundPlan:
                 callers.append((place, slot.id, offset, spec))
         return Prepared(step, index, kernel, tuple(views), tuple(callers))
 
-    def _start(self, slot: Slot, geometry: Geometry) -> int:
+    def start(self, slot: Slot, geometry: Geometry) -> int:
         """Bytes before the rows of a part in an array that lies as a whole."""
         if not slot.reach:
             return 0
@@ -339,7 +341,7 @@ class BoundPlan:
             given = list(arrays)
             for place, key, offset, spec in ready.callers:
                 slot = self.plan.slots[key]
-                given[place] = backend.adopt(feeds[key], self._start(slot, geometry) + offset, spec)
+                given[place] = backend.adopt(feeds[key], self.start(slot, geometry) + offset, spec)
             arrays = tuple(given)
         if step.action == "launch":
             backend.launch(ready.kernel, arrays)
@@ -358,7 +360,8 @@ class BoundPlan:
         if self.plan.limits.host:
             fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
         else:
-            self.crossing.up(step, view, window, given(feeds[slot.id], geometry.order), geometry)
+            there = feeds.get(step.refs[1].slot.id)
+            self.crossing.up(step, view, window, given(feeds[slot.id], geometry.order), geometry, there)
 
     def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[1].slot

@@ -242,7 +242,7 @@ class Builder:
             self._beside(slot, scratch.spec, "reader")
             self._step("fill", "", (ref, scratch), "read")
         else:
-            crosses = _across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot) else scratch.slot.spec.dtype
+            crosses = _across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch if crosses == scratch.slot.spec.dtype else self.like(ref, crosses, f"{slot.name} as it crosses")
             self._step("fill", "", (ref, there, *self._stage(slot, there)), "read")
             if there is not scratch:
@@ -285,7 +285,7 @@ class Builder:
         elif slot.given.space == "device":
             self._step("copy", "", (scratch, ref), "compute", when)
         else:
-            crosses = _across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot) else scratch.slot.spec.dtype
+            crosses = _across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch
             if crosses != scratch.slot.spec.dtype:
                 there = self.like(ref, crosses, f"{slot.name} as it crosses")
@@ -294,7 +294,7 @@ class Builder:
 
     def _stage(self, slot: Slot, there: Ref) -> tuple[Ref, ...]:
         """Host memory on the way across a bus: a ring for arrays, a whole block for a source, whose library fills it at once."""
-        if _tiny(slot):
+        if _tiny(slot, there):
             return ()
         spec = there.spec
         if slot.given.owner == "caller" and spec.nbytes > self.ring:
@@ -307,9 +307,9 @@ class Builder:
             self.library(f"file {who}", slot.given.beside(block))
 
 
-def _tiny(slot: Slot) -> bool:
-    """Whether an array of the caller's crosses a bus with the command itself."""
-    return slot.given.owner == "caller" and slot.spec.nbytes <= TINY
+def _tiny(slot: Slot, there: Ref) -> bool:
+    """Whether an array of the caller's crosses a bus with the command itself; a window that wraps may be the larger of the two."""
+    return slot.given.owner == "caller" and max(slot.spec.nbytes, there.spec.nbytes) <= TINY
 
 
 def native(dtype: str) -> str:

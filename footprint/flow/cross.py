@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.flow.faces import COPIERS, fill_from, pieces, take_to
+from footprint.flow.faces import COPIERS, fill_from, part_of, pieces, take_to
 from footprint.flow.slots import Ref, Step
 from footprint.spec import ArraySpec
 
@@ -36,13 +36,21 @@ class Crossing:
         self.bound = bound
         self._lanes: dict[str, Lane] = {}
 
-    def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
-        """From an array or a source to the device; queued when it returns, and ``given`` is free again."""
+    def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
+        """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns, ``given`` free."""
         backend = self.bound.backend
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
         if len(step.refs) == 2:
             # So few bytes that the driver takes them along with the command.
-            backend.write(view, given[tuple(slice(*w) for w in window)])
+            if all(0 <= start and stop <= n for (start, stop), n in zip(window, shape)):
+                given = part_of(given, window)
+            else:
+                # What wraps round an end is in two places of the array.
+                _, spec = dst.at({}, geometry.shape)
+                block = np.empty(spec.shape, spec.dtype)
+                fill_from(given, window, shape, block, alone=True)
+                given = block
+            backend.write(view, given)
             return
         _, spec = dst.at({}, geometry.shape)
         if spec.size == 0:
@@ -73,7 +81,7 @@ class Crossing:
             lane.free(at)
             part = tuple(r.stop - r.start for r in region)
             host = self._host(stage, part, at * ring.nbytes)
-            waiting[at] = (host, self._piece(dst, geometry, region, part))
+            waiting[at] = (host, self._piece(dst, geometry, region, part, whole))
             lane.copy(at, fill_from, given, _within(window, region), shape, host)
         while waiting:
             send()
@@ -83,7 +91,7 @@ class Crossing:
         backend = self.bound.backend
         src = step.refs[0]
         if len(step.refs) == 2:
-            backend.read(given[tuple(slice(*w) for w in window)], view)
+            backend.read(part_of(given, window), view)
             return
         _, spec = src.at({}, geometry.shape)
         if spec.size == 0:
@@ -142,14 +150,15 @@ class Crossing:
         spec = ArraySpec(shape, stage.slot.spec.dtype)
         return memory[offset : offset + spec.nbytes].view(spec.dtype).reshape(shape)
 
-    def _piece(self, ref: Ref, geometry: Geometry, region: tuple[slice, ...], part: tuple[int, ...]) -> Any:
+    def _piece(self, ref: Ref, geometry: Geometry, region: tuple[slice, ...], part: tuple[int, ...], whole: Any = None) -> Any:
         """The piece of a device array: contiguous in C order."""
         _, spec = ref.at({}, geometry.shape)
         flat = 0
         for r, n in zip(region, spec.shape):
             flat = flat * n + r.start
         order = geometry.group if ref.slot.held else geometry.order
-        return self.bound.view(ref.slot, order, flat * spec.itemsize, ArraySpec(part, spec.dtype))
+        start = flat * spec.itemsize + (self.bound.start(ref.slot, geometry) if whole is not None else 0)
+        return self.bound.view(ref.slot, order, start, ArraySpec(part, spec.dtype), whole)
 
 
 class Lane:

@@ -144,6 +144,11 @@ def region_of(window: tuple[tuple[int, int], ...]) -> Region:
     return tuple(slice(start, stop) for start, stop in window)
 
 
+def part_of(array: Any, window: tuple[tuple[int, int], ...]) -> Any:
+    """What a window shows of an array, as an array even where it has no axes."""
+    return array[(*region_of(window), ...)]
+
+
 def fill_from(
     given: Any, window: tuple[tuple[int, int], ...], shape: tuple[int, ...], block: np.ndarray, alone: bool = False
 ) -> None:
@@ -157,11 +162,11 @@ def fill_from(
 
 def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray, alone: bool = False) -> None:
     """Carry a block to an array or a sink, ``alone`` in this thread."""
-    region = region_of(window)
     if isinstance(given, np.ndarray):
-        put(given[region], block) if alone else COPIERS.copy(given[region], block)
+        part = part_of(given, window)
+        put(part, block) if alone else COPIERS.copy(part, block)
     else:
-        given.take(region, block)
+        given.take(region_of(window), block)
 
 
 def _stretches(

@@ -237,6 +237,10 @@ class Ref:
         """The same elements in another shape; one length may be -1."""
         return replace(self, path=(*self.path, ("reshape", *shape)))
 
+    def deep(self, axes: int) -> Ref:
+        """The same elements with axes of length 1 in front, so that there are so many in all."""
+        return replace(self, path=(*self.path, ("deep", axes)))
+
     def like(self, other: Ref) -> Ref:
         """The leading part of this slot that has ``other``'s shape in every turn and part."""
         return replace(self, path=(*self.path, ("like", other)))
@@ -258,6 +262,9 @@ class Ref:
         for verb, *args in self.path:
             if verb == "reshape":
                 shape = _reshaped(shape, tuple(args))  # type: ignore[arg-type]
+                continue
+            if verb == "deep":
+                shape = (1,) * (args[0] - len(shape)) + shape  # type: ignore[operator]
                 continue
             if verb == "like":
                 shape = args[0].at(turns, shapes)[1].shape  # type: ignore[attr-defined]

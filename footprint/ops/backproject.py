@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Ref
+from footprint.ops.base import Op, Table
 from footprint.spec import ArraySpec
 
 # A gap this many times the next largest is a missing wedge, not a widely spaced angle.
@@ -36,7 +38,7 @@ def angle_weights(angles: np.ndarray) -> np.ndarray:
     return weights
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Geometry:
     """Parallel-beam geometry of one slice: h = center + shift_a + cos t (x - center) - sin t (y - center).
 
@@ -52,13 +54,23 @@ class Geometry:
         (x0, x1, y0, y1), end-exclusive; the whole square by default.
     axis_shifts
         Detector shift of each projection in pixels.
+
+    Arrays given become tables, so that equal geometries are equal.
     """
 
-    angles: np.ndarray
+    angles: Any
     n_x: int
     center: float
     roi: tuple[int, int, int, int] | None = None
-    axis_shifts: np.ndarray | None = None
+    axis_shifts: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("angles", "axis_shifts"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Table):
+                object.__setattr__(self, name, Table(np.asarray(given, np.float64)))
+        if isinstance(self.roi, list | np.ndarray):
+            object.__setattr__(self, "roi", tuple(self.roi))
 
     def checked(self) -> Geometry:
         """Return this geometry, or the sentence that says what is wrong with it."""
@@ -116,22 +128,55 @@ class Geometry:
         return np.stack([cos, nsin, offset, angle_weights(angles) * scale], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Backproject:
-    """Sum rows into slices: out[z, y, x] = sum of weight_a row_a(h_a(x, y)), by linear interpolation, zeros outside."""
+@dataclass(frozen=True)
+class Backproject(Op):
+    """Sum rows into slices: out[z, y, x] = sum of weight_a row_a(h_a(x, y)), by linear interpolation, zeros outside.
+
+    Slices and rows of them may be made apart; sums over angles add up.
+    """
 
     geometry: Geometry
     scale: float = 1.0
 
-    def out_specs(self, rows: ArraySpec) -> tuple[ArraySpec, ...]:
+    axes = ("za.",)
+    cut = "zy"
+    sums = "a"
+    units = {"z": "slices", "a": "angles", "y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Sinograms and slices."""
+        return ("sinogram",), ("slices",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Slices of float32."""
+        (rows,) = specs
         if len(rows.shape) != 3:
             raise ShapeError("sinogram", f"{len(rows.shape)} dimensions", "(n_z, n_angles, n_x)")
+        if min(rows.shape) < 1:
+            raise ShapeError("sinogram", f"shape {rows.shape}", "at least one slice, angle and pixel")
         if rows.shape[1] != len(self.geometry.angles):
             raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one per projection")
         self.geometry.checked()
-        return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32"),)
+        return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32", "zy."),)
 
-    def record(self, b: Builder, rows: Ref, out: Ref) -> None:
-        """Record one launch; ``rows`` are float32 where kernels can read them."""
-        b.launch("backproject", rows, b.const(self.geometry.table(self.scale), "geometry"), out, accumulate=False)
+    def flops(self, *specs: ArraySpec) -> float:
+        """Three multiplications and additions a pixel and angle."""
+        n_z, n_a, _ = specs[0].shape
+        n_y, n_x = self.geometry.shape
+        return 6.0 * n_z * n_a * n_y * n_x
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; a part's table is that of its angles, seen from its first row."""
+        rows, out = refs
+        x = b.bring(rows, "float32")
+        table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=x)
+        y0 = b.first(out, "y")
+        if not isinstance(y0, int):
+            moved = b.like(table, "float64", "geometry of the part")
+            b.launch("slices.move", table, moved, y0=y0)
+            table = moved
+        with b.deliver(out, "float32") as volume:
+            if b.summing:
+                with b.only("first"):
+                    b.launch("slices.fill", volume, value=0.0)
+            b.launch("backproject", x, table, volume, accumulate=b.summing)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.kernels.common.borders import CODES, source_index
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
+from footprint.flow.builder import Builder, native
+from footprint.flow.slots import Given, Reach, Ref
+from footprint.ops.base import Op
+from footprint.ops.gather import AXES, Continued, checked, gather
+from footprint.spec import ArraySpec, Limits
 
 GATHERED = {"constant": "constant", "empty": "constant", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror",
             "wrap": "wrap"}  # fmt: skip
@@ -25,7 +26,7 @@ def _holds(kind: np.dtype, value: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Pad:
+class Pad(Op):
     """``numpy.pad`` of an array of 1 to 3 dimensions.
 
     Attributes
@@ -38,34 +39,51 @@ class Pad:
         Constants or end values, before and after, an axis.
     lengths
         Elements a statistic is taken of, before and after, an axis; None for all.
-    index
-        Instead of all this: for each axis the source of each output, or None for the axis as it is.
+    exact
+        The values to the last bit: 0.0 equals -0.0, and NaN not even itself.
     """
 
     widths: tuple[tuple[int, int], ...]
     mode: str = "constant"
     odd: bool = False
-    values: Pairs = ()
+    values: Pairs = field(default=(), compare=False)
     lengths: tuple[tuple[int | None, int | None], ...] = ()
-    index: tuple[tuple[int, ...] | None, ...] | None = None
+    exact: str = field(default="", init=False, repr=False)
 
-    def out_specs(self, image: ArraySpec) -> tuple[ArraySpec, ...]:
+    units = {"z": "planes", "y": "rows", "x": "elements"}  # noqa: RUF012  shared, never changed
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exact", repr(self.values))
+
+    @property
+    def dims(self) -> str:
+        """Names of the axes."""
+        return AXES[-len(self.widths) :]
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the array."""
+        return (self.dims,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis, where borders are copies; what is computed of whole lines is not cut."""
+        return "" if self.computed else self.dims
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The array and the result."""
+        return ("array",), ("out",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Shape of the padded array; its dtype is the image's, in native byte order."""
+        (image,) = specs
         choose("mode", self.mode, MODES)
-        if not 1 <= len(image.shape) <= 3:
-            raise ShapeError("array", f"{len(image.shape)} dimensions", "1 to 3")
-        kind = np.dtype(image.dtype).newbyteorder("=")
+        checked(image)
+        kind = np.dtype(native(image.dtype))
         if kind.kind == "b" and self.computed:
             raise ArgumentError(
                 "mode", repr(self.mode), "a mode that copies for an array of bools", "use edge, reflect or constant"
             )
-        if kind.itemsize > 8:
-            raise ShapeError(
-                "array", f"dtype {kind.name}", "numbers of at most 8 bytes", "convert it first: array.astype('float64')"
-            )
-        if self.index is not None:
-            lengths = zip(image.shape, self.index)
-            return (ArraySpec(tuple(n if index is None else len(index) for n, index in lengths), kind.str),)
         for value in {value for pair in self.values for value in pair}:
             if not _holds(kind, value):
                 raise ArgumentError(
@@ -75,52 +93,47 @@ class Pad:
             if n == 0 and max(width) and GATHERED.get(self.mode) != "constant":
                 raise ShapeError("array", f"axis {axis} of length 0", f'at least one element to pad in mode "{self.mode}"',
                                  'use mode "constant"')  # fmt: skip
-        return (ArraySpec(tuple(n + before + after for n, (before, after) in zip(image.shape, self.widths)), kind.str),)
+        shape = tuple(n + before + after for n, (before, after) in zip(image.shape, self.widths))
+        return (ArraySpec(shape, kind.str, self.dims),)
 
     @property
     def computed(self) -> bool:
         """Whether borders hold numbers that are not in the array, so that they are filled axis by axis."""
-        if self.index is not None:
-            return False
         several = self.mode == "constant" and len({value for pair in self.values for value in pair}) > 1
         return several or self.mode not in GATHERED or (self.odd and self.mode in ("reflect", "symmetric"))
 
-    def table(self, n: int, axis: int) -> np.ndarray:
-        """Source index of every output along an axis; -1 where it is not gathered."""
-        if self.index is not None:
-            index = self.index[axis]
-            return np.arange(n) if index is None else np.array(index, np.int64)
-        before, after = self.widths[axis]
-        name = "constant" if self.computed else GATHERED[self.mode]
-        if self.computed and self.odd and n == 1:
-            name = "nearest"  # nothing to reflect: an odd reflection about the only element repeats it
-        sides = [*range(-before, 0), *range(n, n + after)] if n else [-1] * (before + after)
-        found = [source_index(i, n, CODES[name]) if n else -1 for i in sides]
-        return np.concatenate([np.array(found[:before], np.int64), np.arange(n), np.array(found[before:], np.int64)])
+    def border(self, n: int) -> str:
+        """What the gathering pass puts beyond an axis of ``n`` elements."""
+        if not self.computed:
+            return GATHERED[self.mode]
+        # There is nothing to reflect: an odd reflection about the only element repeats it.
+        return "nearest" if self.odd and n == 1 else "constant"
+
+    def halo(self, axis: str) -> Reach:
+        """Of an axis that is cut: what its part copies."""
+        return Continued(self.widths[self.dims.index(axis)][0], GATHERED.get(self.mode, "constant"))
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """An array on a device is read where it lies."""
+        return "" if ins[0].space == "device" else self.cut
 
     @property
     def fill(self) -> float:
         """The one constant of a gathering pass."""
         return self.values[0][0] if self.mode == "constant" and self.values and not self.computed else 0
 
-    def record(self, b: Builder, image: Ref, out: Ref, *, block: bool = False) -> None:
-        """Record the pass and the fills; with ``block`` the first axis of ``image`` is gathered already."""
-        kind = np.dtype(out.spec.dtype).newbyteorder("=").str
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the pass and the fills."""
+        image, out = refs
+        kind = native(out.spec.dtype)
         if self.computed and kind[1:] == "f2":
             kind = "float32"
-        shape = image.spec.shape
-        tables = [self.table(n, axis) for axis, n in enumerate(shape)]
-        if block:
-            tables[0] = np.arange(shape[0])
-        lead = 3 - len(shape)
-        tables = [np.zeros(1, np.int64)] * lead + tables
-        names = ("planes", "rows", "columns")
         x = b.bring(image, dtype=kind)
-        index = [b.const(table.astype(np.int64), name) for table, name in zip(tables, names)]
+        befores, borders = [before for before, _ in self.widths], [self.border(n) for n in image.slot.spec.shape]
         with b.deliver(out, dtype=kind) as y:
-            b.launch("pad", x.reshape(*(1,) * lead, *shape), *index, y.reshape(*(1,) * lead, *out.spec.shape), fill=self.fill)
+            gather(b, x, y, out, befores, borders, self.fill, ())
             if self.computed:
-                for axis in range(len(shape)):
+                for axis in range(len(borders)):
                     self._fill(b, y, axis)
 
     def _fill(self, b: Builder, out: Ref, axis: int) -> None:

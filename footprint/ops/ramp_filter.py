@@ -7,18 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ShapeError, choose
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Ref
 from footprint.kernels.ramp_filter.fused import fused, tables
+from footprint.ops.base import Op, Table
 from footprint.ops.filters import PADDINGS, fast_length, response
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 # Padded rows and spectra of one batch: a few second-level caches, so that the transform's memory does not grow with the stack.
 _BATCH_BYTES = 16 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class RampFilter:
+@dataclass(frozen=True)
+class RampFilter(Op):
     """Multiply the spectrum of every row by a filter's gains.
 
     Attributes
@@ -29,29 +30,72 @@ class RampFilter:
         What lies beyond the row's ends.
     cutoff
         Share of the Nyquist frequency.
+    dims
+        Names of the axes, the last of which is filtered along and has none.
+    own
+        Whether the result goes to the very array that is read, in place.
     """
 
-    filter: str | np.ndarray = "ramlak"
+    filter: str | np.ndarray | Table = "ramlak"
     padding: str = "constant"
     cutoff: float = 1.0
+    dims: str = "za."
+    own: bool = False
+
+    in_place = True
+    units = {"z": "slices", "a": "angles"}  # noqa: RUF012  shared, never changed
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.filter, str | Table):
+            object.__setattr__(self, "filter", Table(self.filter))
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the sinograms."""
+        return (self.dims,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """All but a row."""
+        return self.dims.replace(".", "")
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Sinogram and out."""
+        return ("sinogram",), ("out",)
 
     def gains(self, n_x: int, least: int = 0) -> np.ndarray:
         """The filter at the frequencies of the padded length, 2 n_x or ``least``; also checks the names."""
         choose("padding", self.padding, PADDINGS)
         usual, padded = fast_length(2 * n_x), fast_length(max(2 * n_x, least))
         if isinstance(self.filter, str) or padded == usual:
-            return response(self.filter, padded, self.cutoff)
-        own = response(self.filter, usual)
+            return response(self._shape, padded, self.cutoff)
+        own = response(self._shape, usual)
         return np.interp(np.fft.rfftfreq(padded), np.fft.rfftfreq(usual), own).astype(np.complex64)
 
-    def out_specs(self, rows: ArraySpec) -> tuple[ArraySpec, ...]:
+    @property
+    def _shape(self) -> str | np.ndarray:
+        return self.filter.array if isinstance(self.filter, Table) else self.filter
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Shape and dtype of the result: float32."""
+        (rows,) = specs
         if len(rows.shape) < 2 or rows.shape[-1] < 1:
             raise ShapeError("sinogram", f"shape {rows.shape}", "(n_angles, n_x) or (n_z, n_angles, n_x) with n_x of at least 1")
         self.gains(rows.shape[-1])
-        return (ArraySpec(rows.shape, "float32"),)
+        return (ArraySpec(rows.shape, "float32", self.dims),)
 
-    def record(self, b: Builder, rows: Ref) -> None:
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Filter where the result lies; where that is what is read, there is nothing to fetch."""
+        rows, out = refs[0], refs[-1]
+        if rows is out:
+            self._filter(b, out.reshape(-1, out.spec.shape[-1]))
+            return
+        with b.deliver(out, "float32") as filtered:
+            if not (self.own and filtered is out):
+                b.fetch(rows, filtered)
+            self._filter(b, filtered.reshape(-1, rows.spec.shape[-1]))
+
+    def _filter(self, b: Builder, rows: Ref) -> None:
         """Filter float32 ``rows`` ``(n, n_x)`` in place."""
         n, n_x = rows.spec.shape
         gains = self.gains(n_x)
@@ -64,7 +108,7 @@ class RampFilter:
             return
         filter_ = b.const(gains, "filter")
         batch = max(1, min(n, _BATCH_BYTES // (8 * padded)))
-        with b.repeat(-(-n // batch)) as loop:
+        with b.repeat(rows, batch) as loop:
             part = rows.window(loop, batch)
             wide = b.scratch((batch, padded), name="padded rows").like_rows(part)
             spectrum = b.scratch((batch, len(gains)), "complex64", "spectrum").like_rows(part)

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Ref
+from footprint.ops.base import Op
 from footprint.ops.sigma_clip import kernel_dtype
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 
 @dataclass(frozen=True)
-class Threshold:
-    """Marks where image - ``background`` > ``level``."""
+class Threshold(Op):
+    """Marks where image - ``background`` > ``level``; ``dims`` names the image's axes, all of which may be cut."""
 
     level: float
     background: float = 0.0
+    dims: str = "yx"
 
-    def out_specs(self, image: ArraySpec) -> tuple[ArraySpec, ...]:
+    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the image."""
+        return (self.dims,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis: a pixel needs no other."""
+        return self.dims.replace(".", "")
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and mask."""
+        return ("image",), ("mask",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """One byte a pixel."""
-        return (ArraySpec(image.shape, "uint8"),)
+        return (ArraySpec(specs[0].shape, "uint8", self.dims),)
 
-    def record(self, b: Builder, image: Ref, mask: Ref) -> None:
+    def record(self, b: Builder, *refs: Ref) -> None:
         """One launch."""
+        image, mask = refs
         x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
         with b.deliver(mask) as marks:
             b.launch("threshold", x, marks, level=self.level, background=self.background)

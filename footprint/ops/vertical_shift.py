@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Ref
+from footprint.ops.base import Op
 from footprint.spec import ArraySpec
 
 
@@ -20,22 +21,38 @@ def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> tuple[np.ndarra
 
 
 @dataclass(frozen=True)
-class VerticalShift:
-    """Linear interpolation along z, one shift an angle, in the order of the angles."""
+class VerticalShift(Op):
+    """Linear interpolation along z, one shift an angle, in the order of the angles.
 
-    def out_specs(self, radios: ArraySpec, n_shifts: int) -> tuple[ArraySpec, ...]:
+    ``dtype`` is what it is computed in; the shifts come beside the stack, as `split_shifts` gives them, so that another scan's
+    are no other operation.
+    """
+
+    dtype: str = "float32"
+
+    axes = ("azx", "a", "a")
+    cut = "a"
+    in_place = True
+    units = {"a": "angles"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The stack, the two parts of the shifts, and the result."""
+        return ("radios", "whole shifts", "rest of shifts"), ("out",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A stack like the input, float32 for small dtypes and float64 for others."""
+        radios, whole = specs[:2]
         if len(radios.shape) != 3:
             raise ShapeError("radios", f"{len(radios.shape)} dimensions", "3: (n_angles, n_z, n_x)", "use radios[None] for one")
-        if n_shifts != radios.shape[0]:
-            raise ShapeError("shifts", f"{n_shifts} values", f"{radios.shape[0]}, one per angle")
+        if whole.shape[0] != radios.shape[0]:
+            raise ShapeError("shifts", f"{whole.shape[0]} values", f"{radios.shape[0]}, one per angle")
         kind = np.dtype(radios.dtype)
         small = kind.itemsize <= (4 if kind.kind == "f" else 2)
-        return (ArraySpec(radios.shape, "float32" if small else "float64"),)
+        return (ArraySpec(radios.shape, "float32" if small else "float64", "azx"),)
 
-    def record(self, b: Builder, radios: Ref, whole: Ref, fraction: Ref, out: Ref) -> None:
+    def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; ``radios`` and ``out`` may be one array of the caller's."""
-        kind = fraction.spec.dtype
-        x, shift, rest = b.bring(radios, dtype=kind), b.bring(whole), b.bring(fraction)
-        with b.deliver(out, dtype=kind) as y:
+        radios, whole, fraction, out = refs
+        x, shift, rest = b.bring(radios, dtype=self.dtype), b.bring(whole), b.bring(fraction)
+        with b.deliver(out, dtype=self.dtype) as y:
             b.launch("vertical_shift", x, shift, rest, y, z0=0)

@@ -46,7 +46,14 @@ class Builder:
         """Memory that lives from its first to its last use and shares the arena with whatever lives at other times."""
         return self._slot(ArraySpec(shape, dtype), "scratch", name)
 
-    def const(self, array: np.ndarray, name: str = "") -> Ref:
+    # Operations that were recorded here and by `flow.Builder` ask this of where a part lies: nowhere, every run is whole.
+    summing = False
+
+    def first(self, ref: Ref, axis: str) -> int:
+        """The row of the whole array that ``ref`` begins with."""
+        return 0
+
+    def const(self, array: np.ndarray, name: str = "", axes: str = "", of: Ref | None = None) -> Ref:
         """A table written when the plan is bound and kept for all its runs; equal tables are one."""
         array = np.ascontiguousarray(array)
         same = (array.shape, array.dtype.str, array.tobytes())
@@ -91,8 +98,10 @@ class Builder:
         self.steps.append(Step("copy", "", (src, dst)))
 
     @contextmanager
-    def repeat(self, count: int) -> Iterator[LoopHandle]:
-        """Repeat the steps recorded inside ``count`` times."""
+    def repeat(self, count: int | Ref, size: int = 1) -> Iterator[LoopHandle]:
+        """Repeat the steps recorded inside ``count`` times, or once for every ``size`` rows."""
+        if isinstance(count, Ref):
+            count = -(-count.spec.shape[0] // size)
         handle = LoopHandle(len(self.loops), int(count))
         self.loops.append(Loop(handle.id, len(self.steps), -1, handle.count))
         yield handle

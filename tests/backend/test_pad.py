@@ -105,6 +105,25 @@ def test_blocks_equal_the_whole(shape, mode, device, rng):
     np.testing.assert_array_equal(fp.pad(array, 7, mode, memory=caught.value.smallest, device=device), want)
 
 
+def test_lists_in_blocks_equal_the_whole(device, rng):
+    array = rng.integers(0, 60000, (3, 300, 70)).astype(">u2")
+    rows, columns = rng.permutation(300)[:211], np.sort(rng.integers(0, 70, 400)).astype("u1")
+    want, out = array[:, rows][:, :, columns], np.zeros((3, 211, 400), ">u2")
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.pad(array, rows_index=rows, cols_index=columns, out=out, memory=1, device=device)
+    for memory in (caught.value.smallest, 2 * caught.value.smallest, "100MB"):
+        out[...] = 0
+        fp.pad(array, rows_index=rows, cols_index=columns, out=out, memory=memory, device=device)
+        np.testing.assert_array_equal(out, want)
+
+
+def test_a_constant_of_minus_zero_is_not_that_of_an_earlier_call(device):
+    for value in (0.0, -0.0, np.nan, 0.0):
+        got = fp.pad(np.ones(3), 1, constant_values=value, device=device)
+        np.testing.assert_array_equal(np.signbit(got[[0, -1]]), np.signbit(value))
+        assert np.isnan(value) == np.isnan(got[0])
+
+
 def test_out(device, rng):
     array = rng.standard_normal((4, 5), "f4")
     out = np.zeros((6, 14), "f8")[:, ::2]

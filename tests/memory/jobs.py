@@ -44,6 +44,27 @@ def convolve(scale: int) -> Job:
     )
 
 
+def _signal(*shape: int) -> tuple[np.ndarray, np.ndarray]:
+    """Long and thin, of foreign bytes, and where its result goes."""
+    return RNG.standard_normal(shape, np.float32).astype(">f4"), touched(*shape)
+
+
+def convolve_signal(scale: int) -> Job:
+    (x, out), mask = _signal(2_500_000 * scale), np.ones(21, "f4") / 21
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=">f4", boundary="reflect", memory=memory, device="cpu"),
+        lambda memory: fp.convolve(x, mask, boundary="reflect", out=out, memory=memory, device="cpu"),
+    )
+
+
+def convolve_thin(scale: int) -> Job:
+    (x, out), mask = _signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu"),
+    )
+
+
 def foreign_image(scale: int) -> np.ndarray:
     """Big-endian noise with sources, so that the plan must own converted rows."""
     x = image(512 * scale, 1024)
@@ -139,7 +160,7 @@ def sigma_clip(scale: int) -> Job:
 def threshold(scale: int) -> Job:
     x, out = foreign_image(scale), np.ones((512 * scale, 1024), bool)
     return (
-        lambda memory: fp.plan_threshold(x.shape, ">f4", memory=memory, device="cpu"),
+        lambda memory: fp.plan_threshold(x.shape, dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.threshold(x, 5.0, out=out, memory=memory, device="cpu"),
     )
 
@@ -198,6 +219,22 @@ def pad(scale: int) -> Job:
     )
 
 
+def pad_signal(scale: int) -> Job:
+    x, out = _signal(625_000 * scale)[0], touched(625_000 * scale + 20)
+    return (
+        lambda memory: fp.plan_pad(x.shape, 10, "reflect", dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.pad(x, 10, "reflect", out=out, memory=memory, device="cpu"),
+    )
+
+
+def pad_thin(scale: int) -> Job:
+    x, out = _signal(625_000 * scale, 3)[0], touched(625_000 * scale + 20, 23)
+    return (
+        lambda memory: fp.plan_pad(x.shape, 10, "wrap", dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.pad(x, 10, "wrap", out=out, memory=memory, device="cpu"),
+    )
+
+
 def muladd(scale: int) -> Job:
     x, other = foreign_image(scale), foreign_image(scale)
     return (
@@ -243,6 +280,8 @@ def reconstruct_tiles(scale: int) -> Job:
 
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
+    "convolve_signal": convolve_signal,
+    "convolve_thin": convolve_thin,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
     "find_sources_to_fits": find_sources_to_fits,
@@ -256,6 +295,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "ramp_filter": ramp_filter,
     "vertical_shift": vertical_shift,
     "pad": pad,
+    "pad_signal": pad_signal,
+    "pad_thin": pad_thin,
     "muladd": muladd,
     "reconstruct": reconstruct,
     "reconstruct_fourier": reconstruct_fourier,

@@ -60,10 +60,10 @@ def muladd(
     dst_step: tuple[int, ...],
     other_start: tuple[int, ...],
     other_step: tuple[int, ...],
-    count: tuple[int, ...],
+    count: tuple[int, ...] | None,
 ) -> None:
     """Combine two regions; see ``footprint.kernels.muladd.contract``."""
-    kind = dst.dtype.type
+    kind, count = dst.dtype.type, dst.shape if count is None else count
     numbers = kind(a), kind(b), dst_start, dst_step, other_start, other_step, count
     units = count[0] * count[1] * -(-count[2] // PIECE)
     if few(math.prod(count) * TOUCH):

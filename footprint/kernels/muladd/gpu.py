@@ -23,9 +23,10 @@ def muladd_program(
     dst_step: tuple[int, ...],
     other_start: tuple[int, ...],
     other_step: tuple[int, ...],
-    count: tuple[int, ...],
+    count: tuple[int, ...] | None,
 ) -> Program:
     """One pass over the region; starts and steps become element offsets."""
+    count = dst.shape if count is None else count
     if 0 in count:
         return Program(())
     kind = np.dtype(dst.dtype).type

@@ -1,9 +1,11 @@
 """Padding: the kernel ``pad`` gathers, ``pad.ramp``, ``pad.odd`` and ``pad.statistic`` fill one axis from what is
 inside.
 
-``launch("pad", image, planes, rows, cols, out, fill=0.0)``: ``out[z, y, x] = image[planes[z], rows[y], cols[x]]``, or
-``fill`` where one of the three int64 index vectors is negative. Both arrays are 3-D and of the same dtype, any of 1,
-2, 4, 8 or 16 bytes.
+``launch("pad", image, out, *lists, fill=, border_z=, z0=, z_base=, z_n=, ...)``, the four numbers for each of z, y and x:
+``out[z, y, x] = image[at(z), at(y), at(x)]``, or ``fill`` where one of the three positions is negative. Output ``i``
+of an axis stands at ``i + i0`` of a line of ``n`` samples that ``border`` continues, and ``image`` holds that line from
+``base`` on. Border "none" leaves positions as they are; "listed" takes them from the next of the int64 ``lists``, in
+the order z, y, x. Both arrays are 3-D and of the same dtype, any of 1, 2, 4, 8 or 16 bytes.
 
 The others work in place on ``out`` seen as (outer, n, inner), whose part ``[lo, hi)`` of the middle axis holds data::
 
@@ -15,7 +17,13 @@ The others work in place on ``out`` seen as (outer, n, inner), whose part ``[lo,
 
 from __future__ import annotations
 
+from footprint.kernels.common.borders import CODES
 from footprint.spec import ArraySpec, Limits
+
+LISTED = "listed"
+"""The border of an axis that is gathered by a list of positions."""
+AT = {**CODES, LISTED: len(CODES)}
+"""Border -> number, in kernels."""
 
 BLOCK = 256
 """Neighbouring lines a thread takes the mean or extreme of together."""

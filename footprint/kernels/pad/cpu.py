@@ -7,21 +7,46 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from footprint.kernels.common.borders import NONE, source_index
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.pad.contract import AT, LISTED
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
+_source_index = njit(cache=True, nogil=True)(source_index)
+_NONE, _LISTED = AT[NONE], AT[LISTED]
+_NO_LIST = np.zeros(0, np.int64)
+PIECE = 1 << 15
+"""Samples of a line that a thread takes at a time, so that one long line uses every core."""
+
+
 @njit(cache=True, nogil=True)
-def _longest_run(index):
-    """Start and length of the longest stretch of ``index`` that counts up by one: it can be copied, not gathered."""
+def _at(i, how, positions):
+    """Where in the image output ``i`` of an axis comes from, negative for nowhere; ``how`` is (border, first, base, length)."""
+    if how[0] == _LISTED:
+        return positions[i] - how[2]
+    if how[0] == _NONE:
+        return i + how[1] - how[2]
+    found = _source_index(i + how[1], how[3], how[0])
+    return found - how[2] if found >= 0 else found
+
+
+@njit(cache=True, nogil=True)
+def _run(how, positions, width):
+    """Start and stop of the longest stretch of outputs known to come from neighbours: it can be copied, not gathered."""
+    if how[0] == _NONE:
+        return 0, width
+    if how[0] != _LISTED:
+        start = min(max(-how[1], 0), width)
+        return start, max(min(how[3] - how[1], width), start)
     best, length, start = 0, 0, 0
-    for k in range(index.size):
-        if index[k] < 0 or (k > start and index[k] != index[k - 1] + 1):
-            start = k if index[k] >= 0 else k + 1
+    for k in range(width):
+        if k > start and positions[k] != positions[k - 1] + 1:
+            start = k
         if k + 1 - start > length:
             best, length = start, k + 1 - start
-    return best, length
+    return best, best + length
 
 
 @njit(cache=True, nogil=True)
@@ -32,40 +57,51 @@ def _copy(target, source):
 
 
 @njit(cache=True, nogil=True)
-def _gather(image, planes, rows, cols, out, fill, from_unit, to_unit):
-    first, length = _longest_run(cols)
-    last = first + length
+def _gather(image, out, hows, lists, run, fill, from_unit, to_unit):
+    height, width = out.shape[1:]
+    pieces = (width + PIECE - 1) // PIECE
     for unit in range(from_unit, to_unit):
-        z, y = unit // out.shape[1], unit % out.shape[1]
-        target = out[z, y]
-        if planes[z] < 0 or rows[y] < 0:
+        line, x0 = unit // pieces, unit % pieces * PIECE
+        z, y = line // height, line % height
+        target = out[z, y, x0 : min(x0 + PIECE, width)]
+        from_z, from_y = _at(z, hows[0], lists[0]), _at(y, hows[1], lists[1])
+        if from_z < 0 or from_y < 0:
             for x in range(target.size):
                 target[x] = fill
             continue
-        source = image[planes[z], rows[y]]
-        if length > 0:
-            _copy(target[first:last], source[cols[first] : cols[first] + length])
-        for x in range(first):
-            target[x] = source[cols[x]] if cols[x] >= 0 else fill
-        for x in range(last, target.size):
-            target[x] = source[cols[x]] if cols[x] >= 0 else fill
+        source = image[from_z, from_y]
+        start = min(max(run[0] - x0, 0), target.size)
+        stop = max(min(run[1] - x0, target.size), start)
+        for k in range(start):
+            x = _at(x0 + k, hows[2], lists[2])
+            target[k] = source[x] if x >= 0 else fill
+        if stop > start:
+            x = _at(x0 + start, hows[2], lists[2])
+            _copy(target[start:stop], source[x : x + stop - start])
+        for k in range(stop, target.size):
+            x = _at(x0 + k, hows[2], lists[2])
+            target[k] = source[x] if x >= 0 else fill
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _share_gather(image, planes, rows, cols, out, fill, units, threads):
+def _share_gather(image, out, hows, lists, run, fill, units, threads):
     for t in prange(threads):
-        _gather(image, planes, rows, cols, out, fill, units * t // threads, units * (t + 1) // threads)
+        _gather(image, out, hows, lists, run, fill, units * t // threads, units * (t + 1) // threads)
 
 
-def pad(image: np.ndarray, planes: np.ndarray, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, fill: float = 0.0) -> None:
+def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.0, **how: Any) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
     bits: Any = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
-    source, target, units = image.view(bits), out.view(bits), out.shape[0] * out.shape[1]
+    given = iter(lists)
+    hows = tuple((AT[how[f"border_{a}"]], how[f"{a}0"], how[f"{a}_base"], how[f"{a}_n"]) for a in "zyx")
+    positions = tuple(next(given) if one[0] == _LISTED else _NO_LIST for one in hows)
+    run = _run(hows[2], positions[2], out.shape[2])
+    units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
     if few(out.size * TOUCH):
-        _gather(source, planes, rows, cols, target, value, 0, units)
+        _gather(image.view(bits), out.view(bits), hows, positions, run, value, 0, units)
     else:
-        _share_gather(source, planes, rows, cols, target, value, units, get_num_threads())
+        _share_gather(image.view(bits), out.view(bits), hows, positions, run, value, units, get_num_threads())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.kernels.common.borders import NONE
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.stream import flat_grid, rows_grid
+from footprint.kernels.pad.contract import AT, LISTED
 from footprint.spec import ArraySpec, Limits
 
 _BITS = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "u64x2"}
@@ -14,24 +16,25 @@ STATISTICS = ("maximum", "minimum", "mean", "median")
 
 
 def pad_program(
-    limits: Limits,
-    image: ArraySpec,
-    planes: ArraySpec,
-    rows: ArraySpec,
-    cols: ArraySpec,
-    out: ArraySpec,
-    *,
-    fill: float = 0.0,
+    limits: Limits, image: ArraySpec, out: ArraySpec, *lists: ArraySpec, fill: float = 0.0, **how: int | str
 ) -> Program:
     """One gathering pass."""
     if out.size == 0:
         return Program(())
     depth, height, width = out.shape
     grid, group, shape = rows_grid(depth * height, width)
-    defines: Defines = (*shape, ("T", _BITS[out.itemsize]), ("BYTES", out.itemsize))
+    given = iter(range(2, 2 + len(lists)))
+    borders = [AT[str(how[f"border_{axis}"])] for axis in "zyx"]
+    # An axis without a list reads none: what stands in its place is not looked at.
+    positions = [A(next(given)) if border == AT[LISTED] else A(0) for border in borders]
+    defines: Defines = (
+        *shape, ("T", _BITS[out.itemsize]), ("BYTES", out.itemsize), ("NONE", AT[NONE]), ("LISTED", AT[LISTED]),
+        *zip(("BORDER_Z", "BORDER_Y", "BORDER_X"), borders),
+    )  # fmt: skip
     low, high = np.frombuffer(np.full((), fill, out.dtype).tobytes().ljust(16, b"\0"), np.uint64)
     sizes = map(np.int64, (*image.shape[1:], depth, height, width))
-    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), A(4), *sizes, np.uint64(low), np.uint64(high))
+    places = [np.int64(how[name]) for a in "zyx" for name in (f"{a}0", f"{a}_base", f"{a}_n")]  # type: ignore[arg-type]
+    args: tuple[Argument, ...] = (A(0), A(1), *positions, *sizes, *places, np.uint64(low), np.uint64(high))
     return Program((Launch("pad.knl", "pad", grid, group, args, defines),))
 
 

@@ -1,0 +1,45 @@
+"""Planning takes time and memory by the shape of a job, not by the number of its samples."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import footprint as fp
+
+N = 5_000_000
+JOBS = {
+    "pad": lambda: fp.plan_pad((N,), 10, "reflect", memory="20MB", device="cpu"),
+    "pad, foreign bytes": lambda: fp.plan_pad((N,), 10, "reflect", dtype=">f4", memory="2MB", device="cpu"),
+    "pad on a GPU": lambda: fp.plan_pad((N,), 10, "wrap", memory="2MB", device="null:h100"),
+    "pad, thin": lambda: fp.plan_pad((N, 3), 10, "symmetric", dtype=">f4", memory="2MB", device="cpu"),
+    "convolve": lambda: fp.plan_convolve((N,), (21,), dtype=">f4", memory="2MB", device="cpu"),
+    "convolve, thin": lambda: fp.plan_convolve((N, 3), (9, 3), dtype=">f4", memory="2MB", device="cpu"),
+    "threshold": lambda: fp.plan_threshold((N,), dtype=">f4", memory="2MB", device="cpu"),
+    "muladd": lambda: fp.plan_muladd((N,), dtype=">f4", memory="2MB", device="cpu"),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_plan_of_millions_of_samples_holds_none_of_them(job):
+    JOBS[job]()
+    tracemalloc.start()
+    plan = JOBS[job]()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
+    assert plan.footprint.total <= 20_000_000
+
+
+def test_lists_of_positions_are_the_callers_and_no_plans():
+    """As many positions as samples: what a plan keeps of them is a summary."""
+    array, index = np.zeros((2, N), "u1"), np.arange(N)[::-1].copy()
+    out = np.empty((2, N), "u1")
+    fp.pad(array, cols_index=index, out=out, device="cpu")
+    tracemalloc.start()
+    fp.pad(array, cols_index=index, out=out, device="cpu")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
