@@ -29,7 +29,8 @@ _CALLS: dict[Hashable, Known] = {}
 
 def looks(verb: str, options: Hashable, *arrays: Any) -> Hashable | None:
     """The look of a call: kinds, shapes, dtypes and layout of its arrays and all that else decides it; None for unusual arrays."""
-    found: list[Any] = [verb, options, os.environ.get("FOOTPRINT_THREADS"), os.environ.get("FOOTPRINT_DEVICE")]
+    found: list[Any] = [verb, options]
+    host = True
     for array in arrays:
         kind = type(array)
         if array is None:
@@ -37,11 +38,16 @@ def looks(verb: str, options: Hashable, *arrays: Any) -> Hashable | None:
         elif kind is np.ndarray:
             found.append((0, array.shape, array.dtype, array.flags.c_contiguous, array.flags.writeable))
         elif kind.__module__ == "cupy" and kind.__name__ == "ndarray":
+            host = False
             found.append((1, array.shape, array.dtype, array.flags.c_contiguous, array.device.id))
         elif kind.__module__ == "torch" and kind.__name__ == "Tensor" and _plain_tensor(array):
+            host = False
             found.append((2, array.shape, array.dtype, array.device.index))
         else:
             return None
+    if host:
+        # Where arrays are on a device they say themselves where the call runs.
+        found += [os.environ.get("FOOTPRINT_THREADS"), os.environ.get("FOOTPRINT_DEVICE")]
     try:
         hash(options)
     except TypeError:

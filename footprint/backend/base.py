@@ -106,6 +106,10 @@ class Backend(ABC):
         """
 
     @abstractmethod
+    def sender(self, dst: Array) -> Callable[[np.ndarray, Any], None]:
+        """A `write` of which only the source is open, so small that the driver takes it along; called with it and `here`."""
+
+    @abstractmethod
     def here(self) -> Any:
         """What baked launches need to know of the calling thread: its queue; None where there are none."""
 

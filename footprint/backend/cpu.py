@@ -138,6 +138,10 @@ class CpuBackend(Backend):
 
         return run if callers else lambda feeds, here: kernel(arrays)
 
+    def sender(self, dst: Any) -> Callable[[np.ndarray, Any], None]:
+        """The plain copy."""
+        return lambda src, here: self.write(dst, src)
+
     def here(self) -> None:
         """No queues."""
 

@@ -298,6 +298,17 @@ class CudaBackend(Backend):
 
         return run
 
+    def sender(self, dst: View) -> Callable[[np.ndarray, Any], None]:
+        """The copy alone: device and stream are known by then."""
+        dtype, copy, kind = np.dtype(dst.spec.dtype), runtime.memcpyAsync, runtime.memcpyHostToDevice
+        ptr, nbytes = dst.ptr, dst.spec.nbytes
+
+        def send(src: np.ndarray, here: int) -> None:
+            src = np.ascontiguousarray(src, dtype)
+            copy(ptr, src.ctypes.data, nbytes, kind, here)
+
+        return send
+
     def here(self) -> int:
         """The current stream's handle; this device becomes current."""
         if runtime.getDevice() != self.index:

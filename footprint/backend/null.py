@@ -107,6 +107,10 @@ class NullBackend(Backend):
         """Note the name at every call."""
         return lambda feeds, here: self.launched.append(kernel)
 
+    def sender(self, dst: Any) -> Callable[[np.ndarray, Any], None]:
+        """The plain copy."""
+        return lambda src, here: self.write(dst, src)
+
     def here(self) -> None:
         """No queues."""
 

@@ -297,6 +297,10 @@ class OpenClBackend(Backend):
 
         return run
 
+    def sender(self, dst: View) -> Callable[[np.ndarray, Any], None]:
+        """The plain copy."""
+        return lambda src, here: self.write(dst, src)
+
     def here(self) -> Any:
         """The queue."""
         return self.queue

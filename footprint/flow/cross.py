@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from footprint.flow.geometry import Geometry
 
 # Bytes that are worth a thread of their own.
-_PIECE = 8 << 20
+_PIECE, _LEAST = 8 << 20, 1 << 20
 
 Window = tuple[tuple[int, int], ...]
 
@@ -230,7 +230,8 @@ class Ring:
     """
 
     def __init__(self, stage: ArraySpec, block: ArraySpec) -> None:
-        wanted = max(1, min(2 * COPIERS.workers, block.nbytes // _PIECE))
+        # Large blocks in large pieces, small ones in as many as there are threads to copy them.
+        wanted = max(1, min(2 * COPIERS.workers, max(block.nbytes // _PIECE, min(COPIERS.workers, block.nbytes // _LEAST))))
         room = max(stage.size, 1)
         self.pieces = max(1, min(wanted, room))
         # A block no larger than the ring is cut all the same, so that workers share it.

@@ -25,6 +25,8 @@ class Ready:
         self._lock = threading.Lock()
         self._idle: OrderedDict[Hashable, BoundPlan] = OrderedDict()
         self._held = 0
+        # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
+        self._limit: int | None = None
         self.hits = self.misses = 0
 
     def take(self, key: Hashable) -> BoundPlan | None:
@@ -40,9 +42,11 @@ class Ready:
 
     def put(self, key: Hashable, bound: BoundPlan) -> None:
         """Keep a bound plan for the next call, unless it is too large; give up those used longest ago in its place."""
-        limit = settings.kept_bytes()
         given_up = []
         with self._lock:
+            if self._limit is None:
+                self._limit = settings.kept_bytes()
+            limit = self._limit
             if bound.nbytes > limit or key in self._idle:
                 given_up.append(bound)
             else:
@@ -58,7 +62,7 @@ class Ready:
     def clear(self) -> None:
         """Give all back."""
         with self._lock:
-            idle, self._idle, self._held = list(self._idle.values()), OrderedDict(), 0
+            idle, self._idle, self._held, self._limit = list(self._idle.values()), OrderedDict(), 0, None
         for one in idle:
             one.free()
 
