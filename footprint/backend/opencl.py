@@ -11,7 +11,7 @@ import ctypes
 import functools
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
