@@ -33,6 +33,12 @@ def test_a_plan_of_millions_of_samples_holds_none_of_them(job):
     assert plan.footprint.total <= 20_000_000
 
 
+def test_widths_beyond_all_memory_are_planned_by_their_numbers():
+    """The arrays are the caller's, and a plan has no vectors of their lengths."""
+    plan = fp.plan_pad((4, 4), 10**12, "reflect", device="cpu")
+    assert plan.outputs[0].spec.shape == (2 * 10**12 + 4,) * 2 and plan.footprint.total == 0
+
+
 def test_lists_of_positions_are_the_callers_and_no_plans():
     """As many positions as samples: what a plan keeps of them is a summary."""
     array, index = np.zeros((2, N), "u1"), np.arange(N)[::-1].copy()

@@ -57,14 +57,14 @@ def _copy(target, source):
 
 
 @njit(cache=True, nogil=True)
-def _gather(image, out, hows, lists, run, fill, from_unit, to_unit):
+def _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, from_unit, to_unit):
     height, width = out.shape[1:]
     pieces = (width + PIECE - 1) // PIECE
     for unit in range(from_unit, to_unit):
         line, x0 = unit // pieces, unit % pieces * PIECE
         z, y = line // height, line % height
         target = out[z, y, x0 : min(x0 + PIECE, width)]
-        from_z, from_y = _at(z, hows[0], lists[0]), _at(y, hows[1], lists[1])
+        from_z, from_y = _at(z, how_z, planes), _at(y, how_y, rows)
         if from_z < 0 or from_y < 0:
             for x in range(target.size):
                 target[x] = fill
@@ -73,20 +73,20 @@ def _gather(image, out, hows, lists, run, fill, from_unit, to_unit):
         start = min(max(run[0] - x0, 0), target.size)
         stop = max(min(run[1] - x0, target.size), start)
         for k in range(start):
-            x = _at(x0 + k, hows[2], lists[2])
+            x = _at(x0 + k, how_x, columns)
             target[k] = source[x] if x >= 0 else fill
         if stop > start:
-            x = _at(x0 + start, hows[2], lists[2])
+            x = _at(x0 + start, how_x, columns)
             _copy(target[start:stop], source[x : x + stop - start])
         for k in range(stop, target.size):
-            x = _at(x0 + k, hows[2], lists[2])
+            x = _at(x0 + k, how_x, columns)
             target[k] = source[x] if x >= 0 else fill
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _share_gather(image, out, hows, lists, run, fill, units, threads):
+def _share_gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units, threads):
     for t in prange(threads):
-        _gather(image, out, hows, lists, run, fill, units * t // threads, units * (t + 1) // threads)
+        _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units * t // threads, units * (t + 1) // threads)
 
 
 def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.0, **how: Any) -> None:
@@ -99,9 +99,9 @@ def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.
     run = _run(hows[2], positions[2], out.shape[2])
     units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
     if few(out.size * TOUCH):
-        _gather(image.view(bits), out.view(bits), hows, positions, run, value, 0, units)
+        _gather(image.view(bits), out.view(bits), *hows, *positions, run, value, 0, units)
     else:
-        _share_gather(image.view(bits), out.view(bits), hows, positions, run, value, units, get_num_threads())
+        _share_gather(image.view(bits), out.view(bits), *hows, *positions, run, value, units, get_num_threads())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
