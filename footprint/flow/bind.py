@@ -120,9 +120,13 @@ class BoundPlan:
         assert self._straight is not None
         with self.backend.turn:
             here = self.backend.here()
-            for run in self._straight:
-                run(feeds, here)
-            self.crossing.finish()
+            try:
+                for run in self._straight:
+                    run(feeds, here)
+                self.crossing.finish()
+            except BaseException:
+                self.crossing.abandon()
+                raise
             if self._settles:
                 self.backend.sync()
 
@@ -225,6 +229,7 @@ class BoundPlan:
         for index, step in enumerate(self.plan.steps):
             if step.phase == phase and step.when == "end":
                 self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
+        self.crossing.finish()
 
     def begin(self) -> None:
         """Fill what is kept with zeros: a job's first part finds the same in every run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,11 @@ class Crossing:
         for lane in self._lanes if not name else self._lanes.keys() & {name}:
             self._lanes[lane].settle()
 
+    def abandon(self) -> None:
+        """A run failed: wait until nobody touches its arrays and our memory any more, whatever else goes wrong on the way."""
+        for lane in self._lanes.values():
+            lane.abandon()
+
     def _lane(self, name: str, stage: Ref, nbytes: int) -> Lane:
         """The lane's host memory, as pieces of a slot; what served another slot, or was cut otherwise, is waited for."""
         lane = self._lanes.get(name)
@@ -198,6 +204,15 @@ class Lane:
             self.copied()
         for at in list(self.events):
             self.backend.wait(self.events.pop(at))
+
+    def abandon(self) -> None:
+        """Wait for all of them, and forget what went wrong."""
+        while self._copies:
+            with suppress(Exception):
+                self.copied()
+        for at in list(self.events):
+            with suppress(Exception):
+                self.backend.wait(self.events.pop(at))
 
 
 class Ring:
