@@ -83,7 +83,7 @@ class Smooth(Stack):
             if self.wrap:
                 b.launch(HERE + "ripple", x, y, taps=self.taps, x0=x0, y0=y0)
             else:
-                b.launch(HERE + "smooth", x, y, taps=self.taps, x0=x0, y0=y0, total=refs[0].slot.spec.length("z"))
+                b.launch(HERE + "smooth", x, y, taps=self.taps, start=y0 - x0, y0=y0, total=refs[0].slot.spec.length("z"))
 
     def truth(self, x):
         half = len(self.taps) // 2
