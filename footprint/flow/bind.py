@@ -72,9 +72,7 @@ class BoundPlan:
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
-        self._straight = (
-            [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight and self.ledger is None else None
-        )
+        self._straight = [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight else None
 
     def __enter__(self) -> BoundPlan:
         return self
