@@ -8,9 +8,11 @@ import pytest
 import footprint as fp
 from footprint.backend.registry import device_limits
 from footprint.kernels.fourier.contract import available
-from footprint.ops.filters import NAMES, PADDINGS, fast_length, response
+from footprint.ops.filters import NAMES, PADDINGS
+from footprint.ops.filters import response as own_response
 from footprint.reference import fbp as reference
 from footprint.reference.backproject import angle_weights, backproject
+from footprint.reference.filters import fast_length, response
 from footprint.reference.ramp_filter import ramp_filter
 
 from .kernels import run
@@ -35,6 +37,13 @@ def test_rows_are_filtered(shape, padding, device, rng):
     x = rng.standard_normal(shape, np.float32)
     gains = response("ramlak", fast_length(2 * shape[1]))
     close(fp.ramp_filter(x, padding=padding, device=device), ramp_filter(x, gains, padding))
+
+
+@pytest.mark.parametrize("cutoff", [1.0, 0.8, 0.35])
+@pytest.mark.parametrize("padded", [2, 4, 10, 64, 150])
+@pytest.mark.parametrize("name", NAMES)
+def test_gains_are_those_of_the_formulas(name, padded, cutoff):
+    np.testing.assert_allclose(own_response(name, padded, cutoff), response(name, padded, cutoff), rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
