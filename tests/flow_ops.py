@@ -105,6 +105,16 @@ class Shift(Stack):
 
 
 @dataclass(frozen=True)
+class Difference(Stack):
+    axes = ("azx", "azx")
+
+    def record(self, b, *refs):
+        one, other = (b.bring(ref, "float64") for ref in refs[:2])
+        with b.deliver(refs[2]) as y:
+            b.launch(HERE + "subtract", one, other, y)
+
+
+@dataclass(frozen=True)
 class LessMean(Stack):
     """Every image less the mean of all: angles are needed whole."""
 

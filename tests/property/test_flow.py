@@ -13,12 +13,13 @@ from footprint.flow.ledger import LifetimeError
 from footprint.flow.plan import finish
 from footprint.flow.slots import TURN, Cut, Given, Halo, Place
 from footprint.ops.base import Table
-from footprint.ops.pipeline import Pipeline
+from footprint.ops.pipeline import Pipeline, Stage
 from footprint.spec import ArraySpec
 from tests.flow_cases import LIMITS, SOURCE, THREADS, Case, Counting, cuts_of, scan
 from tests.flow_ops import (
     HERE,
     Clipped,
+    Difference,
     Flat,
     LessMean,
     MinusLog,
@@ -152,6 +153,36 @@ def test_what_ends_a_phase_runs_after_steps_recorded_later():
         assert (told == 0.25 * 1.25).all()
     with pytest.raises(AssertionError, match=r"first holds one part, but is used in phase 0 and in .* when all parts are through"):
         record((Cut("z", 8, 3),))
+
+
+@pytest.mark.parametrize("lanes", THREADS)
+def test_what_two_steps_read_is_there_for_both(lanes):
+    """A graph: what a step might change in place is read again later. Where they want other rows of it, these are not cut."""
+    wide, narrow = Smooth(taps(random.Random(1), 3)), Smooth(taps(random.Random(2), 1))
+    stages = (
+        Stage(narrow, ("input",), ("x",)),
+        Stage(MinusLog(), ("x",), ("log",)),
+        Stage(wide, ("x",), ("smooth",)),
+        Stage(narrow, ("x",), ("sharp",)),
+        Stage(Difference(), ("log", "smooth"), ("between",)),
+        Stage(Difference(), ("between", "sharp"), ("out",)),
+    )
+    for order in ((0, 1, 2, 3, 4, 5), (0, 3, 2, 1, 4, 5)):
+        image = np.random.default_rng(0).random((2, 17, 4))
+        case = Case(Pipeline(tuple(stages[i] for i in order)), [image], [SOURCE], [SOURCE])
+        x = narrow.truth(image)
+        (whole,) = case.run(case.plan())
+        np.testing.assert_allclose(whole, MinusLog().truth(x) - wide.truth(x) - narrow.truth(x), rtol=1e-10, atol=1e-10)
+        assert case.op.cut == "ax"
+        for cuts in ((Cut("a", 2, 1),), (Cut("x", 4, 3),), (Cut("a", 2, 1), Cut("x", 4, 1))):
+            np.testing.assert_array_equal(case.run(case.plan(cuts, lanes, 2))[0], whole)
+
+
+def test_an_output_that_is_read_with_a_halo_is_not_cut():
+    stages = (Stage(MinusLog(), ("input",), ("log",)), Stage(Smooth((1.0, 2.0, 1.0)), ("log",), ("out",)))
+    assert Pipeline(stages, ("input",), ("out",)).cut == "azx"
+    both = Pipeline(stages, ("input",), ("log", "out"))
+    assert both.cut == "ax"
 
 
 def test_scratch_of_a_part_may_not_cross_phases():

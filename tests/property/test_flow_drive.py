@@ -58,6 +58,38 @@ def test_lanes_overlap():
     assert serial >= 0.9 and lanes < 0.75 * serial
 
 
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize("lanes", THREADS[1:])
+@pytest.mark.parametrize("summed", [False, True])
+def test_a_slow_sink_keeps_its_copies(lanes, copies, summed):
+    """Whoever runs ahead of it waits for a copy that it is done with: the ledger would tell."""
+    if summed:
+        x = np.random.default_rng(0).random((6, 4, 3))
+        case, cuts = Case(Gather(Table([0.0, 1, 2, 3])), [x], [SOURCE], [SOURCE]), (Cut("z", 6, 1), Cut("a", 4, 2, sums=True))
+    else:
+        x = np.random.default_rng(0).random((1, 9, 3))
+        case, cuts = Case(Smooth((0.5, 1.0, 0.25)), [x], [SOURCE], [SOURCE]), (Cut("z", 9, 1),)
+    (whole,) = case.run(case.plan())
+    np.testing.assert_array_equal(case.run(case.plan(cuts, lanes, copies), before=lambda: time.sleep(0.01))[0], whole)
+
+
+@pytest.mark.parametrize("lanes", [SERIAL, OVERLAPPED])
+def test_arrays_cross_a_bus_in_pieces(device, lanes):
+    """More than a ring holds, as it lies and cast, whole and in parts, along either axis."""
+    backend = open_backend(device)
+    x = np.random.default_rng(0).integers(0, 60000, (300, 4001)).astype("u2")
+    for cuts, dtype in (((), "f4"), ((Cut("z", 300, 130),), "f8"), ((Cut("z", 300, 130),), "f4"), ((Cut("x", 4001, 1500),), "f4")):
+        b = Builder(backend.limits, cuts, 64 << 10)
+        src, out = b.inp(ArraySpec(x.shape, "<u2", "zx"), "x"), b.out(ArraySpec(x.shape, dtype, "zx"), "out")
+        with b.deliver(out, "float32") as y:
+            b.copy(b.bring(src, "float32"), y)
+        result = np.zeros(x.shape, dtype)
+        with finish(b, "copy", lanes, 2).bind(backend, "ledger") as bound:
+            for _ in range(2):
+                bound(x, out=[result])
+        np.testing.assert_array_equal(result, x)
+
+
 def test_two_devices_share_the_parts():
     x, case, cuts = naps(nap=0.1)
     plan = case.plan(cuts, SERIAL)
