@@ -298,3 +298,19 @@ def test_the_note_names_the_method_that_runs():
             said.add((fourier, "too short" in notes))
             assert ("method fourier" in notes) == fourier, notes
     assert {(True, False), (False, True)} <= said
+
+
+def test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side():
+    """120 degrees of 180 in equal steps: nobody stands for the 60 that are missing. A gap of twice the step is no wedge."""
+    from footprint.ops.backproject import angle_weights as own
+
+    step = np.deg2rad(2)
+    limited = np.arange(60) * step
+    np.testing.assert_allclose(own(limited), np.full(60, step), rtol=1e-12)
+    order = np.random.default_rng(0).permutation(60)
+    np.testing.assert_allclose(own(np.pi + limited[order]), np.full(60, step), rtol=1e-9)
+    gappy = np.delete(np.arange(90) * step, 40)
+    want = np.full(89, step)
+    want[[39, 40]] = 1.5 * step
+    np.testing.assert_allclose(own(gappy), want, rtol=1e-12)
+    np.testing.assert_allclose(own(gappy), angle_weights(gappy), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Poison: random programs give the same bits packed in one arena, in parts, lanes and copies, and in a NaN-filled block a slot."""
+"""Poison: random programs give the same bits packed in one arena, in parts, lanes and copies, and in NaN-filled blocks."""
 
 from __future__ import annotations
 
