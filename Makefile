@@ -1,11 +1,14 @@
 PYTHON ?= python3
 
-.PHONY: check gpu-check gpu-bench
+.PHONY: check mutants gpu-check gpu-bench
 
 check:  ## what needs no device: seconds
 	ruff check footprint tests benchmarks examples
 	mypy
 	$(PYTHON) -m pytest tests/null tests/unit
+
+mutants:  ## seeded faults, one at a time in a copy of the tree: the tests named for each must fail
+	$(PYTHON) -m tests.mutants
 
 gpu-check:  ## the whole backend suite on CUDA and on OpenCL of this machine, and what only a GPU can show
 	FOOTPRINT_TEST_DEVICES=cuda,opencl $(PYTHON) -m pytest -rs tests/backend tests/device

@@ -11,7 +11,8 @@ from footprint.flow.lifetime import SERIAL, Lanes
 from footprint.flow.plan import Plan, finish
 from footprint.flow.slots import TURN, Cut, Given, Ref
 from footprint.spec import ArraySpec
-from tests.flow_ops import HERE, LIMITS, THREADS, Counting, Sink, Source, apart
+from tests.flow_cases import LIMITS, THREADS, Counting, Sink, Source, apart
+from tests.flow_ops import HERE
 
 
 class RandomProgram:

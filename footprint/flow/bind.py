@@ -72,9 +72,7 @@ class BoundPlan:
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
-        self._straight = (
-            [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight and self.ledger is None else None
-        )
+        self._straight = [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight else None
 
     def __enter__(self) -> BoundPlan:
         return self
@@ -120,9 +118,13 @@ class BoundPlan:
         assert self._straight is not None
         with self.backend.turn:
             here = self.backend.here()
-            for run in self._straight:
-                run(feeds, here)
-            self.crossing.finish()
+            try:
+                for run in self._straight:
+                    run(feeds, here)
+                self.crossing.finish()
+            except BaseException:
+                self.crossing.abandon()
+                raise
             if self._settles:
                 self.backend.sync()
 
@@ -228,6 +230,7 @@ class BoundPlan:
         for index, step in enumerate(self.plan.steps):
             if step.phase == phase and step.when == "end":
                 self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
+        self.crossing.finish()
 
     def begin(self) -> None:
         """Fill what is kept with zeros: a job's first part finds the same in every run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +134,7 @@ class Crossing:
             self._lanes[lane].settle()
 
     def abandon(self) -> None:
-        """Wait for what a stopped job has under way, whatever comes of it."""
+        """A run failed: wait until nobody touches its arrays and our memory any more, whatever else goes wrong on the way."""
         for lane in self._lanes.values():
             lane.abandon()
 
@@ -206,18 +207,21 @@ class Lane:
             self.copied()
         self.backend.wait(self.events.pop(at, None))
 
-    def abandon(self) -> None:
-        """Wait for all copies; transfers are the device's to end."""
-        while self._copies:
-            self._copies.discard(self._box.get()[0])
-        self.events.clear()
-
     def settle(self) -> None:
         """Wait for all of them."""
         while self._copies:
             self.copied()
         for at in list(self.events):
             self.backend.wait(self.events.pop(at))
+
+    def abandon(self) -> None:
+        """Wait for all of them, and forget what went wrong."""
+        while self._copies:
+            with suppress(Exception):
+                self.copied()
+        for at in list(self.events):
+            with suppress(Exception):
+                self.backend.wait(self.events.pop(at))
 
 
 class Ring:

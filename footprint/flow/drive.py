@@ -38,17 +38,22 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
         raise AssertionError(f"plan {plan.name} keeps results from part to part: one device, and no going on where it was")
     for bound in bounds:
         bound.begin()
-    for number, phase in enumerate(plan.phases):
-        for turn in range(phase.most):
-            job = Job(plan, number, turn, feeds, progress, done)
-            with bounds[0].backend.turn if plan.n_parts == 1 else nullcontext():
-                job.run(bounds)
-                last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
-                bounds[0].finish_phase(number, last, feeds)
-                if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
-                    break
-        else:
-            raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
+    try:
+        for number, phase in enumerate(plan.phases):
+            for turn in range(phase.most):
+                job = Job(plan, number, turn, feeds, progress, done)
+                with bounds[0].backend.turn if plan.n_parts == 1 else nullcontext():
+                    job.run(bounds)
+                    last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
+                    bounds[0].finish_phase(number, last, feeds)
+                    if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
+                        break
+            else:
+                raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
+    except BaseException:
+        for bound in bounds:
+            bound.crossing.abandon()
+        raise
     _settle(bounds, feeds)
 
 

@@ -119,7 +119,8 @@ class _Search:
                 if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
                     self.smallest = plan
             except BudgetError as error:
-                self.refused = self.refused or error
+                if self.refused is None or error.smallest < self.refused.smallest:
+                    self.refused = error
                 self._made[key] = None
         return self._made[key]
 

@@ -102,7 +102,7 @@ class Given:
     space: str = "host"
     direct: bool = True
     owner: str = "caller"
-    beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False)
+    beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ class Pipeline(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """Axes of the last operation that none of the others needs whole."""
-        return "".join(a for a in self._last.cut if all(self._free(s.op, a) and not self._wraps(s, a) for s in self.stages))
+        free = (a for a in self._last.cut if all(self._free(s.op, a) and not self._wraps(s, a) for s in self.stages))
+        return "".join(a for a in free if self._even(a))
 
     @property
     def sums(self) -> str:  # type: ignore[override]
@@ -90,6 +91,18 @@ class Pipeline(Op):
     def _free(op: Op, axis: str) -> bool:
         """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""
         return axis in op.cut or not any(axis in axes for axes in op.axes)
+
+    def _even(self, axis: str) -> bool:
+        """Whether all who read a name want the same rows of it: who wants fewer than it holds would find them elsewhere."""
+        held = self._reaches((axis,), {})
+        if any(held.get(name, {}).get(axis, NOTHING) != NOTHING for name in self.outputs):
+            return False
+        return all(
+            held[name][axis] == _then(stage.op.reach(number, axis), held.get(out, {}).get(axis, NOTHING))
+            for stage in self.stages
+            for number, name in enumerate(stage.reads)
+            for out in stage.writes
+        )
 
     def _wraps(self, stage: Stage, axis: str) -> bool:
         """Whether it wants rows of the other end of what another operation made: that would have to be made of both ends' rows."""

@@ -8,9 +8,11 @@ import pytest
 import footprint as fp
 from footprint.backend.registry import device_limits
 from footprint.kernels.fourier.contract import available
-from footprint.ops.filters import NAMES, PADDINGS, fast_length, response
+from footprint.ops.filters import NAMES, PADDINGS
+from footprint.ops.filters import response as own_response
 from footprint.reference import fbp as reference
 from footprint.reference.backproject import angle_weights, backproject
+from footprint.reference.filters import fast_length, response
 from footprint.reference.ramp_filter import ramp_filter
 
 from .kernels import run
@@ -35,6 +37,13 @@ def test_rows_are_filtered(shape, padding, device, rng):
     x = rng.standard_normal(shape, np.float32)
     gains = response("ramlak", fast_length(2 * shape[1]))
     close(fp.ramp_filter(x, padding=padding, device=device), ramp_filter(x, gains, padding))
+
+
+@pytest.mark.parametrize("cutoff", [1.0, 0.8, 0.35])
+@pytest.mark.parametrize("padded", [2, 4, 10, 64, 150])
+@pytest.mark.parametrize("name", NAMES)
+def test_gains_are_those_of_the_formulas(name, padded, cutoff):
+    np.testing.assert_allclose(own_response(name, padded, cutoff), response(name, padded, cutoff), rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -289,3 +298,19 @@ def test_the_note_names_the_method_that_runs():
             said.add((fourier, "too short" in notes))
             assert ("method: fourier" in notes) == fourier, notes
     assert {(True, False), (False, True)} <= said
+
+
+def test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side():
+    """120 degrees of 180 in equal steps: nobody stands for the 60 that are missing. A gap of twice the step is no wedge."""
+    from footprint.ops.backproject import angle_weights as own
+
+    step = np.deg2rad(2)
+    limited = np.arange(60) * step
+    np.testing.assert_allclose(own(limited), np.full(60, step), rtol=1e-12)
+    order = np.random.default_rng(0).permutation(60)
+    np.testing.assert_allclose(own(np.pi + limited[order]), np.full(60, step), rtol=1e-9)
+    gappy = np.delete(np.arange(90) * step, 40)
+    want = np.full(89, step)
+    want[[39, 40]] = 1.5 * step
+    np.testing.assert_allclose(own(gappy), want, rtol=1e-12)
+    np.testing.assert_allclose(own(gappy), angle_weights(gappy), rtol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from footprint.kernels.ramp_filter.fused import factors, fused, tables
-from footprint.ops.filters import response
+from footprint.reference.filters import response
 from footprint.reference.ramp_filter import ramp_filter as reference
 from footprint.spec import Limits
 

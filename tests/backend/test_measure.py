@@ -58,3 +58,11 @@ def test_empty_and_bad_arguments():
         fp.measure(np.ones((3, 3)), np.zeros((3, 3)), device="cpu")
     with pytest.raises(fp.ArgumentError, match="count"):
         fp.measure(np.ones((3, 3)), np.zeros((3, 3), int), -1, device="cpu")
+
+
+def test_of_equal_peaks_the_first_in_raster_order_counts(device, rng):
+    labels, count = ndimage.label(rng.random((60, 71)) < 0.5)
+    image = rng.integers(0, 3, labels.shape).astype("f4")
+    table, wanted = fp.measure(image, labels, device=device), reference(image, labels, count)
+    for name in ("peak", "x_peak", "y_peak"):
+        assert np.array_equal(table[name], wanted[name]), name

@@ -86,3 +86,15 @@ def test_bad_input_is_one_clear_sentence(change, word):
     with pytest.raises(fp.FootprintError) as caught:
         fp.muladd(**call)
     assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(("step", "other_step"), [(2, 3), (1, -1), (-2, 1), (3, 3)])
+def test_long_rows_with_steps_of_their_own(device, rng, step, other_step):
+    """Rows are worked on in pieces, each of which begins its own step further on in either array."""
+    dst, other = rng.standard_normal((2, 120_000), "f4"), rng.standard_normal((2, 120_000), "f4")
+    n = 39_999
+    target = S(None, n * step, step) if step > 0 else S(-1, -1 + n * step, step)
+    source = S(None, n * other_step, other_step) if other_step > 0 else S(-1, -1 + n * other_step, other_step)
+    want = reference(dst, other, 2.0, 3.0, (S(None), target), (S(None), source))
+    fp.muladd(dst, other, 2, 3, dst_region=(S(None), target), other_region=(S(None), source), device=device)
+    np.testing.assert_allclose(dst, want, rtol=1e-5, atol=1e-5)

@@ -7,8 +7,8 @@ import pytest
 
 import footprint as fp
 from footprint.io.phantom import projections, volume
-from footprint.ops.filters import fast_length, response
 from footprint.reference.fbp import fbp
+from footprint.reference.filters import fast_length, response
 from footprint.reference.flatfield import flatfield, shift
 from tests.scans import ArrayScan, raw_scan
 

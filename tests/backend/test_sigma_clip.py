@@ -118,3 +118,47 @@ def test_budget_too_small_names_the_smallest_that_works():
     fp.sigma_clip(image, memory=caught.value.smallest, device="cpu")
     with pytest.raises(fp.BudgetError):
         fp.plan_sigma_clip(image.shape, ">f4", memory=caught.value.smallest - 1, device="cpu")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("shape", "lies"), [((20, 24), False), ((300, 307), False), ((300, 307), True)])
+def test_pixels_on_a_bound_stay_where_that_counts_as_inside(device, rng, shape, dtype, lies, strict):
+    """What outliers leave has, exactly, a standard deviation of 1, and an eighth of it lies on either bound of 2 of them.
+
+    With a sample of nothing but outliers no forecast holds, and bounds are those of a counting pass.
+    """
+    from footprint.kernels.sigma_clip.contract import sample_stride
+
+    image = np.zeros(shape, dtype)
+    flat = image.reshape(-1)
+    out = np.zeros(flat.size, bool)
+    out[:: sample_stride(flat.size, shape[1]) if lies else 37] = True
+    out[np.flatnonzero(~out)[: (~out).sum() % 8]] = True
+    places = rng.permutation(np.flatnonzero(~out))
+    eighth = places.size // 8
+    flat[places[:eighth]], flat[places[-eighth:]] = 2, -2
+    flat[out] = np.where(np.arange(out.sum()) % 2, 1000, -1000)
+    got = check(image, device, sigma=2.0, strict=strict)
+    assert got.count == (6 if strict else 8) * eighth
+
+
+def test_strided_blocks_are_the_pixels_they_show(device, rng):
+    """In the rows of a budget, too: an offset into the array a view is of would give other pixels."""
+    image = field(rng, (1400, 771))[::2, ::-3]
+    wanted = reference(np.ascontiguousarray(image))
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.sigma_clip(image, device=device, memory=1)
+    for memory in (caught.value.smallest, None):
+        got = fp.sigma_clip(image, device=device, memory=memory)
+        assert (got.count, got.median) == (wanted["count"], wanted["median"])
+
+
+@pytest.mark.parametrize("maxiters", [0, 1, 2, 3])
+def test_counting_keeps_to_maxiters(device, rng, maxiters):
+    """Where no forecast holds, clips are made pass by pass, and no more of them than were asked for."""
+    from footprint.kernels.sigma_clip.contract import sample_stride
+
+    image = rng.standard_exponential((300, 307)).astype("f4") ** 3
+    image.ravel()[:: sample_stride(image.size, 307)] = 5000 + rng.random(len(image.ravel()[:: sample_stride(image.size, 307)]))
+    check(image, device, maxiters=maxiters)

@@ -48,11 +48,14 @@ def minus_log(x, out):
     np.negative(out, out=out)
 
 
-def smooth(x, out, taps, x0, y0, total):
-    """A filter along the middle axis; beyond the detector's first and last row their values go on."""
+def smooth(x, out, taps, start, y0, total):
+    """A filter along the middle axis; beyond the detector's first and last row their values go on.
+
+    ``y0`` is the detector's row of the first result, ``start`` the row of the block that it lies on.
+    """
     half = len(taps) // 2
     for row in range(out.shape[1]):
-        at = [min(max(y0 + row + k - half, 0), total - 1) - x0 for k in range(len(taps))]
+        at = [min(max(y0 + row + k - half, 0), total - 1) - y0 + start for k in range(len(taps))]
         out[:, row] = sum(t * x[:, i] for t, i in zip(taps, at))
 
 

@@ -1,4 +1,4 @@
-"""Poison: random programs give the same bits packed in one arena, in parts, lanes and copies, and in a NaN-filled block a slot."""
+"""Poison: random programs give the same bits packed in one arena, in parts, lanes and copies, and in NaN-filled blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from footprint.flow.pack import Item, pack
 from footprint.flow.plan import finish
 from footprint.flow.slots import Cut, Given, Slot
 from footprint.spec import ArraySpec, aligned
-from tests.flow_ops import HERE, LIMITS, Counting, Sink, Source
+from tests.flow_cases import LIMITS, Counting, Sink, Source
+from tests.flow_ops import HERE
 from tests.flow_programs import RandomProgram, differs, run, same
 
 

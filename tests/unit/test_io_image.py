@@ -80,6 +80,18 @@ def test_fits_scaled_with_blank(tmp_path: Path) -> None:
         np.testing.assert_array_equal(image.array(), want)
 
 
+@pytest.mark.parametrize("zero", [100.0, -32768.0, 32767.0, 32768.0])
+def test_fits_integers_with_another_zero(tmp_path: Path, zero: float) -> None:
+    """Only 2**15 means unsigned integers of 16 bits; any other zero is added."""
+    stored = np.arange(-15, 15, dtype=np.int16).reshape(5, 6)
+    header = fits.Header([("SIMPLE", True), ("BITPIX", 16), ("NAXIS", 2), ("NAXIS1", 6), ("NAXIS2", 5), ("BZERO", zero)])
+    text = header.tostring(padding=True).encode()
+    (tmp_path / "a.fits").write_bytes(text + stored.astype(">i2").tobytes().ljust(2880, b"\0"))
+    with open_image(tmp_path / "a.fits") as image:
+        assert image.dtype == ("uint16" if zero == 2**15 else "float32")
+        np.testing.assert_array_equal(image.array(), stored + zero)
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 7, 5), (1, 7, 5), (1, 1, 1, 7, 5), (7, 5, 1), (7, 1, 5), (7, 5)])
 def test_degenerate_axes(tmp_path: Path, shape: tuple[int, ...]) -> None:
     fits.writeto(tmp_path / "a.fits", values(shape, "float32"))

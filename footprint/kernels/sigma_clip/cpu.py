@@ -255,7 +255,7 @@ def _count_turn(histogram, numbers, marks, stats, counts, dtype, capacity, sigma
 
 def _worth_scanning(numbers, marks, n, median, std, capacity):
     """Whether, after the clips made so far, what has to be put aside would fit: tails still to go, window, margins."""
-    if numbers[ERROR] <= 0 or marks[TRIES] >= 3:
+    if numbers[ERROR] <= 0 or std <= 0 or marks[TRIES] >= 3:
         return False
     tails = n - numbers[SHARE] * numbers[FINITE]
     window = 0.45 * (abs(median - numbers[END_MEDIAN]) + 16 * numbers[ERROR]) / std

@@ -1,0 +1,25 @@
+"""Seeded faults that the tests must catch: ``python -m tests.mutants`` plants one at a time in a copy of the tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """A fault: ``text``, which stands in ``file`` once, becomes ``fault``; some of ``tests`` must fail then."""
+
+    file: str
+    text: str
+    fault: str
+    tests: tuple[str, ...]
+    why: str = ""
+    devices: str = "cpu"
+
+
+def mutants() -> list[Mutant]:
+    """All of them."""
+    from tests.mutants.flow import FLOW
+    from tests.mutants.kernels import KERNELS
+    from tests.mutants.rooms import ROOMS
+
+    return [*FLOW, *KERNELS, *ROOMS]

@@ -1,0 +1,168 @@
+"""Faults in operations, files, words, budgets and the command line."""
+
+from tests.mutants import Mutant
+
+BACKEND, UNIT = "tests/backend/test_", "tests/unit/test_"
+GAINS = (BACKEND + "fbp.py::test_gains_are_those_of_the_formulas",)
+WEDGE = (BACKEND + "fbp.py::test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side",)
+FILTERS, FITS, RAW, SCAN, UNITS, ERRORS, MAIN = (
+    f"footprint/{n}.py" for n in ("ops/filters", "io/fits", "io/raw", "io/scan", "units", "errors", "cli/main")
+)
+
+ROOMS = [
+    Mutant(FILTERS, "        return np.sinc(x)\n", "        return np.sinc(x / 2)\n", GAINS, "Lanczos is Shepp and Logan's"),
+    Mutant(FILTERS, "return 0.54 + 0.46 * np.cos", "return 0.5 + 0.5 * np.cos", GAINS, "Hamming is Hann's"),
+    Mutant(FILTERS, "    kernel[0] = 0.25\n", "    kernel[0] = 0.0\n", GAINS, "the ramp's mean"),
+    Mutant(FILTERS, "np.where(frequency <= 0.5 * cutoff, gains, 0)", "np.where(frequency <= 0.5, gains, 0)", GAINS, "no cutoff"),
+    Mutant(FILTERS, "-0.5j / np.pi, 0)", "0.5j / np.pi, 0)", GAINS, "the sign of Hilbert's"),
+    Mutant(
+        FILTERS, "_window(shape, frequency / (0.5 * cutoff))", "_window(shape, frequency / 0.5)", GAINS, "windows do not stretch"
+    ),
+    Mutant("footprint/ops/backproject.py", "others.max() > 0:", "others.max() > 100:", WEDGE, "missing-wedge rule off"),
+    Mutant("footprint/ops/backproject.py", "_WEDGE = 3.0", "_WEDGE = 1.5", WEDGE, "a wide gap is a wedge"),
+    Mutant(
+        "footprint/ops/backproject.py",
+        "weights[order] = (gaps + np.roll(gaps, 1)) / 2",
+        "weights[order] = gaps",
+        (BACKEND + "fbp.py::test_backprojection", "tests/property/test_fbp.py::test_filter_then_sum_is_all_there_is"),
+    ),
+    Mutant(
+        "footprint/ops/flatfield.py",
+        "max(0, int(np.ceil(self.shifts.max())))",
+        "max(0, int(np.floor(self.shifts.max())))",
+        (BACKEND + "reconstruct.py::test_every_angle_keeps_its_vertical_shift_whatever_the_chunk",),
+        "halo: floor for ceil",
+    ),
+    Mutant(
+        "footprint/ops/flatfield.py",
+        "max(0, -int(np.floor(self.shifts.min())))",
+        "max(0, -int(np.ceil(self.shifts.min())))",
+        (BACKEND + "reconstruct.py::test_every_angle_keeps_its_vertical_shift_whatever_the_chunk",),
+        "halo before: ceil for floor",
+    ),
+    Mutant(
+        "footprint/ops/convolve.py",
+        'return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode]',
+        'return {"same": -((taps - 1) // 2), "full": 1 - taps, "valid": 0}[self.mode]',
+        (BACKEND + "convolve.py::test_modes",),
+        "centre of an even mask",
+    ),
+    Mutant(
+        "footprint/ops/convolve.py",
+        "lo, hi = -first, first + taps - 1",
+        "lo, hi = -first, first + taps - 2",
+        (BACKEND + "convolve.py::test_blocks_of_rows_equal_the_whole_to_the_last_bit",),
+        "a row short behind",
+    ),
+    # -- files ---------------------------------------------------------------------------------------------------------
+    Mutant(
+        FITS,
+        "zero == (-128 if bits == 8 else 2.0 ** (bits - 1))",
+        "zero != 0",
+        (UNIT + "io_image.py::test_fits_integers_with_another_zero",),
+        "any BZERO flips the top bit",
+    ),
+    Mutant(FITS, "            values *= self._scale\n", "", (UNIT + "io_image.py::test_fits_scaled_with_blank",), "BSCALE"),
+    Mutant(
+        FITS,
+        "            values += self._zero\n",
+        "            pass\n",
+        (UNIT + "io_image.py::test_fits_scaled_with_blank",),
+        "BZERO",
+    ),
+    Mutant(FITS, "values[stored == self._blank] = np.nan", "pass", (UNIT + "io_image.py::test_fits_scaled_with_blank",), "BLANK"),
+    Mutant(FITS, '64: ">i8", -32: ">f4"', '64: ">i8", -32: "<f4"', (UNIT + "io_image.py::test_fits_of_every_type",), "byte order"),
+    Mutant(
+        RAW,
+        "                out.byteswap(inplace=True)\n",
+        "                pass\n",
+        (UNIT + "io_image.py::test_fits_of_every_type",),
+        "byte order of rows read in place",
+    ),
+    Mutant(
+        RAW,
+        "self._read_rows(i * self.shape[1] + rows.start, out[i - start])",
+        "self._read_rows(i * self.shape[1], out[i - start])",
+        (UNIT + "io_image.py::test_fits_of_every_type",),
+        "offset of rows",
+    ),
+    Mutant(
+        "footprint/io/tiff.py",
+        "[int(w) if w.isdigit() else w for w in",
+        "[w for w in",
+        (UNIT + "io_scan.py::test_tiff",),
+        "page 10 before page 9",
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py", "keep &= kinds != -1", "keep &= kinds != -2", (UNIT + "io_scan.py::test_key_tells_frames_apart",)
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "values = values[index]",
+        "values = values[: len(index)]",
+        (UNIT + "io_scan.py::test_key_tells_frames_apart",),
+    ),
+    Mutant(
+        "footprint/io/nxtomo.py",
+        "return values * angle_unit(path, dataset)",
+        "return values",
+        (UNIT + "io_scan.py::test_angle_units",),
+    ),
+    # -- words and numbers -----------------------------------------------------------------------------------------------
+    Mutant(
+        UNITS,
+        '_SCALE[_letter + "B"] = 1000**_power',
+        '_SCALE[_letter + "B"] = 1024**_power',
+        ("tests/null/test_units.py::test_reads",),
+        "4GB is 4GiB",
+    ),
+    Mutant(UNITS, "share = number / 100", "share = number", ("tests/null/test_units.py::test_reads",)),
+    Mutant(UNITS, "if not 0 < share <= 1:", "if not 0 <= share <= 1:", ("tests/null/test_units.py::test_refuses",)),
+    Mutant(UNITS, "if not 1 <= size < 2**63:", "if not size < 2**63:", ("tests/null/test_units.py::test_refuses",)),
+    Mutant(
+        UNITS,
+        'if abs(n) < 1024 or unit == "TiB":',
+        'if abs(n) <= 1024 or unit == "TiB":',
+        ("tests/null/test_units.py::test_writes",),
+    ),
+    Mutant(
+        ERRORS,
+        "return type(self), (self.budget, self.terms, self.smallest, self.what, self.fix)",
+        "return type(self), (self.budget, self.terms, self.budget, self.what, self.fix)",
+        (UNIT + "errors.py::test_errors_travel",),
+    ),
+    Mutant(
+        ERRORS,
+        "    error.__dict__.update(values)\n",
+        "",
+        (UNIT + "errors.py::test_errors_travel",),
+        "errors lose their parts on the way",
+    ),
+    Mutant(
+        "footprint/spec.py",
+        "checks = (\n            (self.family == wanted.family and self.host == wanted.host,",
+        "checks = (\n            (True,",
+        ("tests/null/test_flow_binding.py::test_a_plan_for_more_than_the_device_has_is_refused",),
+    ),
+    Mutant(
+        "footprint/spec.py",
+        "return -(-nbytes // align) * align",
+        "return nbytes // align * align",
+        ("tests/null/test_flow.py::test_a_table_no_step_reads_takes_nothing",),
+    ),
+    # -- the command line ------------------------------------------------------------------------------------------------
+    Mutant(
+        MAIN,
+        "def _fail(sentence: str, code: int = 2)",
+        "def _fail(sentence: str, code: int = 1)",
+        (UNIT + "exit_codes.py::test_an_error_is_a_sentence_and_a_code",),
+        "exit code of a mistake",
+    ),
+    Mutant(
+        MAIN,
+        'nothing half-written was left behind.", 130)',
+        'nothing half-written was left behind.")',
+        (UNIT + "exit_codes.py::test_an_error_is_a_sentence_and_a_code",),
+        "exit code of Ctrl-C",
+    ),
+]

@@ -1,0 +1,260 @@
+"""The driver: lanes that overlap, several devices, errors in any lane, Ctrl-C, and jobs that go on where they were."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from footprint.backend.registry import open_backend
+from footprint.flow.builder import Builder
+from footprint.flow.done import DoneSet
+from footprint.flow.drive import Job, drive
+from footprint.flow.lifetime import OVERLAPPED, SERIAL
+from footprint.flow.plan import finish
+from footprint.flow.slots import Cut
+from footprint.ops.base import Table
+from footprint.spec import ArraySpec
+from tests.flow_cases import SOURCE, THREADS, Case, Counting, Sink, Source, cuts_of
+from tests.flow_ops import (
+    Clipped,
+    Failing,
+    Flat,
+    Gather,
+    MinusLog,
+    Nap,
+    Sinograms,
+    Smooth,
+    chain,
+    taps,
+)
+from tests.property.test_flow import LONG, case_of
+
+
+def naps(parts=6, nap=0.05):
+    x = np.random.default_rng(0).random((1, parts, 4))
+    return x, Case(Nap(seconds=nap), [x], [SOURCE], [SOURCE]), (Cut("z", parts, 1),)
+
+
+def timed(case, plan, nap):
+    backend, (inputs, outputs, results) = Counting(), case.faces()
+    inputs[0].before = outputs[0].before = lambda: time.sleep(nap)
+    with plan.bind(backend, "ledger") as bound:
+        start = time.perf_counter()
+        bound(*inputs, out=outputs)
+        return time.perf_counter() - start, results[0]
+
+
+def test_lanes_overlap():
+    """Six parts of three lanes that each sleep .05 s: .9 s one after the other; with two copies .4 at best."""
+    x, case, cuts = naps()
+    serial, same = timed(case, case.plan(cuts, SERIAL), 0.05)
+    lanes, also = timed(case, case.plan(cuts, OVERLAPPED, 2), 0.05)
+    assert np.array_equal(same, x) and np.array_equal(also, x)
+    assert serial >= 0.9 and lanes < 0.75 * serial
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize("lanes", THREADS[1:])
+@pytest.mark.parametrize("summed", [False, True])
+def test_a_slow_sink_keeps_its_copies(lanes, copies, summed):
+    """Whoever runs ahead of it waits for a copy that it is done with: the ledger would tell."""
+    if summed:
+        x = np.random.default_rng(0).random((6, 4, 3))
+        case, cuts = Case(Gather(Table([0.0, 1, 2, 3])), [x], [SOURCE], [SOURCE]), (Cut("z", 6, 1), Cut("a", 4, 2, sums=True))
+    else:
+        x = np.random.default_rng(0).random((1, 9, 3))
+        case, cuts = Case(Smooth((0.5, 1.0, 0.25)), [x], [SOURCE], [SOURCE]), (Cut("z", 9, 1),)
+    (whole,) = case.run(case.plan())
+    np.testing.assert_array_equal(case.run(case.plan(cuts, lanes, copies), before=lambda: time.sleep(0.01))[0], whole)
+
+
+@pytest.mark.parametrize("lanes", [SERIAL, OVERLAPPED])
+def test_arrays_cross_a_bus_in_pieces(device, lanes):
+    """More than a ring holds, as it lies and cast, whole and in parts, along either axis."""
+    backend = open_backend(device)
+    x = np.random.default_rng(0).integers(0, 60000, (300, 4001)).astype("u2")
+    for cuts, dtype in (((), "f4"), ((Cut("z", 300, 130),), "f8"), ((Cut("z", 300, 130),), "f4"), ((Cut("x", 4001, 1500),), "f4")):
+        b = Builder(backend.limits, cuts, 64 << 10)
+        src, out = b.inp(ArraySpec(x.shape, "<u2", "zx"), "x"), b.out(ArraySpec(x.shape, dtype, "zx"), "out")
+        with b.deliver(out, "float32") as y:
+            b.copy(b.bring(src, "float32"), y)
+        result = np.zeros(x.shape, dtype)
+        with finish(b, "copy", lanes, 2).bind(backend, "ledger") as bound:
+            for _ in range(2):
+                bound(x, out=[result])
+        np.testing.assert_array_equal(result, x)
+
+
+def test_two_devices_share_the_parts():
+    x, case, cuts = naps(nap=0.1)
+    plan = case.plan(cuts, SERIAL)
+    for count in (1, 2, 3):
+        bounds = [plan.bind(Counting(), "ledger") for _ in range(count)]
+        inputs, outputs, results = case.faces()
+        start = time.perf_counter()
+        drive(bounds, bounds[0].feeds(inputs, outputs))
+        took = time.perf_counter() - start
+        assert np.array_equal(results[0], x) and (outputs[0].times == 1).all()
+        assert (took >= 0.6) if count == 1 else (took < 0.55)
+
+
+@pytest.mark.parametrize("seed", range(600, 612))
+def test_chains_on_several_devices(seed):
+    r, _, _, case = case_of(seed)
+    whole = case.run(case.plan())
+    plan = case.plan(cuts_of(r, case), r.choice(THREADS), r.randint(1, 3))
+    bounds = [plan.bind(Counting(), "ledger") for _ in range(3)]
+    inputs, outputs, results = case.faces()
+    drive(bounds, bounds[0].feeds(inputs, outputs))
+    np.testing.assert_array_equal(results[0], whole[0])
+
+
+def test_what_is_kept_stays_on_one_device():
+    x = np.ones((4, 3, 2))
+    case = Case(Clipped(), [x])
+    plan = case.plan((Cut("a", 4, 1),))
+    bounds = [plan.bind(Counting()) for _ in range(2)]
+    inputs, outputs, _ = case.faces()
+    with pytest.raises(AssertionError, match="keeps results from part to part: one device"):
+        drive(bounds, bounds[0].feeds(inputs, outputs))
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lanes", THREADS)
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("where", ["source", "kernel", "sink"])
+def test_an_error_in_any_lane_ends_everything_and_is_raised_once(lanes, copies, where):
+    ops = [Flat(), Smooth(taps(random.Random(0), 1)), *([Failing(12)] if where == "kernel" else [])]
+    case = Case(chain(ops), LONG, [SOURCE] * 3, [SOURCE])
+    plan, backend, before = case.plan((Cut("z", 30, 2),), lanes, copies), Counting(), threading.active_count()
+    inputs, outputs, _ = case.faces(die=6 if where == "sink" else -1)
+    inputs[0].die = 6 if where == "source" else -1
+    kind, words = {"source": (OSError, "torn"), "kernel": (IndexError, "row"), "sink": (OSError, "no space")}[where]
+    with plan.bind(backend, "ledger") as bound, pytest.raises(kind, match=words):
+        bound(*inputs, out=outputs)
+    assert threading.active_count() == before
+    assert backend.freed == plan.nbytes
+    assert outputs[0].calls < 15 and inputs[0].calls < 15
+
+
+def test_the_first_error_is_the_one_that_is_raised():
+    """The others follow from it."""
+    _, case, cuts = naps(parts=8)
+    plan = case.plan(cuts, OVERLAPPED, 3)
+    inputs, outputs, _ = case.faces(die=2)
+    inputs[0].before = lambda: time.sleep(0.3) if inputs[0].calls == 6 else None
+    inputs[0].die = 6
+    with plan.bind(Counting()) as bound, pytest.raises(OSError, match="no space"):
+        bound(*inputs, out=outputs)
+
+
+def test_an_error_while_parts_become_durable(tmp_path):
+    case = Case(chain([Flat()]), LONG, [SOURCE] * 3, [SOURCE])
+    inputs, outputs, _ = case.faces()
+    outputs[0].flush = lambda: (_ for _ in ()).throw(OSError("the disk is gone"))
+    with case.plan((Cut("z", 30, 2),), OVERLAPPED, 2).bind(Counting()) as bound, pytest.raises(OSError, match="the disk is gone"):
+        bound(*inputs, out=outputs, done=DoneSet(tmp_path / "done"))
+    assert not DoneSet(tmp_path / "done").covers(0, 2)
+
+
+@pytest.mark.parametrize("lanes", [SERIAL, OVERLAPPED])
+def test_ctrl_c_ends_every_thread(lanes):
+    _, case, cuts = naps(parts=100)
+    plan, backend, before = case.plan(cuts, lanes, 2), Counting(), threading.active_count()
+    inputs, outputs, _ = case.faces()
+    outputs[0].before = lambda: signal.raise_signal(signal.SIGINT) if outputs[0].calls == 3 else None
+    with plan.bind(backend) as bound, pytest.raises(KeyboardInterrupt):
+        bound(*inputs, out=outputs)
+    assert threading.active_count() == before and backend.freed == plan.nbytes
+    assert outputs[0].calls < 20
+
+
+def test_a_run_that_failed_can_be_followed_by_one_that_does_not(device):
+    """On a device copies and transfers may be on their way when a lane fails: nobody touches the arrays afterwards."""
+    backend = open_backend(device)
+    x = np.random.default_rng(0).random((64, 1000)).astype("f4")
+
+    def plan():
+        b = Builder(backend.limits, (Cut("z", 64, 4),), 64 << 10)
+        spec = ArraySpec(x.shape, "float32", "z.")
+        src, out = b.inp(spec, "x", SOURCE), b.out(spec, "out", SOURCE)
+        with b.deliver(out) as y:
+            b.copy(b.bring(src), y)
+        return finish(b, "copy", OVERLAPPED, 2)
+
+    with plan().bind(backend, "ledger") as bound:
+        for fails in ({"die": 7}, {}):
+            result = np.zeros_like(x)
+            with pytest.raises(OSError) if fails else threading.Lock():
+                bound(Source(x), out=[Sink(result, **fails)])
+            assert np.array_equal(result, x) == (not fails)
+
+
+# -- going on where it was -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("lanes", THREADS)
+@pytest.mark.parametrize("tiles", [False, True])
+def test_a_job_that_was_stopped_goes_on_with_another_budget(tmp_path, lanes, tiles):
+    case = Case(chain([Flat(), Smooth(taps(random.Random(0), 2)), MinusLog()]), LONG, [SOURCE] * 3, [SOURCE])
+    (whole,) = case.run(case.plan())
+    path = tmp_path / "done"
+
+    def cuts(size):
+        return (Cut("z", 30, size), *([Cut("x", 5, 2)] if tiles else []))
+
+    inputs, outputs, results = case.faces(die=8 if tiles else 4)
+    with case.plan(cuts(5), lanes, 2).bind(Counting(), "ledger") as bound, pytest.raises(OSError, match="no space"):
+        bound(*inputs, out=outputs, done=DoneSet(path))
+    with open(path, "a") as file:
+        file.write("25 3")  # Torn: the machine stopped while it was written.
+    left, told = DoneSet(path), []
+    assert path.read_text().endswith("\n")
+    assert left.covers(0, 5) and left.covers(0, 10) and not left.covers(25, 30) and not left.covers(0, 20)
+    again = Sink(results[0])
+    inputs, _, _ = case.faces()
+    with case.plan(cuts(3), lanes, 1).bind(Counting(), "ledger") as bound:
+        bound(*inputs, out=[again], done=left, progress=lambda rows, total: told.append((rows, total)))
+    np.testing.assert_array_equal(results[0], whole)
+    assert not again.times[:, :9].any() and (again.times[:, 15:] == 1).all() and again.flushed
+    assert told[-1] == (30, 30) and [rows for rows, _ in told] == sorted(rows for rows, _ in told)
+    assert DoneSet(path).covers(0, 30)
+    inputs, outputs, _ = case.faces()
+    with case.plan(cuts(4), lanes, 1).bind(Counting(), "ledger") as bound:
+        bound(*inputs, out=outputs, done=DoneSet(path))
+    assert not outputs[0].calls and not inputs[0].calls
+
+
+def test_rows_are_done_when_their_last_tile_is(tmp_path):
+    """On two devices tiles of the same rows end in any order."""
+    case = Case(chain([Flat()]), LONG, [SOURCE] * 3, [SOURCE])
+    plan = case.plan((Cut("z", 30, 15), Cut("x", 5, 1)))
+    job = Job(plan, 0, 0, {slot.id: Sink(np.zeros(slot.spec.shape)) for slot in plan.outputs}, None, DoneSet(tmp_path / "done"))
+    with plan.bind(Counting()) as bound:
+        groups = [job.next() for _ in range(10)]
+        for group in (*groups[5:], *groups[1:5]):
+            assert not DoneSet(tmp_path / "done").covers(0, 15)
+            job.finished(bound, group, 0)
+        assert DoneSet(tmp_path / "done").covers(15, 30) and not DoneSet(tmp_path / "done").covers(0, 30)
+        job.finished(bound, groups[0], 0)
+    assert DoneSet(tmp_path / "done").covers(0, 30)
+
+
+def test_a_sum_counts_all_its_parts_as_progress():
+    lines = np.random.default_rng(1).random((2, 6, 4))
+    case, told = Case(Gather(Table(np.linspace(0, 3, 6))), [lines], [SOURCE], [SOURCE]), []
+    inputs, outputs, _ = case.faces()
+    with case.plan((Cut("a", 6, 2, sums=True),)).bind(Counting(), "ledger") as bound:
+        bound(*inputs, out=outputs, progress=lambda rows, total: told.append((rows, total)))
+    assert told == [(6, 6)]
+
+
+def test_the_whole_of_sinograms_is_their_transposition():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    case = Case(Sinograms(), [x])
+    assert np.array_equal(case.run(case.plan((Cut("a", 2, 1),)))[0], x.transpose(1, 0, 2))

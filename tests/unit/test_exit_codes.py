@@ -1,0 +1,38 @@
+"""What the shell is told: 2 for a mistake, 130 for a stop, 0 for all else, and one sentence without a traceback."""
+
+import warnings
+
+import click
+import pytest
+
+from footprint.cli import main
+from footprint.errors import ArgumentError, BudgetError, FormatError
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ArgumentError("sigma", -1, "a number over 0", "give 5"), 2, "footprint: sigma: got -1, wanted a number over 0; give 5."),
+        (FormatError("scan.nx", "is truncated"), 2, "footprint: scan.nx: is truncated."),
+        (BudgetError(10, {"arena": 12}, 12), 2, "footprint: memory: this plan needs arena 12 B"),
+        (click.UsageError("No such option: --sigam."), 2, "footprint: no such option: --sigam; see footprint --help."),
+        (MemoryError("8 GiB"), 2, "footprint: memory: the system refused more (8 GiB)"),
+        (PermissionError(13, "Permission denied", "out.h5"), 2, "footprint: out.h5: Permission denied."),
+        (KeyboardInterrupt(), 130, "footprint: stopped"),
+        (click.Abort(), 130, "footprint: stopped"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_an_error_is_a_sentence_and_a_code(monkeypatch, capsys, error, code, words):
+    def stopped(**options):
+        raise error
+
+    monkeypatch.setattr("sys.argv", ["footprint"])
+    monkeypatch.setattr(main.stop, "watch", lambda: None)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(main, "main", stopped)
+    monkeypatch.setattr(main, "_command", lambda: ("footprint", click.Command("footprint")))
+    with pytest.raises(SystemExit) as end:
+        main.entry()
+    said = capsys.readouterr().err
+    assert end.value.code == code and said.startswith(words) and said.count("\n") == 1, said
