@@ -1,0 +1,200 @@
+"""What a bound plan does with its steps: views, kernels and numbers made ready for a part, and one step after another run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from footprint.backend.base import Backend
+from footprint.flow.cross import Crossing
+from footprint.flow.faces import fill_from, given, take_to
+from footprint.flow.geometry import Geometry, Prepared, nest
+from footprint.flow.ledger import Ledger
+from footprint.flow.slots import Loop, Place, Slot, Step
+from footprint.spec import ArraySpec
+
+if TYPE_CHECKING:
+    from footprint.flow.plan import Plan
+
+Feeds = Mapping[int, Any]
+"""The caller's array, source or sink by slot id."""
+
+# Prepared programs kept a lane: parts at either end and between, in every copy of the slots.
+_KEPT = 64
+
+
+class Steps:
+    """The steps of a plan in the memory of a binding, which is a subclass."""
+
+    plan: Plan
+    backend: Backend
+    blocks: list[Any]
+    host: list[np.ndarray]
+    clock: dict[str, float] | None
+    crossing: Crossing
+    ledger: Ledger | None
+
+    def __init__(self, plan: Plan, backend: Backend) -> None:
+        self.plan, self.backend = plan, backend
+        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._prepared: dict[tuple[Any, ...], list[Any]] = {}
+        self._trees: dict[tuple[int, int], list[Any]] = {}
+        self._tables = [slot.id for slot in plan.slots if slot.kind == "const" and slot.reach]
+
+    def view(self, slot: Slot, copy: int, offset: int, spec: ArraySpec, given: Any = None) -> Any:
+        """An array of ``spec``, ``offset`` bytes into a copy of a slot, where kernels run."""
+        places = self.plan.places[slot.id]
+        if not places:
+            return self.backend.adopt(given, offset, spec)
+        lies = places[copy % len(places)]
+        return self.backend.view(self.blocks[lies.block], lies.offset + offset, spec)
+
+    def staging(self, slot: Slot) -> np.ndarray:
+        """The bytes of a host slot."""
+        lies = self.plan.places[slot.id][0]
+        return self.host[lies.block][lies.offset : lies.offset + slot.spec.nbytes]
+
+    def _stays(self, step: Step) -> bool:
+        """Whether what a step fills is still there from the pass before: where the job is whole."""
+        return step.action == "fill" and not self.plan.cuts
+
+    def _ready(self, phase: int, lanes: int, geometry: Geometry) -> list[Any]:
+        moving = tuple(self._number(value, geometry) for value in self._places_of(phase, lanes))
+        copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
+        # A table is not brought but seen from another row on in every part.
+        rows = tuple(geometry.windows[slot][0][0] for slot in self._tables)
+        key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies)
+        found = self._prepared.get(key)
+        if found is None:
+            if len(self._prepared) >= _KEPT:
+                self._prepared.clear()
+            tree = self._tree(phase, lanes)
+            found = [self._prepare(n, self.plan.steps[n], {}, geometry) if isinstance(n, int) else n for n in tree]
+            self._prepared[key] = found
+        return found
+
+    def _places_of(self, phase: int, lanes: int) -> list[Place]:
+        here = self.plan.lanes[lanes]
+        steps = (s for s in self.plan.steps if s.phase == phase and s.lane in here) if self.plan.cuts or self.plan.phases else ()
+        return [value for step in steps for _, value in step.numbers if isinstance(value, Place)]
+
+    def _tree(self, phase: int, lanes: int) -> list[Any]:
+        """The steps of a thread as a tree of indices and ``(loop, body)``."""
+        key = (phase, lanes)
+        if key not in self._trees:
+            here = self.plan.lanes[lanes]
+            wanted = {i for i, s in enumerate(self.plan.steps) if s.phase == phase and s.lane in here and s.when != "end"}
+            self._trees[key] = nest(self.plan.loops, 0, len(self.plan.steps), set(), wanted)
+        return self._trees[key]
+
+    def _prepare(self, index: int, step: Step, turns: dict[int, int], geometry: Geometry) -> Prepared:
+        at = [(ref, *ref.at(turns, geometry.shape)) for ref in step.refs]
+        kernel = self._kernel(index, step, tuple(spec for _, _, spec in at), geometry) if step.action == "launch" else None
+        # What is filled from, or taken to, comes with the call and is no kernel's business.
+        outside = {"fill": 0, "take": 1}.get(step.action)
+        views: list[Any] = []
+        callers: list[tuple[int, int, int, ArraySpec]] = []
+        for place, (ref, offset, spec) in enumerate(at):
+            slot = ref.slot
+            if self.ledger is not None and self.plan.places[slot.id] and slot.kind != "const":
+                self.ledger.inside(slot, offset, spec)
+            if slot.space == "host" or place == outside:
+                views.append(None)
+            elif self.plan.places[slot.id]:
+                start = self.start(slot, geometry) if slot.kind == "const" else 0
+                order = geometry.group if slot.held else geometry.order
+                views.append(self.view(slot, order, start + offset, spec))
+            else:
+                views.append(None)
+                callers.append((place, slot.id, offset, spec))
+        return Prepared(step, index, kernel, tuple(views), tuple(callers))
+
+    def start(self, slot: Slot, geometry: Geometry) -> int:
+        """Bytes before the rows of a part in an array that lies as a whole."""
+        if not slot.reach:
+            return 0
+        row = slot.spec.nbytes // max(slot.spec.shape[0], 1)
+        return geometry.windows[slot.id][0][0] * row
+
+    def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
+        if self.clock is not None:
+            self.backend.sync()
+            start = time.perf_counter()
+            self._do(ready, geometry, feeds)
+            self.backend.sync()
+            name = ready.step.kernel or ready.step.action
+            self.clock[name] = self.clock.get(name, 0.0) + time.perf_counter() - start
+        else:
+            self._do(ready, geometry, feeds)
+            if self.ledger is not None:
+                self.ledger.ended(ready.number, geometry)
+
+    def _do(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
+        step, backend, arrays = ready.step, self.backend, ready.views
+        if ready.callers:
+            given = list(arrays)
+            for place, key, offset, spec in ready.callers:
+                slot = self.plan.slots[key]
+                given[place] = backend.adopt(feeds[key], self.start(slot, geometry) + offset, spec)
+            arrays = tuple(given)
+        if step.action == "launch":
+            backend.launch(ready.kernel, arrays)
+        elif step.action == "copy":
+            backend.copy(arrays[1], arrays[0])
+        elif step.action == "fill":
+            self._fill(step, arrays[1], geometry, feeds)
+        elif step.action == "take":
+            self._take(step, arrays[0], geometry, feeds)
+        elif arrays[0] is not None and step.refs[0].at({}, geometry.shape)[1].size:
+            backend.fft(self.plan.limits.fft, arrays[0], arrays[1], step.action == "ifft")
+
+    def _fill(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        slot = step.refs[0].slot
+        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        if self.plan.limits.host:
+            fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
+        else:
+            there = feeds.get(step.refs[1].slot.id)
+            self.crossing.up(step, view, window, given(feeds[slot.id], geometry.order), geometry, there)
+
+    def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        slot = step.refs[1].slot
+        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        if self.plan.limits.host:
+            take_to(given(feeds[slot.id], geometry.order), window, view)
+        else:
+            self.crossing.down(step, view, window, given(feeds[slot.id], geometry.order), geometry)
+
+    def _loop(self, loop: Loop, body: list[Any], turns: dict[int, int], geometry: Geometry, feeds: Feeds) -> None:
+        for turn in range(loop.turns(geometry.shape)):
+            now = {**turns, loop.id: turn}
+            for node in body:
+                if isinstance(node, int):
+                    step = self.plan.steps[node]
+                    if geometry.runs(step.when):
+                        self._execute(self._prepare(node, step, now, geometry), geometry, feeds)
+                else:
+                    self._loop(node[0], node[1], now, geometry, feeds)
+
+    def _number(self, value: Any, geometry: Geometry) -> Any:
+        if not isinstance(value, Place):
+            return value
+
+        def first(slot: int, axis: str) -> int:
+            if slot < 0:
+                return geometry.turn
+            return geometry.windows[slot][self.plan.slots[slot].spec.axes.index(axis)][0]
+
+        return value.value(first)
+
+    def _kernel(self, index: int, step: Step, specs: tuple[ArraySpec, ...], geometry: Geometry) -> Any:
+        numbers = {name: self._number(value, geometry) for name, value in step.numbers}
+        key = (index, specs, tuple(numbers.values()))
+        if key not in self._kernels:
+            if len(self._kernels) > _KEPT * len(self.plan.steps):
+                self._kernels.clear()
+            self._kernels[key] = self.backend.compile(step.kernel, specs[: len(specs) - step.n_work], numbers)
+        return self._kernels[key]
