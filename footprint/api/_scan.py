@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,18 @@ from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.kernels.flatfield.contract import DEAD
 from footprint.ops.flatfield import Flatfield
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given, Library, Ref
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 
 Fill = Callable[[np.ndarray], None]
 
 _OWN = Given(owner="plan")
+# Blocks of rows that the reader decodes at a time, the first that fits, where a chunk of the file is taller than a block: a row
+# that is kept takes a tenth of one that is worked on, and decoding a chunk costs as much for one row as for all.
+AHEAD = (8, 4, 2, 0)
+_KEPT = "rows decoded ahead"
 # Where there are no flats: each row's ends are taken for the open beam, this share of the row at each.
 _BORDER = 32
 
@@ -54,6 +60,8 @@ class Job:
     ----------
     level
         The open beam where there are no flats; None where flats, or the rows' borders, tell.
+    ahead
+        Blocks of rows that the reader decodes at a time and keeps, where that saves decoding.
     """
 
     scan: Any
@@ -61,6 +69,7 @@ class Job:
     stop: int
     flatfield: Flatfield
     level: float | None
+    ahead: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -77,11 +86,59 @@ class Job:
         # Rows beyond the detector are left out of what is read, so the rest of a block with a halo is not contiguous.
         into = None if sum(self.flatfield.halo) else raw.dtype
         b.library("file reader", self.scan.host_bytes(height, into) + means)
+        self._decode_ahead(b, height)
         return (
             b.inp(raw, "projections", _OWN),
             b.inp(ArraySpec((groups, height, n_x)), "flats", _OWN),
             b.inp(ArraySpec((height, n_x)), "dark", _OWN),
         )
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the scan's chunks are compressed and taller than a row."""
+        return hasattr(self.scan, "keep") and self.scan.decodings(1) > 1
+
+    def _decode_ahead(self, b: Builder, height: int) -> None:
+        """Count the rows that are kept."""
+        if self.ahead and self.decodes and height < self._reach:
+            b.library(_KEPT, self.scan.window_bytes(min(self.ahead * height, self._reach)), bound=False)
+
+    @property
+    def _reach(self) -> int:
+        """Rows that are read at all."""
+        return min(self.n_rows + sum(self.flatfield.halo), self.scan.shape[1])
+
+    def decoded_ahead(self, plan: Plan, budget: int | None) -> Plan:
+        """The plan with the rest of the budget for rows that are kept, and what decoding costs said."""
+        height = plan.inputs[0].spec.shape[1]
+        if not self.decodes or height >= self._reach:
+            return plan
+        row, kept = self.scan.window_bytes(1), self._kept_rows(plan)
+        rest = max((budget or 0) - plan.footprint.total, 0) // row
+        rows = min(kept + rest, self._reach) if kept or rest > height else 0
+        libraries = tuple(one for one in plan.libraries if one.name != _KEPT)
+        libraries += (Library(_KEPT, rows * row, False),) if rows else ()
+        times = min(self.scan.decodings(max(rows, height)), -(-self._reach // max(rows, height)))
+        said = f"the scan is decompressed {times} times, {max(rows, height)} of its rows each: more memory makes it fewer"
+        notes = (*plan.notes, said) if times > 1 else plan.notes
+        return replace(plan, libraries=libraries, notes=notes)
+
+    def _kept_rows(self, plan: Plan) -> int:
+        nbytes = sum(one.nbytes for one in plan.libraries if one.name == _KEPT)
+        return nbytes // self.scan.window_bytes(1) if nbytes else 0
+
+    @contextmanager
+    def kept(self, plan: Plan) -> Iterator[None]:
+        """Let the reader keep the rows that the plan counts."""
+        rows = self._kept_rows(plan)
+        if not rows:
+            yield
+            return
+        self.scan.keep(rows)
+        try:
+            yield
+        finally:
+            self.scan.keep(0)
 
     def fill(self, start: int, stop: int, frames: list[int] | None = None) -> tuple[Fill, Fill, Fill]:
         """Functions that fill the buffers for rows ``start`` to ``stop`` of the job; above and below the detector there is air."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.api._run import Memory, Progress, described, finished, limits_and_budget, output, receive, run, where
 from footprint.api._run import rows as rows_of
-from footprint.api._scan import Described, Job, job_of
+from footprint.api._scan import AHEAD, Described, Job, job_of
 from footprint.api._tiles import Tiles, into
 from footprint.api._tomo import angles_of, numbers, position
 from footprint.api.rotation_axis import rotation_axis
@@ -18,7 +18,7 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.fbp import Fbp
 from footprint.ops.reconstruct import TILES, Reconstruct
 from footprint.plan.builder import Builder
-from footprint.plan.fit import fit
+from footprint.plan.fit import Variant, fit
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
@@ -123,6 +123,11 @@ def reconstruct(
         plan = _plan(limits, budget, op, job, given, writing)
     if on_plan is not None:
         on_plan(plan)
+    with job.kept(plan):
+        return _run(plan, job, op, writer, target, out, progress)
+
+
+def _run(plan: Plan, job: Job, op: Reconstruct, writer: Any, target: Any, out: Any, progress: Progress | None) -> Any:
     assert plan.chunk is not None
     tiled = plan.chunk.unit == TILES
     job.check_flats(1 if tiled else plan.chunk.size)
@@ -220,20 +225,25 @@ def _writing(writer: Any) -> int:
 
 def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given, writing: int = 0) -> Plan:
     n_angles = job.scan.shape[0]
-
-    def make(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
-        raw, flats, dark = job.slots(b, n_angles, n)
-        b.library("file writer", writing, bound=False)
-        return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
-
-    def tile(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
-        raw, flats, dark = job.slots(b, n_angles, 1)
-        b.library("file writer", writing, bound=False)
-        return raw, flats, dark, b.out(ArraySpec((1, n, op.fbp.geometry.shape[1])), "tile", Given(owner="plan"))
-
     # Where kernels write a slice straight into the caller's array, a tile of it would save nothing.
     straight = out.owner == "caller" and (out.space == "device" or (limits.host and out.direct))
-    return fit(limits, budget, "reconstruct", op.variants(job.n_rows, make, limits, None if straight else tile))
+
+    def variants(job: Job) -> list[Variant]:
+        def make(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
+            raw, flats, dark = job.slots(b, n_angles, n)
+            b.library("file writer", writing, bound=False)
+            return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
+
+        def tile(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
+            raw, flats, dark = job.slots(b, n_angles, 1)
+            b.library("file writer", writing, bound=False)
+            return raw, flats, dark, b.out(ArraySpec((1, n, op.fbp.geometry.shape[1])), "tile", Given(owner="plan"))
+
+        return op.variants(job.n_rows, make, limits, None if straight else tile)
+
+    ways = [variants(replace(job, ahead=n)) for n in (AHEAD if job.decodes else (0,))]
+    plan = fit(limits, budget, "reconstruct", [one for alike in zip(*ways) for one in alike])
+    return job.decoded_ahead(plan, budget)
 
 
 def volume_shape(plan: Plan) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io import hdf5
+from footprint.io import hdf5, stacks
 from footprint.io.frames import Group, ScanParts
 from footprint.io.nxtomo import ENERGIES, LENGTHS, angle_unit, quantity
 
@@ -24,18 +24,22 @@ def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
     if data is None:
         return None
     notes: list[str] = []
-    projections = hdf5.Hdf5Frames(path, data)
+    projections = stacks.Hdf5Frames(path, data)
     n = projections.shape[0]
     if n == 0:
         raise FormatError(path, "holds no projections (/exchange/data is empty)")
-    stacks: list[Group | None] = []
+    groups: list[Group | None] = []
+    opened = [projections]
     for name in ("exchange/data_white", "exchange/data_dark"):
         found = hdf5.first(file, (name,))
         # When they were taken is not written down: they count as one group, before the scan.
-        frames = hdf5.Hdf5Frames(path, found) if found is not None and found.size else None
-        stacks.append(Group.all_of(frames, -1.0) if frames is not None else None)
+        if found is None or not found.size:
+            groups.append(None)
+            continue
+        opened.append(stacks.Hdf5Frames(path, found))
+        groups.append(Group.all_of(opened[-1], -1.0))
     group = Group(projections, np.arange(n), np.arange(n, dtype=np.float64))
-    parts = ScanParts(path, "DXchange", group, stacks[0], stacks[1], notes=notes, close=[projections])
+    parts = ScanParts(path, "DXchange", group, groups[0], groups[1], notes=notes, close=[*opened])
     theta = None if own_angles else hdf5.first(file, ("exchange/theta",))
     if theta is not None:
         values = hdf5.values(path, theta, "angles")

@@ -151,6 +151,12 @@ def runs(index: np.ndarray) -> Iterator[tuple[int, int, int]]:
         yield int(a), int(index[a]), int(index[b - 1]) + 1
 
 
+def missing_runs(known: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield ``(start, stop)`` of each run of what is not yet known."""
+    for _, start, stop in runs(np.flatnonzero(~known)):
+        yield start, stop
+
+
 def cast_into(out: np.ndarray, values: np.ndarray) -> None:
     """Copy with NumPy's casting; a NaN that meets an integer is the caller's choice of dtype, not a warning."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +12,19 @@ import h5py
 import numpy as np
 
 from footprint.errors import FormatError, printable
-from footprint.io.frames import PIECE, cast_into, existing_file, reading
+from footprint.io.chunks import Chunks
+from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
+from footprint.units import format_bytes
 
-# Chunks that HDF5 keeps a dataset: readers ask for whole chunks in order, so the 8 MiB of HDF5 2 would buy nothing.
-_CACHE = 1 << 20
+# Chunks that HDF5 would keep a dataset: readers here take whole chunks in order, so nothing is ever asked for again.
+_CACHE = 0
+# Its cache of the index of chunks and of everything else that is no pixel grows to 32 MiB, unless it is told not to.
+_INDEX = 1 << 17
+INDEX_BYTES = 4 * _INDEX
+"""What the index of chunks takes at most: the cache, and what HDF5 makes of its entries; 1.9 times the cache, measured."""
+# Numbers that are no pixels: angles, keys, positions.
+_MANY = 1 << 20
 # Filters below this number are HDF5's own; the others come with hdf5plugin.
 _FIRST_PLUGIN_FILTER = 256
 
@@ -31,7 +40,11 @@ def open_file(path: str | os.PathLike[str]) -> h5py.File:
     if not is_hdf5(path):
         raise FormatError(path, "is not an HDF5 file")
     with reading(path):
-        return h5py.File(path, "r", rdcc_nbytes=_CACHE)
+        file = h5py.File(path, "r", rdcc_nbytes=_CACHE)
+        sizes = file.id.get_mdc_config()
+        sizes.set_initial_size, sizes.initial_size, sizes.min_size, sizes.max_size = True, _INDEX, _INDEX, _INDEX
+        file.id.set_mdc_config(sizes)
+        return file
 
 
 def get(group: h5py.Group, name: str) -> Any:
@@ -92,15 +105,26 @@ def scalar_text(group: h5py.Group, name: str) -> str:
         return ""
 
 
-def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
-    """Read a small dataset of numbers whole, as float64 in one dimension."""
+def values(path: str, dataset: h5py.Dataset, what: str, most: int = _MANY) -> np.ndarray:
+    """Read a small dataset of numbers whole, as float64 in one dimension; FormatError where it declares more than ``most``."""
     if dataset.dtype.kind not in "biuf":
         raise FormatError(path, f"{dataset.name} holds {dataset.dtype}, wanted numbers ({what})")
-    if dataset.size and dataset.size > 1 << 26:
-        raise FormatError(path, f"{dataset.name} has {dataset.size} values, too many for {what}")
+    chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
+    size = dataset.size or 0
+    if size > most or chunk > max(8 * most, 1 << 20):
+        has = f"{size} values" if size > most else f"chunks of {format_bytes(chunk)}"
+        raise FormatError(path, f"{dataset.name} has {has}, too many for {what} (at most {most})")
     use_plugins(dataset)
     with reading(path, dataset.name):
-        return np.asarray(dataset[()], np.float64).reshape(-1)
+        if not (dataset.chunks and size):
+            return np.asarray(dataset[()], np.float64).reshape(-1)
+        found = np.empty(dataset.shape)
+        chunks = Chunks(path, dataset)
+        try:
+            chunks.whole(found)
+        finally:
+            chunks.close()
+        return found.reshape(-1)
 
 
 def use_plugins(dataset: h5py.Dataset) -> None:
@@ -148,113 +172,6 @@ def _check_sources(dataset: h5py.Dataset, seen: set[tuple[str, str]]) -> None:
                 raise FormatError(main, f"{dataset.name} is assembled from {name}, which holds only {found.shape} of it")
             if found.is_virtual:
                 _check_sources(found, seen)
-
-
-# HDF5 keeps a map of every chunk that one call touches: 6.5 KB each, measured, so that 3,001 frames of 26 columns took 19 MB.
-_MAPPED, _MAP_BYTES = 256, 8192
-# Its cache of the chunk index grows to 32 MiB: measured, 730 bytes a chunk for 6,000 chunks and 250 for 60,000.
-_INDEX_BYTES, _INDEX_MOST = 768, 32 << 20
-
-
-class Hdf5Frames:
-    """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
-
-    Parameters
-    ----------
-    path
-        The file the user named, for error sentences.
-    dataset
-        The dataset; its file is closed by `close`.
-    planes
-        Allow more dimensions; frames are then counted over all leading axes.
-    """
-
-    def __init__(self, path: str, dataset: h5py.Dataset, planes: bool = False) -> None:
-        if dataset.dtype.kind not in "biuf" or dataset.ndim < 2 or (dataset.ndim > 3 and not planes):
-            wanted = "an image (n_y, n_x)" if planes else "numbers (n_frames, n_z, n_x)"
-            raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted {wanted}")
-        self.path, self._data = path, dataset
-        with reading(path, str(dataset.name)):
-            use_plugins(dataset)
-            lead = int(np.prod(dataset.shape[:-2], dtype=np.int64))
-            self.shape: tuple[int, int, int] = (lead, dataset.shape[-2], dataset.shape[-1])
-            self.dtype = dataset.dtype.newbyteorder("=")
-            self._chunks: tuple[int, ...] | None = dataset.chunks if dataset.ndim == 3 else None
-
-    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """Bytes that reading holds beside ``out``: what is staged, and HDF5's own for chunks.
-
-        Nothing is staged where ``out`` is contiguous and of the file's ``dtype``; None is any other ``out``.
-        """
-        frame = n_rows * self.shape[2] * self.dtype.itemsize
-        direct = dtype is not None and np.dtype(dtype) == self._data.dtype
-        staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame
-        # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
-        return max(staged, PIECE) if self._data.is_virtual else staged + self._chunk_bytes()
-
-    def _chunk_bytes(self) -> int:
-        """Bytes of HDF5's own for chunks, at most: one on its way through filters, those it keeps, its map and index."""
-        chunk = self._data.chunks
-        if not chunk:
-            return 0
-        count = int(np.prod([-(-n // c) for n, c in zip(self._data.shape, chunk)], dtype=np.int64))
-        nbytes = int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize
-        kept = min(self._data.id.get_access_plist().get_chunk_cache()[1], count * nbytes)
-        mapped = min(count, _MAPPED) if self._chunks else count
-        filtered = self._data.id.get_create_plist().get_nfilters() > 0
-        return (3 if filtered else 1) * nbytes + kept + mapped * _MAP_BYTES + min(count * _INDEX_BYTES, _INDEX_MOST)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._data:
-            self._data.file.close()
-
-    def _step(self, frame: int) -> int:
-        """Frames a piece: whole chunks, so that none is decompressed twice."""
-        step = max(1, PIECE // max(1, frame))
-        chunk = self._chunks[0] if self._chunks else 1
-        if step >= chunk:
-            return step - step % chunk
-        return chunk if chunk * frame <= 4 * PIECE else step
-
-    def _mapped(self, rows: slice) -> int:
-        """Frames one call to HDF5 may ask for, in whole chunks."""
-        if not self._chunks:
-            return max(1, self.shape[0])
-        deep, high, wide = self._chunks
-        across = ((rows.stop - 1) // high - rows.start // high + 1) * -(-self.shape[2] // wide)
-        return deep * max(1, _MAPPED // max(1, across))
-
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
-        if out.size == 0:
-            return
-        with reading(self.path, f"{self._data.name}[{start}:{stop}, {rows.start}:{rows.stop}]"):
-            if out.dtype == self._data.dtype and out.flags.c_contiguous:
-                self._read(start, stop, rows, out)
-                return
-            step = self._step(out[0].size * self.dtype.itemsize)
-            staged = np.empty((min(step, stop - start), *out.shape[1:]), self._data.dtype)
-            at = start
-            while at < stop:
-                end = min(stop, (at // step + 1) * step)
-                self._read(at, end, rows, staged[: end - at])
-                cast_into(out[at - start : end - start], staged[: end - at])
-                at = end
-
-    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        if self._data.ndim == 2:
-            self._data.read_direct(out[0], np.s_[rows.start : rows.stop, :])
-        elif self._data.ndim == 3:
-            step, at = self._mapped(rows), start
-            while at < stop:
-                end = min(stop, (at // step + 1) * step)
-                self._data.read_direct(out[at - start : end - start], np.s_[at:end, rows.start : rows.stop, :])
-                at = end
-        else:
-            for i in range(start, stop):
-                lead = tuple(int(k) for k in np.unravel_index(i, self._data.shape[:-2]))
-                self._data.read_direct(out[i - start], (*lead, slice(rows.start, rows.stop), slice(None)))
 
 
 def open_dataset(path: str, name: str | None) -> h5py.Dataset:

@@ -253,14 +253,14 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[
         if fits.is_fits(path):
             frames, shape, header = fits.open_planes(path, extension, _planes)
             return frames, _useful(shape), header
-        from footprint.io import hdf5, tiff
+        from footprint.io import hdf5, stacks, tiff
 
         if tiff.is_tiff(path):
             pages = tiff.TiffFile(path)
             return pages, _useful(pages.shape, last=pages.shape[-2:]), None
         if hdf5.is_hdf5(path):
             found = hdf5.open_dataset(path, dataset or None)
-            stack = hdf5.Hdf5Frames(path, found, planes=True)
+            stack = stacks.Hdf5Frames(path, found, planes=True)
             return stack, _useful(found.shape, last=found.shape[-2:]), None
     raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image")
 

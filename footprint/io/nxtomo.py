@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io import hdf5
+from footprint.io import hdf5, stacks
 from footprint.io.frames import Group, ScanParts
 
 LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "pm": 1e-12, "km": 1e3}
@@ -49,7 +49,7 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool) -
     if found is None:
         return None
     group, layout, data = found
-    frames = hdf5.Hdf5Frames(path, data)
+    frames = stacks.Hdf5Frames(path, data)
     projections, flats, darks = _sort_frames(path, group, layout, frames, notes)
     detector, where = hdf5.get(group, layout.detector), Path(path).stem
     near = detector if isinstance(detector, h5py.Group) else group
@@ -109,7 +109,7 @@ def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tu
 
 
 def _sort_frames(
-    path: str, group: h5py.Group, layout: _Layout, frames: hdf5.Hdf5Frames, notes: list[str]
+    path: str, group: h5py.Group, layout: _Layout, frames: stacks.Hdf5Frames, notes: list[str]
 ) -> tuple[Group, Group | None, Group | None]:
     """Tell projections, flats and darks apart by image_key (0, 1, 2; 3 invalid) and image_key_control (-1 alignment)."""
     n = frames.shape[0]

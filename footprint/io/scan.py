@@ -137,6 +137,22 @@ class Scan:
         # Flats and darks are summed in their own dtype. What a library keeps for a file it keeps while it reads the next.
         return projections.host_bytes(n_rows, dtype) + sum(f.host_bytes(n_rows, f.dtype) for f in others.values())
 
+    def decodings(self, n_rows: int) -> int:
+        """How often every compressed chunk is decoded where ``n_rows`` rows are read at a time; 1 where none is compressed."""
+        read = getattr(self._parts.projections.frames, "decodings", None)
+        return read(n_rows) if read else 1
+
+    def window_bytes(self, n_rows: int) -> int:
+        """Bytes that keeping ``n_rows`` decoded rows of all frames takes; 0 where nothing is decoded twice."""
+        frames = self._parts.projections.frames
+        return getattr(frames, "window_bytes")(n_rows) if self.decodings(1) > 1 else 0  # noqa: B009
+
+    def keep(self, n_rows: int) -> None:
+        """Decode ``n_rows`` rows of all frames at a time and keep them for the reads that follow; 0 lets them go."""
+        keep = getattr(self._parts.projections.frames, "keep", None)
+        if keep:
+            keep(n_rows)
+
     def close(self) -> None:
         """Close the files."""
         for frames in self._parts.close:
@@ -299,11 +315,11 @@ def open_frames(path: str | os.PathLike[str]) -> Frames:
 
     if npy.is_npy(file):
         return npy.open_frames(file)
-    from footprint.io import hdf5
+    from footprint.io import hdf5, stacks
 
     found = hdf5.open_dataset(file, dataset or None)
     try:
-        return hdf5.Hdf5Frames(file, found)
+        return stacks.Hdf5Frames(file, found)
     except BaseException:
         found.file.close()
         raise

@@ -66,7 +66,7 @@ def test_reads_cast_to_any_dtype(tmp_path: Path, dtype: str, out: str, storage: 
 def test_many_small_pieces_equal_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = nxtomo(tmp_path / "a.nx", [0] * 23, chunks=(4, 3, 5), compression="gzip")
     for piece in (1, 61, 130, 10_000):
-        monkeypatch.setattr("footprint.io.hdf5.PIECE", piece)
+        monkeypatch.setattr("footprint.io.stacks.PIECE", piece)
         with open_scan(tmp_path / "a.nx") as scan:
             np.testing.assert_array_equal(whole(scan, np.float32), data)
             part = np.zeros((9, 1, 5), np.float32)
@@ -181,7 +181,8 @@ def test_reading_stages_no_more_than_it_says(tmp_path: Path, storage: dict) -> N
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak <= scan.host_bytes(32) + 65536 < out.nbytes
-        assert peak > 1 << 20
+        # Chunks go straight to their places, whatever the dtype there.
+        assert storage or peak > 1 << 20
 
 
 def test_entries(tmp_path: Path) -> None:

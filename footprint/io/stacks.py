@@ -1,0 +1,115 @@
+"""Stacks of frames in HDF5 datasets: read as hyperslabs where they lie as they are, by decoded chunks where they are compressed."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import h5py
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io.chunks import Chunks, Kept
+from footprint.io.frames import PIECE, cast_into, reading
+from footprint.io.hdf5 import INDEX_BYTES, use_plugins
+
+
+class Hdf5Frames:
+    """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
+
+    Parameters
+    ----------
+    path
+        The file the user named, for error sentences.
+    dataset
+        The dataset; its file is closed by `close`.
+    planes
+        Allow more dimensions; frames are then counted over all leading axes.
+    """
+
+    def __init__(self, path: str, dataset: h5py.Dataset, planes: bool = False) -> None:
+        if dataset.dtype.kind not in "biuf" or dataset.ndim < 2 or (dataset.ndim > 3 and not planes):
+            wanted = "an image (n_y, n_x)" if planes else "numbers (n_frames, n_z, n_x)"
+            raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted {wanted}")
+        self.path, self._data = path, dataset
+        with reading(path, str(dataset.name)):
+            use_plugins(dataset)
+            lead = math.prod(dataset.shape[:-2])
+            self.shape: tuple[int, int, int] = (lead, dataset.shape[-2], dataset.shape[-1])
+            self.dtype = dataset.dtype.newbyteorder("=")
+            self._chunks = Chunks(path, dataset) if dataset.chunks and dataset.size else None
+            self._kept: Kept | None = None
+            self._lock = threading.Lock()
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: what is staged, decoded chunks, and HDF5's own for chunks.
+
+        Nothing is staged where ``out`` is contiguous and of the file's ``dtype``; None is any other ``out``.
+        """
+        if self._chunks:
+            return self._chunks.host_bytes() + INDEX_BYTES
+        frame = n_rows * self.shape[2] * self.dtype.itemsize
+        direct = dtype is not None and np.dtype(dtype) == self._data.dtype
+        staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame
+        # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
+        return max(staged, PIECE) if self._data.is_virtual else staged
+
+    def decodings(self, n_rows: int) -> int:
+        """How often every chunk is decoded where the stack is read by ``n_rows`` rows at a time; 1 where none is compressed."""
+        high = min(self._chunks.chunk[-2], self.shape[1]) if self._chunks and self._chunks.filtered else 1
+        return -(-high // max(1, n_rows))
+
+    def window_bytes(self, n_rows: int) -> int:
+        """Bytes of ``n_rows`` rows of all frames, as `keep` keeps them."""
+        return self.shape[0] * n_rows * self.shape[2] * self.dtype.itemsize
+
+    def keep(self, n_rows: int) -> None:
+        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
+        with self._lock:
+            useful = n_rows > 0 and self._chunks is not None and self._chunks.filtered
+            self._kept = Kept(self._chunks, self.shape, self._data.dtype, n_rows) if useful and self._chunks else None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._kept = None
+        if self._chunks:
+            self._chunks.close()
+        if self._data:
+            self._data.file.close()
+
+    def _step(self, frame: int) -> int:
+        """Frames a piece."""
+        return max(1, PIECE // max(1, frame))
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        if out.size == 0:
+            return
+        with reading(self.path, f"{self._data.name}[{start}:{stop}, {rows.start}:{rows.stop}]"):
+            if self._chunks:
+                with self._lock:
+                    if not (self._kept and self._kept.read(start, stop, rows, out)):
+                        self._chunks.read(start, stop, rows, out)
+                return
+            if out.dtype == self._data.dtype and out.flags.c_contiguous:
+                self._read(start, stop, rows, out)
+                return
+            step = self._step(out[0].size * self.dtype.itemsize)
+            staged = np.empty((min(step, stop - start), *out.shape[1:]), self._data.dtype)
+            at = start
+            while at < stop:
+                end = min(stop, (at // step + 1) * step)
+                self._read(at, end, rows, staged[: end - at])
+                cast_into(out[at - start : end - start], staged[: end - at])
+                at = end
+
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        if self._data.ndim == 2:
+            self._data.read_direct(out[0], np.s_[rows.start : rows.stop, :])
+        elif self._data.ndim == 3:
+            self._data.read_direct(out, np.s_[start:stop, rows.start : rows.stop, :])
+        else:
+            for i in range(start, stop):
+                lead = tuple(int(k) for k in np.unravel_index(i, self._data.shape[:-2]))
+                self._data.read_direct(out[i - start], (*lead, slice(rows.start, rows.stop), slice(None)))
