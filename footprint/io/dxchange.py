@@ -10,7 +10,7 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io import hdf5, stacks
 from footprint.io.frames import Group, ScanParts
-from footprint.io.nxtomo import ENERGIES, LENGTHS, angle_unit, quantity
+from footprint.io.nxtomo import ENERGIES, FRAMES, LENGTHS, angle_unit, quantity
 
 _PIXEL = ("measurement/instrument/detector/pixel_size_x", "measurement/instrument/detector/actual_pixel_size_x")
 _RESOLUTION = ("measurement/instrument/detection_system/objective/resolution",)
@@ -26,6 +26,8 @@ def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
     notes: list[str] = []
     projections = stacks.Hdf5Frames(path, data)
     n = projections.shape[0]
+    if n > FRAMES:
+        raise FormatError(path, f"announces {n} projections, more than a scan can have ({FRAMES})", "it may be damaged")
     if n == 0:
         raise FormatError(path, "holds no projections (/exchange/data is empty)")
     groups: list[Group | None] = []
@@ -42,7 +44,7 @@ def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
     parts = ScanParts(path, "DXchange", group, groups[0], groups[1], notes=notes, close=[*opened])
     theta = None if own_angles else hdf5.first(file, ("exchange/theta",))
     if theta is not None:
-        values = hdf5.values(path, theta, "angles")
+        values = stacks.values(path, theta, "angles")
         if len(values) != n:
             raise FormatError(path, f"/exchange/theta has {len(values)} angles for {n} projections", "give them with angles=FILE")
         parts.angles = values * angle_unit(path, theta)

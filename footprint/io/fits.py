@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import math
 import os
 import re
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +14,15 @@ import numpy as np
 from astropy.io import fits
 
 from footprint.errors import FormatError, printable
+from footprint.io.fits_units import Unit, units
 from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
+from footprint.io.inflated import Inflated, Plain, first_bytes, is_gzip
 from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
 
+_STORED = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
+# A gzipped image of so many bytes is held, as passes over it would inflate it again.
+_HELD = 64 << 20
 _BLOCK = 2880
 # Keywords that describe how another file was stored, or that its new pixels make false.
 _STRUCTURE = re.compile(
@@ -27,19 +33,55 @@ _STRUCTURE = re.compile(
 
 def is_fits(path: str | os.PathLike[str]) -> bool:
     """Whether the file starts as a FITS file does, gzipped or not."""
+    if is_gzip(path):
+        return first_bytes(path, 6) == b"SIMPLE"
     with open(path, "rb") as file:
-        start = file.read(6)
-    if start[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(path) as packed:
-                start = packed.read(6)
-        except (OSError, EOFError):
-            return False
-    return start == b"SIMPLE"
+        return file.read(6) == b"SIMPLE"
 
 
 class HeldFrames:
-    """Frames that had to be read whole (a gzipped or compressed file), held in memory."""
+    """Frames of a gzipped or compressed file, read whole when the first are asked for and held: small enough to.
+
+    Parameters
+    ----------
+    frames
+        Where they come from.
+    """
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames, self.path, self.shape, self.dtype = frames, frames.path, frames.shape, np.dtype(frames.dtype)
+        self._values: np.ndarray | None = None
+        self._lock = threading.Lock()
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes held: all of them, whatever they are read into, and what reading them takes."""
+        return math.prod(self.shape) * self.dtype.itemsize + self._frames.host_bytes(self.shape[1], self.dtype)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._frames.close()
+        self._values = None
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Copy rows of frames ``start`` to ``stop``, cast."""
+        with self._lock:
+            if self._values is None:
+                values = np.empty(self.shape, self.dtype)
+                self._frames.read(0, self.shape[0], slice(0, self.shape[1]), values)
+                self._values = values
+        cast_into(out, self._values[start:stop, rows])
+
+
+class WholeFrames:
+    """Frames that astropy decompressed, all of them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    values
+        ``(n, n_y, n_x)``.
+    """
 
     def __init__(self, path: str, values: np.ndarray) -> None:
         self.path, self._values = path, values
@@ -86,7 +128,7 @@ class ScaledFrames:
         """Bytes that reading holds beside ``out``, whatever its dtype: rows as stored, as float64, and where they are blank."""
         rows = min(max(1, PIECE // max(1, 8 * self.shape[2])), n_rows)
         # What was stored of the piece before is let go only when the next one is there.
-        return rows * self.shape[2] * (2 * self._raw.dtype.itemsize + 9)
+        return rows * self.shape[2] * (2 * self._raw.dtype.itemsize + 9) + self._raw.host_bytes(n_rows, self._raw.dtype)
 
     def close(self) -> None:
         """Close the file."""
@@ -123,31 +165,49 @@ def open_planes(
     ``planes_of`` says which of the axes are the image's.
     """
     existing_file(path, "a FITS file")
-    with warnings.catch_warnings(), reading(path):
-        # What astropy warns of in a damaged header is checked here: sizes against the file's, values as they are used.
-        warnings.simplefilter("ignore")
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with fits.open(path, memmap=not packed, lazy_load_hdus=True, do_not_scale_image_data=True) as hdus:
-            hdu = _choose(path, hdus, extension)
-            shape = tuple(int(n) for n in hdu.shape)
+    source, kept = Inflated(path) if is_gzip(path) else Plain(path), False
+    try:
+        with warnings.catch_warnings(), reading(path):
+            # What astropy warns of in a damaged header is checked here: sizes against the file's, values as they are used.
+            warnings.simplefilter("ignore")
+            unit = _choose(path, source, extension)
+            shape = unit.shape("ZNAXIS" if unit.compressed else "NAXIS")
             if len(shape) < 2:
                 raise FormatError(path, f"holds an array of shape {shape}, wanted an image of two dimensions or more")
             if min(shape) < 1:
                 raise FormatError(path, f"holds an empty image (shape {shape})")
-            header = _readable(hdu.header)
             planes = planes_of(shape)
-            if packed or isinstance(hdu, fits.CompImageHDU):
-                hdu._do_not_scale_image_data = False
-                return HeldFrames(path, np.asarray(hdu.data).reshape(planes)), shape, header
-            bits = int(header["BITPIX"])
-            stored = np.dtype({8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}[bits])
-            raw = RawFrames(path, hdu.fileinfo()["datLoc"], planes, stored)
+            if unit.compressed:
+                values, header = _decompressed(path, unit)
+                return WholeFrames(path, values.reshape(planes)), shape, header
+            header = _readable(fits.Header.fromstring(unit.header))
+            bits = unit.number("BITPIX")
+            if bits not in _STORED:
+                raise FormatError(path, f"has BITPIX = {bits}, wanted one of {', '.join(map(str, _STORED))}", "it may be damaged")
+            inflated = source if isinstance(source, Inflated) else None
+            raw = RawFrames(path, unit.offset, planes, np.dtype(_STORED[bits]), inflated=inflated)
+            kept = inflated is not None
+    finally:
+        if not kept:
+            source.close()
+    frames = _scaled(raw, header)
+    small = raw.inflated and math.prod(frames.shape) * frames.dtype.itemsize <= _HELD
+    return HeldFrames(frames) if small else frames, shape, header
+
+
+def _scaled(raw: RawFrames, header: fits.Header) -> Frames:
     scale, zero = float(header.get("BSCALE", 1)), float(header.get("BZERO", 0))
-    blank = header.get("BLANK") if stored.kind in "iu" else None
+    blank = header.get("BLANK") if raw.stored.kind in "iu" else None
     if (scale, zero) == (1, 0) and blank is None:
-        return raw, shape, header
-    return ScaledFrames(raw, scale, zero, None if blank is None else int(blank)), shape, header
+        return raw
+    return ScaledFrames(raw, scale, zero, None if blank is None else int(blank))
+
+
+def _decompressed(path: str, unit: Unit) -> tuple[np.ndarray, fits.Header]:
+    """An image in compressed tiles, whole."""
+    with fits.open(path, memmap=not is_gzip(path), lazy_load_hdus=True) as hdus:
+        hdu = hdus[unit.index]
+        return np.asarray(hdu.data), _readable(hdu.header)
 
 
 def _readable(header: fits.Header) -> fits.Header:
@@ -165,22 +225,21 @@ def _readable(header: fits.Header) -> fits.Header:
     return kept
 
 
-def _choose(path: str, hdus: fits.HDUList, extension: int | str | None) -> Any:
+def _choose(path: str, source: Inflated | Plain, extension: int | str | None) -> Unit:
     """Return the extension asked for, or the first with an image in it."""
-    images = (fits.PrimaryHDU, fits.ImageHDU, fits.CompImageHDU)
-    if extension is not None:
-        try:
-            hdu = hdus[extension]
-        except (KeyError, IndexError) as error:
-            names = ", ".join(f"{i} {h.name}".strip() for i, h in enumerate(hdus))
-            raise FormatError(path, f"has no extension {extension}", f"it has {names}") from error
-        if not isinstance(hdu, images) or not hdu.shape:
+    seen: list[str] = []
+    for unit in units(path, source):
+        name = unit.text("EXTNAME") or ("PRIMARY" if unit.index == 0 else "")
+        asked = extension == unit.index or (isinstance(extension, str) and extension.upper() == name.upper())
+        if asked and not unit.is_image:
             raise FormatError(path, f"holds no image in extension {extension}")
-        return hdu
-    for hdu in hdus:
-        if isinstance(hdu, images) and hdu.shape:
-            return hdu
-    raise FormatError(path, "holds no image, only headers and tables")
+        if asked or (extension is None and unit.is_image):
+            return unit
+        seen.append(f"{unit.index} {name}".strip())
+    if extension is None:
+        raise FormatError(path, "holds no image, only headers and tables")
+    names = ", ".join(seen[:20]) + (" ..." if len(seen) > 20 else "")
+    raise FormatError(path, f"has no extension {extension}", f"it has {names}")
 
 
 def _stored(dtype: np.dtype) -> tuple[np.dtype, bool]:

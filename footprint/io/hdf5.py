@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import h5py
 import numpy as np
 
 from footprint.errors import FormatError, printable
-from footprint.io.chunks import Chunks
 from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
-from footprint.units import format_bytes
 
 # Chunks that HDF5 would keep a dataset: readers here take whole chunks in order, so nothing is ever asked for again.
 _CACHE = 0
-# Its cache of the index of chunks and of everything else that is no pixel grows to 32 MiB, unless it is told not to.
-_INDEX = 1 << 17
-INDEX_BYTES = 4 * _INDEX
-"""What the index of chunks takes at most: the cache, and what HDF5 makes of its entries; 1.9 times the cache, measured."""
-# Numbers that are no pixels: angles, keys, positions.
-_MANY = 1 << 20
-# Filters below this number are HDF5's own; the others come with hdf5plugin.
-_FIRST_PLUGIN_FILTER = 256
+# Bytes of a string of fixed length that is still a name or a unit.
+_TEXT = 1 << 16
+# Objects looked at to find the only array of a file.
+_OBJECTS = 1 << 14
 
 
 def is_hdf5(path: str | os.PathLike[str]) -> bool:
@@ -40,11 +33,7 @@ def open_file(path: str | os.PathLike[str]) -> h5py.File:
     if not is_hdf5(path):
         raise FormatError(path, "is not an HDF5 file")
     with reading(path):
-        file = h5py.File(path, "r", rdcc_nbytes=_CACHE)
-        sizes = file.id.get_mdc_config()
-        sizes.set_initial_size, sizes.initial_size, sizes.min_size, sizes.max_size = True, _INDEX, _INDEX, _INDEX
-        file.id.set_mdc_config(sizes)
-        return file
+        return h5py.File(path, "r", rdcc_nbytes=_CACHE)
 
 
 def get(group: h5py.Group, name: str) -> Any:
@@ -90,6 +79,8 @@ def first(group: h5py.Group, names: tuple[str, ...]) -> h5py.Dataset | None:
 def text(value: Any) -> str:
     """Return an attribute or scalar dataset as text, whatever HDF5's spelling of strings."""
     if isinstance(value, h5py.Dataset):
+        if value.dtype.itemsize > _TEXT or math.prod(value.chunks or ()) * value.dtype.itemsize > _TEXT:
+            return ""
         value = value[()]
     if isinstance(value, np.ndarray):
         value = value.reshape(-1)[0] if value.size else ""
@@ -103,75 +94,6 @@ def scalar_text(group: h5py.Group, name: str) -> str:
         return text(found).strip() if isinstance(found, h5py.Dataset) and found.size == 1 else ""
     except (FormatError, OSError, RuntimeError, ValueError, TypeError):
         return ""
-
-
-def values(path: str, dataset: h5py.Dataset, what: str, most: int = _MANY) -> np.ndarray:
-    """Read a small dataset of numbers whole, as float64 in one dimension; FormatError where it declares more than ``most``."""
-    if dataset.dtype.kind not in "biuf":
-        raise FormatError(path, f"{dataset.name} holds {dataset.dtype}, wanted numbers ({what})")
-    chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
-    size = dataset.size or 0
-    if size > most or chunk > max(8 * most, 1 << 20):
-        has = f"{size} values" if size > most else f"chunks of {format_bytes(chunk)}"
-        raise FormatError(path, f"{dataset.name} has {has}, too many for {what} (at most {most})")
-    use_plugins(dataset)
-    with reading(path, dataset.name):
-        if not (dataset.chunks and size):
-            return np.asarray(dataset[()], np.float64).reshape(-1)
-        found = np.empty(dataset.shape)
-        chunks = Chunks(path, dataset)
-        try:
-            chunks.whole(found)
-        finally:
-            chunks.close()
-        return found.reshape(-1)
-
-
-def use_plugins(dataset: h5py.Dataset) -> None:
-    """Register hdf5plugin's filters where a dataset needs them, and refuse virtual datasets whose sources are missing."""
-    if dataset.is_virtual:
-        _check_sources(dataset, set())
-        needs = True
-    else:
-        plist = dataset.id.get_create_plist()
-        needs = any(plist.get_filter(i)[0] >= _FIRST_PLUGIN_FILTER for i in range(plist.get_nfilters()))
-    if needs:
-        import hdf5plugin  # noqa: F401  # importing it registers the filters
-
-
-def _short(source: Any, found: h5py.Dataset) -> bool:
-    """Whether a source has less than a virtual dataset takes from it, as after an aborted scan."""
-    try:
-        if source.src_space.get_select_type() == h5py.h5s.SEL_ALL:
-            return bool(source.vspace.get_select_npoints() > found.size)
-        last = source.src_space.get_select_bounds()[1]
-    except (RuntimeError, ValueError, TypeError):
-        # A selection without end takes what there is.
-        return False
-    return len(last) == found.ndim and any(end >= have for end, have in zip(last, found.shape))
-
-
-def _check_sources(dataset: h5py.Dataset, seen: set[tuple[str, str]]) -> None:
-    """Look for every source of a virtual dataset, and theirs: HDF5 reads fill values, silently, where one is missing."""
-    main = dataset.file.filename
-    folder = os.path.dirname(os.path.abspath(main))
-    for source in dataset.virtual_sources():
-        name, inner = source.file_name, source.dset_name
-        key = (os.path.normpath(os.path.join(folder, name)) if name != "." else os.path.abspath(main), inner)
-        if key in seen or "%" in name:
-            continue
-        seen.add(key)
-        if not os.path.exists(key[0]):
-            raise FormatError(main, f"{dataset.name} is assembled from {name}, which is missing")
-        with contextlib.ExitStack() as stack:
-            file = dataset.file if name == "." else stack.enter_context(open_file(key[0]))
-            found = get(file, inner)
-            if not isinstance(found, h5py.Dataset):
-                raise FormatError(main, f"{dataset.name} is assembled from {inner} in {name}, which is missing")
-            if _short(source, found):
-                raise FormatError(main, f"{dataset.name} is assembled from {name}, which holds only {found.shape} of it")
-            if found.is_virtual:
-                _check_sources(found, seen)
 
 
 def open_dataset(path: str, name: str | None) -> h5py.Dataset:
@@ -194,21 +116,47 @@ def open_dataset(path: str, name: str | None) -> h5py.Dataset:
 
 
 def _arrays(path: str, file: h5py.File) -> list[h5py.Dataset]:
-    """Numeric datasets that could be an image, each object once."""
+    """Numeric datasets that could be an image, each object once.
+
+    Groups are opened from the group that holds them: HDF5's own visit asks for every object by its whole path, which takes long
+    where groups are thousands deep.
+    """
     found: list[h5py.Dataset] = []
-
-    def visit(_: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.ndim >= 2 and item.dtype.kind in "biuf":
-            found.append(item)
-
+    seen, groups, count = {_address(file)}, [file["/"]], 0
     with reading(path):
-        file.visititems(visit)
+        while groups:
+            group = groups.pop()
+            deeper = []
+            for name in group:
+                count += 1
+                if count > _OBJECTS:
+                    fix = f'name the array as "{path}:/NAME"'
+                    raise FormatError(path, f"holds more than {_OBJECTS} objects, too many to look for an array in", fix)
+                item = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
+                if item is None or isinstance(item, h5py.Datatype) or _address(item) in seen:
+                    continue
+                seen.add(_address(item))
+                if isinstance(item, h5py.Group):
+                    deeper.append(item)
+                elif item.ndim >= 2 and item.dtype.kind in "biuf":
+                    found.append(item)
+            groups += deeper[::-1]
     return found
 
 
+def _address(item: h5py.Group | h5py.Dataset) -> int:
+    return int(h5py.h5o.get_info(item.id).addr)
+
+
 def _listing(arrays: list[h5py.Dataset]) -> str:
-    names = [f"{a.name} {a.shape}" for a in arrays[:6]]
-    return f"it has {', '.join(names)}{' ...' if len(arrays) > 6 else ''}" if names else ""
+    return f"it has {some([f'{str(a.name)[-80:]} {a.shape}' for a in arrays])}" if arrays else ""
+
+
+def some(names: Iterable[str], most: int = 6) -> str:
+    """Some names in words, and how many more there are."""
+    shown = list(names)
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return (", ".join(name[:80] for name in shown[:most]) + more) if shown else "nothing"
 
 
 class _Nothing:

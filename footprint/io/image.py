@@ -100,7 +100,7 @@ class Image:
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that `read` of ``n_rows`` rows holds beside ``out``, a bound; ``dtype`` is that of a contiguous ``out``."""
         held = self._frames.host_bytes(n_rows, dtype)
-        if isinstance(self._frames, RawFrames):
+        if isinstance(self._frames, RawFrames) and not self._frames.inflated:
             # One frame is read at a time, so a few rows never fill the piece that many frames would.
             return min(held, n_rows * self._frames.row_bytes)
         return held

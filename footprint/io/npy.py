@@ -11,6 +11,8 @@ from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
 
 _MAGIC = b"\x93NUMPY"
+# NumPy reads a header whole before it refuses one that is longer.
+_LONGEST = 10_000
 
 
 def is_npy(path: str | os.PathLike[str]) -> bool:
@@ -24,6 +26,11 @@ def header(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype, int
     existing_file(path, "a .npy file")
     with reading(path, "its header"), open(path, "rb") as file:
         version = np.lib.format.read_magic(file)
+        wide = 2 if version == (1, 0) else 4
+        length = int.from_bytes(file.read(wide), "little")
+        if length > _LONGEST:
+            raise FormatError(path, f"announces a header of {length} bytes, wanted at most {_LONGEST}", "it may be damaged")
+        file.seek(-wide, os.SEEK_CUR)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(file)
         if fortran and sum(n > 1 for n in shape) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,9 @@ class _Layout:
     detector: str
     angles: tuple[str, ...]
 
+
+# Groups of a file that are looked at for a scan, and frames of a scan: more of them are no scan.
+_ENTRIES, FRAMES = 256, 1 << 20
 
 _LAYOUTS = (
     _Layout("NXtomo", ("instrument/detector/data",), "instrument/detector", ("sample/rotation_angle", "data/rotation_angle")),
@@ -74,7 +78,7 @@ def _candidates(file: h5py.File, entry: str | None) -> list[str]:
     if entry is not None:
         return [entry]
     names = [hdf5.text(file.attrs["default"])] if "default" in file.attrs else []
-    names += ["entry", "entry0000", *sorted(file)]
+    names += ["entry", "entry0000", *sorted(itertools.islice(file, _ENTRIES))]
     names = [name for name in dict.fromkeys(names) if name and isinstance(file.get(name, getclass=True), type)]
     return [inner for name in names for inner in (f"{name}/tomo_entry", name)]
 
@@ -104,7 +108,7 @@ def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tu
     if broken is not None:
         raise broken
     if entry is not None:
-        raise FormatError(path, f"holds no scan in entry {entry}", f"its groups are {', '.join(sorted(file)) or 'none'}")
+        raise FormatError(path, f"holds no scan in entry {entry}", f"it has {hdf5.some(file)}")
     return None
 
 
@@ -113,6 +117,8 @@ def _sort_frames(
 ) -> tuple[Group, Group | None, Group | None]:
     """Tell projections, flats and darks apart by image_key (0, 1, 2; 3 invalid) and image_key_control (-1 alignment)."""
     n = frames.shape[0]
+    if n > FRAMES:
+        raise FormatError(path, f"announces {n} frames, more than a scan can have ({FRAMES})", "it may be damaged")
     key = hdf5.first(group, (f"{layout.detector}/image_key", "data/image_key", "image_key"))
     control = hdf5.first(group, (f"{layout.detector}/image_key_control", "data/image_key_control"))
     keep = np.ones(n, bool)
@@ -120,9 +126,9 @@ def _sort_frames(
     for dataset in (control, key):
         if dataset is None:
             continue
-        kinds = hdf5.values(path, dataset, "image keys")
-        if len(kinds) != n:
-            raise FormatError(path, f"{dataset.name} has {len(kinds)} values for {n} frames", "was the scan aborted?")
+        if dataset.size != n:
+            raise FormatError(path, f"{dataset.name} has {dataset.size} values for {n} frames", "was the scan aborted?")
+        kinds = stacks.values(path, dataset, "image keys")
         keep &= kinds != -1
     if key is None and control is None:
         notes.append(f"{path} has no image_key: all {n} frames are taken as projections")
@@ -139,7 +145,7 @@ def _angles(path: str, group: h5py.Group, layout: _Layout, n_frames: int, index:
     dataset = hdf5.first(group, layout.angles)
     if dataset is None:
         raise FormatError(path, f"has no rotation angles ({layout.angles[0]})", "give them with angles=FILE")
-    values = hdf5.values(path, dataset, "angles")
+    values = stacks.values(path, dataset, "angles")
     if len(values) == n_frames:
         values = values[index]
     elif len(values) != len(index):
@@ -170,7 +176,7 @@ def quantity(group: h5py.Group, names: tuple[str, ...], table: dict[str, float],
         dataset = hdf5.first(group, names)
         if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
             return None
-        value = float(np.asarray(dataset[()]).reshape(-1)[0])
+        value = float(stacks.values(group.file.filename, dataset, "a quantity")[0])
         written = _unit(dataset) or unit.lower()
     except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
         return None

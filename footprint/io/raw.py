@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io.frames import PIECE, cast_into
+from footprint.io.frames import PIECE, cast_into, reading
+from footprint.io.inflated import Inflated
+
+_AGAIN = "copy or write it again"
 
 # Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
 STAGED = 128 << 10
@@ -45,6 +48,8 @@ class RawFrames:
         Open for writing too.
     flip
         What is written has its top bit flipped: FITS's way to unsigned integers wider than 8 bits, and to signed bytes.
+    inflated
+        Where the bytes come from in a gzipped file; how many it has is then seen when they are read.
     """
 
     def __init__(
@@ -55,27 +60,31 @@ class RawFrames:
         dtype: np.dtype,
         writable: bool = False,
         flip: bool = False,
+        inflated: Inflated | None = None,
     ) -> None:
         self.path, self.offset, self.shape = str(path), int(offset), shape
         self.stored = np.dtype(dtype)
         self.dtype = self.stored.newbyteorder("=")
         self.row_bytes, self._flip = shape[2] * self.stored.itemsize, flip
         need, have = self.offset + shape[0] * shape[1] * self.row_bytes, Path(path).stat().st_size
-        if have < need and not writable:
-            raise FormatError(path, f"is truncated: its header announces {need} bytes, it has {have}", "copy or write it again")
+        if have < need and not writable and not inflated:
+            raise FormatError(path, f"is truncated: its header announces {need} bytes, it has {have}", _AGAIN)
         self._file = open(path, "r+b" if writable else "rb", buffering=0)
+        self.inflated, self._inflating = inflated, Inflated.host_bytes(need) if inflated else 0
         self._lock = threading.Lock()
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: a staged piece, none for a contiguous ``out`` of the file's ``dtype``."""
         if dtype is not None and np.dtype(dtype) == self.dtype:
-            return 0
+            return self._inflating
         rows = n_rows * (self.shape[0] if n_rows == self.shape[1] else 1)
-        return min(max(1, PIECE // max(1, self.row_bytes)), rows) * self.row_bytes
+        return min(max(1, PIECE // max(1, self.row_bytes)), rows) * self.row_bytes + self._inflating
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        if self.inflated:
+            self.inflated.close()
 
     def sync(self) -> None:
         """Wait until what was written is on the disk."""
@@ -110,6 +119,12 @@ class RawFrames:
 
     def _fill(self, first: int, array: np.ndarray) -> None:
         view = _bytes(array)
+        if self.inflated:
+            with reading(self.path, "its compressed data"):
+                got = self.inflated.readinto_at(self.offset + first * self.row_bytes, view)
+            if got < len(view):
+                raise FormatError(self.path, f"is truncated: it ends {len(view) - got} bytes before its last row does", _AGAIN)
+            return
         with self._lock:
             self._file.seek(self.offset + first * self.row_bytes)
             done = 0

@@ -284,7 +284,7 @@ def _open_parts(path: str, entry: str | None, own_angles: bool) -> ScanParts:
             parts = dxchange.read_scan(path, file, own_angles) if entry is None else None
             parts = parts or nxtomo.read_scan(path, file, entry, own_angles)
             if parts is None:
-                found = ", ".join(sorted(file)) or "nothing"
+                found = hdf5.some(file)
                 raise FormatError(path, f"holds no scan (no instrument/detector/data and no exchange/data; it has {found})")
             return parts
     except BaseException:

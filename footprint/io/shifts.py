@@ -9,7 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from footprint.errors import FormatError
+from footprint.io import npy
 from footprint.io.frames import existing_file, reading
+from footprint.units import format_bytes
+
+# A million numbers in words take less.
+_LARGEST = 64 << 20
 
 
 def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
@@ -40,10 +45,14 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
         name, bounds = found.group(1), [int(t) if t not in ("", "-") else None for t in found.groups()[1:]]
         chosen = slice(*bounds)
     file = existing_file(name, f"a file of {what}")
+    if file.stat().st_size > _LARGEST:
+        size = format_bytes(file.stat().st_size)
+        raise FormatError(name, f"is {size} large, wanted a file of one number an angle ({what}), {format_bytes(_LARGEST)} at most")
     with open(file, "rb") as handle:
         is_npy = handle.read(6) == b"\x93NUMPY"
     with reading(name, f"its {what}", "wanted text or .npy with one number per angle"):
         if is_npy:
+            npy.header(file)
             values = np.load(file, allow_pickle=False)
         else:
             lines = [line.partition("#")[0].replace(",", " ").split() for line in file.read_text("utf-8").splitlines()]

@@ -12,7 +12,33 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io.chunks import Chunks, Kept
 from footprint.io.frames import PIECE, cast_into, reading
-from footprint.io.hdf5 import INDEX_BYTES, use_plugins
+from footprint.io.virtual import use_plugins
+from footprint.units import format_bytes
+
+# Numbers that are no pixels: angles, keys, positions.
+_MANY = 1 << 20
+
+
+def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
+    """Read a small dataset of numbers whole, as float64 in one dimension; FormatError where it declares too many."""
+    if dataset.dtype.kind not in "biuf":
+        raise FormatError(path, f"{dataset.name} holds {dataset.dtype}, wanted numbers ({what})")
+    chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
+    size = dataset.size or 0
+    if size > _MANY or chunk > 8 * _MANY:
+        has = f"{size} values" if size > _MANY else f"chunks of {format_bytes(chunk)}"
+        raise FormatError(path, f"{dataset.name} has {has}, too many for {what} (at most {_MANY})")
+    use_plugins(dataset)
+    with reading(path, dataset.name):
+        if not (dataset.chunks and size):
+            return np.asarray(dataset[()], np.float64).reshape(-1)
+        found = np.empty(dataset.shape)
+        chunks = Chunks(path, dataset)
+        try:
+            chunks.whole(found)
+        finally:
+            chunks.close()
+        return found.reshape(-1)
 
 
 class Hdf5Frames:
@@ -48,7 +74,7 @@ class Hdf5Frames:
         Nothing is staged where ``out`` is contiguous and of the file's ``dtype``; None is any other ``out``.
         """
         if self._chunks:
-            return self._chunks.host_bytes() + INDEX_BYTES
+            return self._chunks.host_bytes()
         frame = n_rows * self.shape[2] * self.dtype.itemsize
         direct = dtype is not None and np.dtype(dtype) == self._data.dtype
         staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame

@@ -232,7 +232,7 @@ def test_bad_images(tmp_path: Path) -> None:
         "header.fits": "holds no image, only headers",
         "line.fits": "wanted an image",
         "cut.fits": "is truncated: its header announces 8880 bytes, it has 5000",
-        "head.fits": "cannot be read",
+        "head.fits": "is truncated: it ends inside its header",
         "text.fits": "is not a FITS, TIFF, HDF5",
         "line.npy": "wanted an image",
         "objects.npy": "wanted real numbers",

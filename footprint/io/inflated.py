@@ -1,0 +1,142 @@
+"""Gzipped files read as if they were not: at any byte, with little memory, mostly forwards."""
+
+from __future__ import annotations
+
+import os
+import threading
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+# Compressed bytes read and bytes inflated at a time.
+_READ, _MADE = 1 << 16, 1 << 18
+# A copy of zlib's state with its window of 32 KiB, measured 47 KiB; one is kept every so many bytes to start again from.
+_STATE, _SPAN, _POINTS = 1 << 16, 32 << 20, 32
+
+
+class Inflated:
+    """The bytes inside a gzip file of one member or several.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = open(path, "rb", buffering=0)
+        self._size, self._span = Path(path).stat().st_size, _SPAN
+        self._lock = threading.Lock()
+        self._points: list[tuple[int, int, bytes, zlib._Decompress | None]] = [(0, 0, b"", None)]
+        self._go(self._points[0])
+
+    @staticmethod
+    def host_bytes(nbytes: int) -> int:
+        """Bytes that reading ``nbytes`` inside takes."""
+        return _READ * 2 + _MADE + _STATE * (1 + min(nbytes // _SPAN, _POINTS))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._points = []
+        self._file.close()
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """At most ``count`` bytes from ``offset``; fewer where the file ends."""
+        out = np.empty(count, np.uint8)
+        return out[: self.readinto_at(offset, out.data)].tobytes()
+
+    def readinto_at(self, offset: int, view: memoryview) -> int:
+        """Fill ``view`` with the bytes from ``offset``; how many there were."""
+        with self._lock:
+            if offset < self._at or any(self._at < point[0] <= offset for point in self._points):
+                self._go(max((p for p in self._points if p[0] <= offset), key=lambda p: p[0]))
+            done = 0
+            while done < len(view):
+                skip = offset + done - self._at
+                piece = self._some(min(_MADE, skip or len(view) - done))
+                if not piece:
+                    break
+                if not skip:
+                    view[done : done + len(piece)] = piece
+                    done += len(piece)
+            return done
+
+    def _go(self, point: tuple[int, int, bytes, zlib._Decompress | None]) -> None:
+        self._at, self._from, self._rest, engine = point
+        self._engine = engine.copy() if engine else zlib.decompressobj(31)
+        self._ends = False
+
+    def _some(self, most: int) -> bytes:
+        """The next bytes, at most so many; none at the end of the file."""
+        while not self._ends:
+            if not self._rest and self._from < self._size:
+                self._rest = os.pread(self._file.fileno(), _READ, self._from)
+                self._from += len(self._rest)
+            made = self._engine.decompress(self._rest, most)
+            used, self._rest = self._rest, self._engine.unconsumed_tail
+            if self._engine.eof:
+                # Members follow each other; zeros may pad the last.
+                self._rest = self._engine.unused_data
+                self._next_member()
+            elif not made and not used:
+                raise EOFError("it ends inside its compressed data")
+            if made:
+                self._at += len(made)
+                self._remember()
+                return made
+        return b""
+
+    def _next_member(self) -> None:
+        while True:
+            self._rest = self._rest.lstrip(b"\0")
+            if self._rest or self._from >= self._size:
+                break
+            self._rest = os.pread(self._file.fileno(), _READ, self._from)
+            self._from += len(self._rest)
+        self._ends = not self._rest
+        self._engine = zlib.decompressobj(31)
+
+    def _remember(self) -> None:
+        if self._ends or self._at < self._points[-1][0] + self._span:
+            return
+        if len(self._points) > _POINTS:
+            self._points, self._span = self._points[::2], 2 * self._span
+        else:
+            self._points.append((self._at, self._from, self._rest, self._engine.copy()))
+
+
+class Plain:
+    """The bytes of a file as it is, with the same face.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = open(path, "rb", buffering=0)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """At most ``count`` bytes from ``offset``; fewer where the file ends."""
+        return os.pread(self._file.fileno(), count, offset)
+
+
+def is_gzip(path: str | os.PathLike[str]) -> bool:
+    """Whether the file starts as a gzip file does."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
+    """The first bytes inside a gzip file, from no more than its first 64 KiB; fewer where it is damaged."""
+    with open(path, "rb") as file:
+        try:
+            return zlib.decompressobj(31).decompress(file.read(_READ), count)
+        except zlib.error:
+            return b""
