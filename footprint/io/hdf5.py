@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import h5py
@@ -19,7 +19,7 @@ _CACHE = 0
 # Bytes of a string of fixed length that is still a name or a unit.
 _TEXT = 1 << 16
 # Objects looked at to find the only array of a file.
-_OBJECTS = 1 << 14
+_OBJECTS = 1 << 13
 
 
 def is_hdf5(path: str | os.PathLike[str]) -> bool:
@@ -122,25 +122,27 @@ def _arrays(path: str, file: h5py.File) -> list[h5py.Dataset]:
     where groups are thousands deep.
     """
     found: list[h5py.Dataset] = []
-    seen, groups, count = {_address(file)}, [file["/"]], 0
+    seen = {_address(file)}
     with reading(path):
-        while groups:
-            group = groups.pop()
-            deeper = []
-            for name in group:
-                count += 1
-                if count > _OBJECTS:
-                    fix = f'name the array as "{path}:/NAME"'
-                    raise FormatError(path, f"holds more than {_OBJECTS} objects, too many to look for an array in", fix)
-                item = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-                if item is None or isinstance(item, h5py.Datatype) or _address(item) in seen:
-                    continue
-                seen.add(_address(item))
-                if isinstance(item, h5py.Group):
-                    deeper.append(item)
-                elif item.ndim >= 2 and item.dtype.kind in "biuf":
-                    found.append(item)
-            groups += deeper[::-1]
+        root = file["/"]
+        here: list[tuple[h5py.Group, Iterator[str]]] = [(root, iter(root))]
+        while here:
+            group, names = here[-1]
+            name = next(names, None)
+            if name is None:
+                here.pop()
+                continue
+            item = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
+            if item is None or isinstance(item, h5py.Datatype) or _address(item) in seen:
+                continue
+            seen.add(_address(item))
+            if len(seen) > _OBJECTS:
+                fix = f'name the array as "{path}:/NAME"'
+                raise FormatError(path, f"holds more than {_OBJECTS} objects, too many to look for an array in", fix)
+            if isinstance(item, h5py.Group):
+                here.append((item, iter(item)))
+            elif item.ndim >= 2 and item.dtype.kind in "biuf":
+                found.append(item)
     return found
 
 

@@ -1,0 +1,232 @@
+"""Small files that would take gigabytes, minutes or the process: refused by what they declare, before anything is allocated."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import hdf5plugin
+import numpy as np
+import pytest
+
+from tests.unit.io_files import frames, nxtomo
+
+ROOT = Path(__file__).resolve().parents[2]
+# Both are far below what each of these files took: from 800 MiB to all there is, from 6 s to hours.
+_GROWTH, _SECONDS = 64 << 20, 30
+
+_JOB = """
+import sys, warnings
+from pathlib import Path
+import numpy as np
+from footprint.backend.memory import PeakMeter
+from footprint.errors import FootprintError
+from footprint.io.image import open_image
+from footprint.io.scan import open_scan
+from footprint.io.shifts import read_shifts
+
+warnings.simplefilter("ignore")
+
+def scan(path):
+    with open_scan(path) as opened:
+        opened.read(slice(0, opened.n_z), np.empty(opened.shape, np.float32))
+
+def image(path):
+    with open_image(path) as opened:
+        opened.array()
+
+use = {"scan": scan, "image": image, "shifts": lambda path: read_shifts(path, 3)}[Path(sys.argv[1]).name.partition("-")[0]]
+for good in sys.argv[2:]:
+    use(good)
+with PeakMeter() as meter:
+    try:
+        use(sys.argv[1])
+        said = "fine"
+    except FootprintError as error:
+        said = str(error)
+print(meter.growth if meter.known else 0)
+print(said)
+"""
+
+
+def _zeros(nbytes: int) -> bytes:
+    engine = zlib.compressobj(9)
+    return b"".join(engine.compress(bytes(1 << 24)) for _ in range(nbytes >> 24)) + engine.flush()
+
+
+def _scan(path: Path) -> h5py.Group:
+    """A scan of four frames whose stack is still to be written."""
+    file = h5py.File(path, "w")
+    group = file.create_group("entry/instrument/detector")
+    group["image_key"] = [2, 1, 0, 0]
+    file["entry/sample/rotation_angle"] = np.arange(4.0)
+    return group
+
+
+def _frame_bomb(path: Path) -> None:
+    data = _scan(path).create_dataset("data", (4, 1024, 1024), "u2", chunks=(1, 1024, 1024), compression="gzip")
+    for k in range(4):
+        data.id.write_direct_chunk((k, 0, 0), _zeros(1 << 30) if k == 3 else zlib.compress(bytes(1 << 21)))
+    data.file.close()
+
+
+def _key_bomb(path: Path) -> None:
+    group = _scan(path)
+    group["data"] = frames(4)
+    del group["image_key"]
+    key = group.create_dataset("image_key", (4,), "i4", maxshape=(None,), chunks=(1 << 17,), compression="gzip")
+    key.id.write_direct_chunk((0,), _zeros(1 << 30))
+    group.file.close()
+
+
+def _many_keys(path: Path) -> None:
+    group = _scan(path)
+    group.create_dataset("data", (1 << 25, 1, 1), "u1", chunks=(1 << 16, 1, 1), compression="gzip")
+    del group["image_key"]
+    group.create_dataset("image_key", (1 << 25,), "i4", chunks=(1 << 20,), compression="gzip")
+    group.file.close()
+
+
+def _many_frames(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("exchange/data", (1 << 30, 3, 5), "u2", chunks=(1 << 14, 3, 5))
+
+
+def _lz4_bomb(path: Path) -> None:
+    data = _scan(path).create_dataset("data", (4, 512, 512), "u2", chunks=(1, 512, 512), compression=hdf5plugin.LZ4())
+    data.id.write_direct_chunk((3, 0, 0), (1 << 31).to_bytes(8, "big") + (1 << 30).to_bytes(4, "big") + bytes(64))
+    data.file.close()
+
+
+def _virtual(path: Path, sources: dict[str, str]) -> None:
+    group = _scan(path)
+    for name, source in sources.items():
+        layout = h5py.VirtualLayout((4, 3, 5), "u2")
+        layout[:] = h5py.VirtualSource(".", f"/entry/instrument/detector/{source}", (4, 3, 5))
+        group.create_virtual_dataset(name, layout)
+    group.file.close()
+
+
+def _virtual_pattern(path: Path) -> None:
+    group = _scan(path)
+    most = (h5py.h5s.UNLIMITED, 3, 5)
+    space, one = (h5py.h5s.create_simple((4, 3, 5), most) for _ in range(2))
+    one.select_hyperslab((0, 0, 0), (h5py.h5s.UNLIMITED, 1, 1), (4, 3, 5), (4, 3, 5))
+    settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    settings.set_virtual(one, b".", b"/entry/instrument/detector/d%b", h5py.h5s.create_simple((4, 3, 5)))
+    h5py.h5d.create(group.id, b"d0", h5py.h5t.NATIVE_UINT16, space, settings)
+    group["data"] = h5py.SoftLink("/entry/instrument/detector/d0")
+    group.file.close()
+
+
+def _deep(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        group: h5py.Group = file
+        for _ in range(3000):
+            group = group.create_group("g")
+        group["image"] = np.ones((4, 5), np.float32)
+
+
+def _many_groups(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        for i in range(20_000):
+            file.create_group(f"g{i}")
+
+
+def _fits(*cards: str) -> bytes:
+    return "".join(card.ljust(80) for card in ("SIMPLE  =                    T", "BITPIX  =                   16", *cards)).encode()
+
+
+def _endless(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.write(_fits("NAXIS   =                    2", "NAXIS1  = 10", "NAXIS2  = 10") + b"COMMENT ".ljust(80) * 36 * 100)
+        file.truncate(3 << 30)
+
+
+def _endless_gz(path: Path) -> None:
+    engine = zlib.compressobj(9, zlib.DEFLATED, 31)
+    piece = b"COMMENT hello".ljust(80) * 36 * 364
+    head = _fits("NAXIS   =                    2", "NAXIS1  = 10", "NAXIS2  = 10").ljust(2880)
+    path.write_bytes(engine.compress(head) + b"".join(engine.compress(piece) for _ in range(500)) + engine.flush())
+
+
+def _gz_name(path: Path) -> None:
+    """A gzip header with a file name that has no end."""
+    with open(path, "wb") as file:
+        file.write(b"\x1f\x8b\x08\x08\0\0\0\0\0\3" + b"A" * (512 << 20))
+
+
+def _axes(path: Path) -> None:
+    path.write_bytes(_fits("NAXIS   =           2000000000", "END").ljust(2880))
+
+
+def _npy_header(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x02\x00" + (3 << 30).to_bytes(4, "little"))
+        file.truncate(3 << 30)
+
+
+def _large(path: Path) -> None:
+    with open(path, "wb") as file:
+        if path.suffix == ".npy":
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (1 << 28,)})
+        file.truncate(file.tell() + (1 << 31))
+
+
+CASES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "scan-frame-bomb.nx": (
+        _frame_bomb,
+        r"the chunk at \[3, 0, 0\] of .*/data inflates to more than 2097152 bytes",
+    ),
+    "scan-key-bomb.nx": (_key_bomb, r"the chunk at \[0\] of /entry/instrument/detector/image_key .* its shape wants 524288"),
+    "scan-many-keys.nx": (_many_keys, r"announces 33554432 frames, more than a scan can have \(1048576\)"),
+    "scan-many-frames.h5": (_many_frames, "announces 1073741824 projections"),
+    "scan-lz4-bomb.nx": (_lz4_bomb, r"the chunk at \[3, 0, 0\] .* announces 2147483648 bytes, its shape wants 524288"),
+    "scan-virtual-self.nx": (lambda p: _virtual(p, {"data": "data"}), "detector/data is assembled from itself"),
+    "scan-virtual-loop.nx": (lambda p: _virtual(p, {"data": "a", "a": "b", "b": "data"}), "is assembled from itself"),
+    "scan-virtual-pattern.nx": (_virtual_pattern, "is assembled from itself"),
+    "scan-virtual-deep.nx": (
+        lambda p: _virtual(p, {"data": "s0"} | {f"s{i}": f"s{i + 1}" for i in range(2000)}),
+        "from virtual datasets more than 16 deep",
+    ),
+    "scan-many-groups.h5": (_many_groups, "it has g0, g1, g10, g100, g1000, g10000 and 19994 more"),
+    "image-many-groups.h5": (_many_groups, "holds more than 8192 objects, too many to look for an array in"),
+    "image-deep.h5": (_deep, "fine"),
+    "image-endless.fits": (_endless, "has a header without an END card in its first 16 MiB"),
+    "image-endless.fits.gz": (_endless_gz, "has a header without an END card in its first 16 MiB"),
+    "image-name.fits.gz": (_gz_name, "is not a FITS"),
+    "image-axes.fits": (_axes, "has NAXIS = 2000000000 in header 0, wanted 0 to 999"),
+    "image-header.npy": (_npy_header, "announces a header of 3221225472 bytes, wanted at most 10000"),
+    "shifts-large.npy": (_large, "is 2 GiB large"),
+    "shifts-large.txt": (_large, "is 2 GiB large"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_declared_sizes_are_looked_at_before_anything_is_allocated(tmp_path: Path, name: str) -> None:
+    write, said = CASES[name]
+    write(tmp_path / name)
+    good: Path = tmp_path / "good.npy"
+    np.save(good, np.arange(3.0))
+    if name.startswith("scan"):
+        good = tmp_path / "good.nx"
+        nxtomo(good, [1, 2, 0, 0], chunks=(1, 3, 5), compression="gzip")
+    elif name.endswith(".h5"):
+        good = tmp_path / "image-good.h5"
+        with h5py.File(good, "w") as file:
+            file["image"] = np.ones((4, 4))
+    elif name.startswith("image"):
+        np.save(good, np.ones((4, 4)))
+    words = [sys.executable, "-c", _JOB, str(tmp_path / name), str(good)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, cwd=ROOT)
+    assert done.returncode == 0, (done.returncode, done.stderr[-500:])
+    growth, sentence = done.stdout.splitlines()
+    assert sentence == said or (str(tmp_path / name) in sentence and sentence.endswith(".")), sentence
+    assert re.search(said, sentence), sentence
+    assert int(growth) < _GROWTH
+    assert len(sentence) < 600
