@@ -206,6 +206,7 @@ class Chunks:
         return int(offsets[at]), int(sizes[at]), int(masks[at])
 
     def _find(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        self._data.file.id.set_mdc_config(_small(self._data.file.id.get_mdc_config()))
         table = np.empty((min(self._data.id.get_num_chunks(), self.count), 3), np.int64)
         masks = np.empty(len(table), np.uint32)
         steps = np.array([math.prod(self.grid[i + 1 :]) for i in range(len(self.grid))])
@@ -218,7 +219,6 @@ class Chunks:
                 table[at], masks[at] = (number, info.byte_offset, info.size), info.filter_mask
                 at += 1
 
-        self._data.file.id.set_mdc_config(_small(self._data.file.id.get_mdc_config()))
         self._data.id.chunk_iter(add)
         table, masks = table[:at], masks[:at]
         if (np.diff(table[:, 0]) <= 0).any():

@@ -1,0 +1,173 @@
+"""Chunks of HDF5 datasets, decoded by us: the same numbers as HDF5 gives, whatever their shape, filters and order of reading."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.io import chunks
+from footprint.io.inflated import Inflated
+from footprint.io.phantom import write_scan
+from footprint.io.stacks import Hdf5Frames
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "shuffle": {"shuffle": True},
+    "deflate": {"compression": "gzip"},
+    "shuffled deflate": {"compression": "gzip", "shuffle": True},
+    "summed": {"fletcher32": True},
+    "summed deflate": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+    "lzf": {"compression": "lzf"},
+    "LZ4": {"compression": hdf5plugin.LZ4()},
+    "bitshuffle": {"compression": hdf5plugin.Bitshuffle()},
+    "bitshuffle alone": {"compression": hdf5plugin.Bitshuffle(cname="none")},
+    "bitshuffle zstd": {"compression": hdf5plugin.Bitshuffle(cname="zstd")},
+    "zstd": {"compression": hdf5plugin.Zstd()},
+    "Blosc": {"compression": hdf5plugin.Blosc()},
+    "Blosc2": {"compression": hdf5plugin.Blosc2()},
+}
+SHAPES = [
+    ((9, 11), (4, 3)),
+    ((7, 9, 11), (1, 9, 11)),
+    ((7, 9, 11), (3, 4, 5)),
+    ((3, 4, 9, 11), (2, 3, 4, 11)),
+    ((2, 3, 2, 5, 6), (1, 2, 2, 5, 4)),
+]
+
+
+def _noise(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return np.random.default_rng(5).integers(0, 200, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize(("shape", "chunk"), SHAPES)
+@pytest.mark.parametrize("dtype", ["u1", "<u2", ">i4", "<f8"])
+def test_the_same_numbers_as_hdf5(tmp_path: Path, name: str, shape: tuple[int, ...], chunk: tuple[int, ...], dtype: str) -> None:
+    want = _noise(shape, dtype)
+    with h5py.File(tmp_path / "a.h5", "w", userblock_size=512 if dtype == ">i4" else 0) as file:
+        data = file.create_dataset("data", shape, dtype, chunks=chunk, fillvalue=7, **FILTERS[name])
+        # What was never written has no chunk.
+        data[..., :8] = want[..., :8]
+    with h5py.File(tmp_path / "a.h5") as file:
+        want = file["data"][()].reshape(-1, *shape[-2:])
+        frames = Hdf5Frames("a.h5", file["data"], planes=True)
+        n, n_y, n_x = frames.shape
+        for rows in (slice(0, n_y), slice(2, 5), slice(n_y - 1, n_y)):
+            for out in (np.empty((n, rows.stop - rows.start, n_x), want.dtype), np.empty((n, rows.stop - rows.start, n_x), "f4")):
+                frames.read(0, n, rows, out)
+                np.testing.assert_array_equal(out, want[:, rows].astype(out.dtype))
+        part = np.empty((n - n // 2, 2, n_x))
+        frames.keep(4)
+        for start in range(n_y - 1):
+            frames.read(n // 2, n, slice(start, start + 2), part)
+            np.testing.assert_array_equal(part, want[n // 2 :, start : start + 2])
+        frames.keep(0)
+        frames.close()
+
+
+def _decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    counted, decode = [0], chunks.Chunks._decode
+
+    def count(self: Any, *args: Any) -> None:
+        counted[0] += 1
+        decode(self, *args)
+
+    monkeypatch.setattr(chunks.Chunks, "_decode", count)
+    return counted
+
+
+def test_kept_rows_are_decoded_once_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = _noise((12, 40, 6), "u2")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=want, chunks=(1, 40, 6), compression="gzip")
+    with h5py.File(tmp_path / "a.h5") as file:
+        frames, counted, out = Hdf5Frames("a.h5", file["data"]), _decodings(monkeypatch), np.empty((12, 2, 6), "u2")
+        for keep, windows in ((0, 20), (10, 4), (40, 1)):
+            frames.keep(keep)
+            counted[0] = 0
+            for start in range(0, 40, 2):
+                frames.read(0, 5, slice(start, start + 2), out[:5])
+                frames.read(5, 12, slice(start, start + 2), out[5:])
+                np.testing.assert_array_equal(out, want[:, start : start + 2])
+            assert counted[0] == 12 * windows
+        assert frames.window_bytes(10) == 12 * 10 * 6 * 2
+        assert [frames.decodings(n) for n in (1, 3, 40, 100)] == [40, 14, 1, 1]
+
+
+def test_a_short_budget_decodes_few_times_and_the_plan_says_how_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = write_scan(tmp_path / "scan.nx", n_angles=60, n_z=40, n_x=128)
+    volumes = []
+    for memory in (None, "2.2MB"):
+        with fp.open_scan(truth.path) as scan:
+            plan = fp.plan_reconstruct(scan, method="direct", memory=memory, device="cpu")
+            counted = _decodings(monkeypatch)
+            volumes.append(fp.reconstruct(scan, center=truth.center, method="direct", memory=memory, device="cpu"))
+            monkeypatch.undo()
+        frames = 60 + 30
+        kept = sum(one.nbytes for one in plan.libraries if one.name == "rows decoded ahead") // scan.window_bytes(1)
+        if memory is None:
+            # Flats are also looked at before the run.
+            assert kept == 0 and counted[0] <= frames + 2 * 30
+            continue
+        windows = -(-40 // kept)
+        assert kept > plan.chunk.size and len(plan.chunks) > 3 * windows
+        assert counted[0] <= frames * windows + 30
+        assert any(f"the scan is decompressed {windows} times, {kept} of its rows each" in note for note in plan.notes)
+    np.testing.assert_array_equal(*volumes)
+
+
+def test_bytes_inside_gzip_files_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+
+    monkeypatch.setattr("footprint.io.inflated._SPAN", 1 << 16)
+    monkeypatch.setattr("footprint.io.inflated._POINTS", 3)
+    content = np.random.default_rng(2).integers(0, 9, 1_000_000).astype("u1").tobytes()
+    (tmp_path / "a.gz").write_bytes(gzip.compress(content[:400_001]) + gzip.compress(content[400_001:]) + bytes(700))
+    file = Inflated(tmp_path / "a.gz")
+    for at, count in itertools.product((999_990, 0, 500_000, 399_999, 12, 700_000), (5, 70_000)):
+        assert file.read_at(at, count) == content[at : at + count]
+    file.close()
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(content)[:100_000])
+    file = Inflated(tmp_path / "cut.gz")
+    with pytest.raises(EOFError, match="ends inside"):
+        file.read_at(900_000, 5)
+    file.close()
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("held", [True, False])
+def test_gzipped_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scaled: bool, held: bool) -> None:
+    from astropy.io import fits
+
+    if not held:
+        monkeypatch.setattr("footprint.io.fits._HELD", 0)
+    stored = _noise((50, 30), "i2")
+    hdu = fits.ImageHDU(stored, name="SCI")
+    if scaled:
+        hdu.header["BSCALE"], hdu.header["BZERO"] = 0.5, 3.0
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(tmp_path / "a.fits.gz")
+    want = stored * np.float32(0.5) + 3 if scaled else stored
+    with fp.open_image(f"{tmp_path}/a.fits.gz[SCI]") as image:
+        assert image.shape == (50, 30) and (image.dtype == np.float32 if scaled else image.dtype == np.int16)
+        for rows in (slice(40, 50), slice(0, 7), slice(0, 50)):
+            out = np.empty((rows.stop - rows.start, 30), image.dtype)
+            image.read(rows, out)
+            np.testing.assert_array_equal(out, want[rows])
+        if not held:
+            # Little more than zlib's own, whatever the image.
+            assert image.host_bytes(1, image.dtype) < 600_000
+    whole = (tmp_path / "a.fits.gz").read_bytes()
+    (tmp_path / "cut.fits.gz").write_bytes(whole[: len(whole) - 600])
+    with (
+        pytest.raises(fp.FormatError, match="is truncated: it ends|ends inside") as caught,
+        fp.open_image(tmp_path / "cut.fits.gz") as image,
+    ):
+        image.array()
+    assert "\n" not in str(caught.value)
