@@ -102,5 +102,5 @@ def test_binary_shifts(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be read"):
         read_shifts(tmp_path / "s.txt", 3)
     np.save(tmp_path / "s.npy", np.array(["a"]))
-    with pytest.raises(FormatError, match="wanted numbers"):
+    with pytest.raises(FormatError, match="wanted real numbers"):
         read_shifts(tmp_path / "s.npy", 1)

@@ -166,7 +166,7 @@ def test_gzipped_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scaled: b
     whole = (tmp_path / "a.fits.gz").read_bytes()
     (tmp_path / "cut.fits.gz").write_bytes(whole[: len(whole) - 600])
     with (
-        pytest.raises(fp.FormatError, match="is truncated: it ends|ends inside") as caught,
+        pytest.raises(fp.FormatError, match=r"is truncated: it ends|ends inside") as caught,
         fp.open_image(tmp_path / "cut.fits.gz") as image,
     ):
         image.array()
