@@ -94,14 +94,14 @@ def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.
     bits: Any = _BITS[out.dtype.itemsize]
     value: Any = np.full((), fill, out.dtype).view(bits)[()]
     given = iter(lists)
-    hows = tuple((AT[how[f"border_{a}"]], how[f"{a}0"], how[f"{a}_base"], how[f"{a}_n"]) for a in "zyx")
-    positions = tuple(next(given) if one[0] == _LISTED else _NO_LIST for one in hows)
-    run = _run(hows[2], positions[2], out.shape[2])
+    hows = [(AT[how[f"border_{a}"]], how[f"{a}0"], how[f"{a}_base"], how[f"{a}_n"]) for a in "zyx"]
+    (z, planes), (y, rows), (x, columns) = ((one, next(given) if one[0] == _LISTED else _NO_LIST) for one in hows)
+    run, source, target = _run(x, columns, out.shape[2]), image.view(bits), out.view(bits)
     units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
     if few(out.size * TOUCH):
-        _gather(image.view(bits), out.view(bits), *hows, *positions, run, value, 0, units)
+        _gather(source, target, z, y, x, planes, rows, columns, run, value, 0, units)
     else:
-        _share_gather(image.view(bits), out.view(bits), *hows, *positions, run, value, units, get_num_threads())
+        _share_gather(source, target, z, y, x, planes, rows, columns, run, value, units, get_num_threads())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
