@@ -57,6 +57,19 @@ def test_dtypes(dtype, mode, device, rng):
 def test_bools(device):
     check(np.eye(3, dtype=bool), 2, "edge", device)
     check(np.eye(3, dtype=bool), 2, "constant", device, constant_values=True)
+    check(np.eye(3, dtype=bool), 2, "constant", device, constant_values=((True, False), (False, True)))
+    for mode in ("maximum", "minimum", "mean"):
+        for array in (np.eye(3, dtype=bool), np.zeros((2, 4), bool), np.array([True, False, False, True, True])):
+            check(array, 2, mode, device)
+            check(array, 1, mode, device, stat_length=2)
+
+
+def test_ramps_of_integers_are_numpys_to_the_last_unit(device, rng):
+    for _ in range(150):
+        array = rng.integers(-100, 100, rng.integers(1, 6)).astype("i2")
+        width, ends = tuple(rng.integers(0, 12, 2).tolist()), tuple(rng.integers(-100, 100, 2).tolist())
+        got = fp.pad(array, width, "linear_ramp", end_values=ends, device=device)
+        np.testing.assert_array_equal(got, np.pad(array, width, "linear_ramp", end_values=ends))
 
 
 def test_values_and_lengths_a_side(device, rng):
@@ -144,7 +157,7 @@ def test_out(device, rng):
         ({"array": np.zeros((2, 2, 2, 2))}, "1 to 3"),
         ({"array": np.zeros((0, 2)), "mode": "edge"}, "length 0"),
         ({"mode": "mean", "stat_length": 0}, "1 or more"),
-        ({"mode": "mean", "array": np.zeros((2, 2), bool)}, "bool"),
+        ({"mode": "median", "array": np.zeros((2, 2), bool)}, "bool"),
         ({"array": np.zeros((2, 2), "u1"), "constant_values": 300}, "uint8"),
         ({"constant_values": "x"}, "real numbers"),
         ({"rows_index": [0]}, "pad_width"),

@@ -142,10 +142,16 @@ def ramp(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> Non
     _fill_sides(out, lo, hi, float(left), float(right), False, out.dtype.kind in "iu")
 
 
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Bools as the bytes they are."""
+    return array.view(np.uint8) if array.dtype.kind == "b" else array
+
+
 def constant(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) -> None:
     """Fill the two sides of one axis with two values."""
     kind = out.dtype.type
-    _fill_sides(out, lo, hi, kind(left), kind(right), True, False)
+    sides = np.array([kind(left), kind(right)]).view(_numbers(out).dtype)
+    _fill_sides(_numbers(out), lo, hi, *sides, True, False)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -325,6 +331,7 @@ def _share_medians(out, work, lo, hi, left, right, integer):
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
+    out, work = _numbers(out), _numbers(work)
     integer, small = out.dtype.kind in "iu", few(out.size * TOUCH)
     if statistic == "median":
         if small:

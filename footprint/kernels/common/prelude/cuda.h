@@ -77,6 +77,8 @@ static __device__ __forceinline__ float4 make_f32x4(float a, float b, float c, f
 static __device__ __forceinline__ float fma_(float a, float b, float c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ double fma_(double a, double b, double c) { return fma(a, b, c); }
 #define FMA(a, b, c) fma_(a, b, c)
+/* a product of f64 that is rounded before anything is added to it */
+#define MUL_RN(a, b) __dmul_rn(a, b)
 static __device__ __forceinline__ float sinpi_(float x) { return sinpif(x); }
 static __device__ __forceinline__ double sinpi_(double x) { return sinpi(x); }
 static __device__ __forceinline__ float cospi_(float x) { return cospif(x); }

@@ -48,6 +48,13 @@ typedef float4 f32x4;
 #define MAKE2(T, a, b) ((T)(a, b))
 #define MAKE4(T, a, b, c, d) ((T)(a, b, c, d))
 #define FMA(a, b, c) fma(a, b, c)
+#ifdef cl_khr_fp64
+DEVICE f64 MUL_RN(f64 a, f64 b) {
+#pragma OPENCL FP_CONTRACT OFF
+  const f64 product = a * b;
+  return product;
+}
+#endif
 #define SINPI(x) sinpi(x)
 #define COSPI(x) cospi(x)
 #define AS_I32(x) as_int((float)(x))
