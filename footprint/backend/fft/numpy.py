@@ -25,7 +25,7 @@ class RowFFT:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
-        """Real ``src`` to half-complex ``dst``, or back, the real end's length being the transform's; complex to complex where both are."""
+        """Real ``src`` to half-complex ``dst``, or back, of the real end's length; complex to complex where both are."""
         transform = _backward if inverse else _forward
         rows, out = src.reshape(-1, src.shape[-1]), dst.reshape(-1, dst.shape[-1])
         count = len(rows)
