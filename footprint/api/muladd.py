@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, check_writable, described, receive, shared, where
 from footprint.api._call import call, plan_verb
+from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.plan import Plan
 from footprint.ops.muladd import MulAdd, Region, region
@@ -62,6 +63,9 @@ def muladd(
     >>> fp.muladd(np.ones(4), np.arange(4.0), 2, 10, dst_region=slice(-2, None), other_region=slice(0, 2))
     array([ 1.,  1.,  2., 12.])
     """
+    look = looks("muladd", (a, b, memory, device), dst, other) if dst_region is None and other_region is None else None
+    if again(look, [dst, other], dst) is not None:
+        return dst
     target, source = receive(dst, "dst"), receive(other, "other")
     if np.dtype(target.spec.dtype).kind != "f":
         raise ShapeError("dst", f"dtype {target.data.dtype}", "a floating dtype", "convert it first: dst.astype('float32')")
@@ -76,7 +80,8 @@ def muladd(
         # Only the regions travel, part by part.
         target, source = _views(regions, target, source)
         job = MulAdd(*factors, dims=job.dims)
-    call("muladd", job, [target, source], [target], on, memory)
+    key = call("muladd", job, [target, source], [target], on, memory)
+    remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), target.device))
     return dst
 
 

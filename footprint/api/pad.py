@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, where
 from footprint.api._call import call, plan_verb
+from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.flow.plan import Plan
 from footprint.ops.gather import Gather, Scattered
@@ -85,6 +86,15 @@ def pad(
            [3, 4, 3],
            [1, 2, 1]])
     """
+    tables = pad_width, constant_values, end_values, stat_length
+    look = (
+        looks("pad", (mode, reflect_type, memory, device), array, out, tables=tables)
+        if rows_index is None and cols_index is None
+        else None
+    )
+    found = again(look, [array], out)
+    if found is not None:
+        return found
     source = receive(array, "array")
     custom = rows_index is not None or cols_index is not None
     if custom and (pad_width is not None or mode != "constant"):
@@ -99,7 +109,8 @@ def pad(
     result = job.out_specs(source.spec)[0]
     target = _target(out, result, source)
     if result.size:
-        call("pad", job, [source, *lists], [target], where(device, source, target), memory)
+        key = call("pad", job, [source, *lists], [target], where(device, source, target), memory)
+        remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
     return finished(target, out)
 
 

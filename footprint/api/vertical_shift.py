@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
 from footprint.api._call import call, plan_verb
+from footprint.api._recall import Known, again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.plan import Plan
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
@@ -50,6 +51,12 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     >>> fp.vertical_shift(np.array([[[1.0], [2.0], [4.0]]]), [0.5])[0, :, 0]
     array([1.5, 3. , 2. ])
     """
+    look = looks("vertical_shift", (memory, device), radios, out, shifts)
+    known = recall(look)
+    if known is not None and known.small and np.isfinite(shifts).all():
+        found = again(look, [radios, *split_shifts(shifts, known.results[0][0][1], known.small)], out)
+        if found is not None:
+            return found
     source = receive(radios, "radios")
     values = _shifts(shifts)
     result = VerticalShift().out_specs(source.spec, ArraySpec((len(values),), "int64"))[0]
@@ -60,7 +67,9 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     if result.size:
         tables = [receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind)]
         device = where(device, source, target)
-        call("vertical_shift", VerticalShift(kind), [source, *tables], [target], device, memory)
+        key = call("vertical_shift", VerticalShift(kind), [source, *tables], [target], device, memory)
+        small = kind if type(shifts) is np.ndarray else ""
+        remember(look, Known(key, small, ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
     return finished(target, out)
 
 
