@@ -119,7 +119,7 @@ class Backend(ABC):
 
     @abstractmethod
     def fft(self, library: str, src: Array, dst: Array, inverse: bool) -> None:
-        """Real to half-complex over the last axis, or back, by a module of `backend.fft`; a short source counts as zero-padded."""
+        """Real to half-complex over the last axis, or back, or complex to complex; a short source counts as zero-padded."""
 
     @abstractmethod
     def sync(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import footprint as fp
 from footprint.backend.fft.base import fft_library, with_fft
 from footprint.flow.ready import clear_cache
+from footprint.flow.slots import Given
+from footprint.ops.base import Op
+from footprint.ops.job import plan_op
 from footprint.spec import ArraySpec
 
 # rows, samples given, length: powers of two, mixed, a prime factor beyond every written-out radix, zero-padding
@@ -64,6 +68,93 @@ def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
     np.testing.assert_allclose(back[:, :given], x, rtol=0, atol=60 * eps)
     np.testing.assert_allclose(back[:, given:], 0, rtol=0, atol=60 * eps)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize(("rows", "given", "n"), [*SHAPES, (3, 7, 11), (2, 9, 9)])
+def test_complex_forward_and_back(rows, given, n, dtype, backend, limits, rng):
+    specs = ArraySpec((rows, given), dtype), ArraySpec((rows, n), dtype)
+    if limits.fft == "vkfft":
+        with pytest.raises(fp.ArgumentError, match="fft: got 'vkfft', wanted a library that transforms complex"):
+            fft_library(limits, *specs, False)
+        return
+    x = (rng.standard_normal((rows, given)) + 1j * rng.standard_normal((rows, given))).astype(dtype)
+    spectrum, back = np.empty((rows, n), dtype), np.empty((rows, n), dtype)
+    assert fft_library(limits, *specs, False)[0] >= 0
+    arrays = Arrays(backend)
+    a, b, c = arrays(x), arrays(spectrum), arrays(back)
+    backend.fft(limits.fft, a, b, False)
+    backend.read(spectrum, b)
+    backend.fft(limits.fft, b, c, True)
+    backend.read(back, c)
+    backend.sync()
+    arrays.free()
+    wanted, eps = np.fft.fft(x.astype("c16"), n), np.finfo(dtype).eps
+    np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
+    np.testing.assert_allclose(back[:, :given], x, rtol=0, atol=60 * eps)
+    np.testing.assert_allclose(back[:, given:], 0, rtol=0, atol=60 * eps)
+
+
+@dataclass(frozen=True)
+class Spectrum(Op):
+    """Half or whole spectra along an axis of stacks."""
+
+    axis: int
+    n: int
+    dtype: str
+    inverse: bool = False
+
+    @property
+    def axes(self):
+        return ("".join("." if k == self.axis else "zyx"[k] for k in range(3)),)
+
+    @property
+    def cut(self):
+        return self.axes[0].replace(".", "")
+
+    def out_specs(self, *specs):
+        shape = list(specs[0].shape)
+        shape[self.axis] = self.n
+        return (ArraySpec(tuple(shape), self.dtype, self.axes[0]),)
+
+    def record(self, b, *refs):
+        source, out = refs
+        x = b.like(source, source.spec.dtype, "what may be destroyed")
+        b.fetch(source, x)
+        with b.deliver(out) as y:
+            b.fft(x, y, self.axis, inverse=self.inverse)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_any_axis_whole_and_in_parts(axis, kind, backend, limits, rng):
+    real = np.dtype(kind).kind == "f"
+    if limits.fft == "vkfft" and not real:
+        pytest.skip("VkFFT serves real numbers")
+    x = rng.standard_normal((10, 36, 34)) + (0 if real else 1j * rng.standard_normal((10, 36, 34)))
+    x, n, spectra = x.astype(kind), x.shape[axis], np.result_type(kind, np.complex64).str
+    transform, back = (np.fft.rfft, np.fft.irfft) if real else (np.fft.fft, np.fft.ifft)
+    wanted = transform(x.astype(np.result_type(kind, "f8")), axis=axis)
+    eps = np.finfo(kind).eps
+    first: list[np.ndarray] = []
+    there, home = Spectrum(axis, wanted.shape[axis], spectra), Spectrum(axis, n, x.dtype.str, inverse=True)
+    for divisor in (1, 3, 10):
+        spectrum, again = (np.empty(a.shape, d) for a, d in ((wanted, spectra), (x, kind)))
+        for op, source, result in ((there, x, spectrum), (home, spectrum, again)):
+            specs = [(ArraySpec(a.shape, a.dtype.str), Given(direct=False)) for a in (source, result)]
+            whole = plan_op(limits, None, "fft", op, specs[:1], specs[1:])
+            try:
+                plan = plan_op(limits, whole.footprint.total // divisor, "fft", op, specs[:1], specs[1:])
+            except fp.BudgetError as error:
+                plan = plan_op(limits, error.smallest, "fft", op, specs[:1], specs[1:])
+            assert divisor == 1 or plan.n_parts > 1
+            with plan.bind(backend, "ledger") as bound:
+                bound(source, out=[result])
+        np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
+        np.testing.assert_allclose(again, back(wanted, n, axis=axis), rtol=0, atol=60 * eps)
+        first = first or [spectrum, again]
+        for one, other in zip(first, (spectrum, again)):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_library_says_what_it_takes(limits):

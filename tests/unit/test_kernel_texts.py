@@ -20,7 +20,7 @@ from footprint.kernels.common import load
 from footprint.kernels.common.launch import Launch, Program
 from footprint.kernels.common.table import program
 from footprint.kernels.convolve.gpu import convolve_program
-from footprint.kernels.fft.gpu import fft_program, radices, scale_program, widen_program
+from footprint.kernels.fft.gpu import fft_program, lines_program, radices, scale_program, widen_program
 from footprint.kernels.pad.gpu import pad_program
 from footprint.spec import ArraySpec
 
@@ -106,6 +106,9 @@ def launched() -> dict[tuple, tuple[str, Launch]]:
         "pad by lists": pad_program(H100, *(S((1, 5, 5)),) * 2, S((5,), "i8"), S((5,), "i8"), **PLACES | LISTED),
         "fft": fft_program(H100, S((9, 700)), S((9, 701), "c8")),
         "fft, inverse": fft_program(H100, S((9, 701), "c16"), S((9, 1400), "f8"), inverse=True),
+        "fft, complex": fft_program(H100, S((9, 70), "c16"), S((9, 100), "c16"), inverse=True),
+        "fft lines": Program(tuple(lines_program(H100, S((3, 9, 7), kind), S((21, 9), kind), axis=1).launches[0]
+                                   for kind in ("f4", "c8", "c16"))),
         "fft around libraries": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
                                          *scale_program(H100, S((9, 8)), factor=0.5).launches)),
         "cast": cast_program(H100, S((100,), "f2"), S((100,), "i8")),

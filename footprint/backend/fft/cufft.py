@@ -1,7 +1,8 @@
 """Row FFTs by cuFFT in a work area of our own, whose size is read from the handle.
 
 cuFFT neither pads with zeros nor divides by n: rows shorter than the transform are widened into the work area first, and an
-inverse transform is followed by one pass that scales. An inverse transform destroys its source, as cuFFT's always does.
+inverse transform is followed by one pass that scales. An inverse transform to real numbers destroys its source, as cuFFT's always
+does.
 """
 
 from __future__ import annotations
@@ -11,29 +12,34 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from footprint.errors import BackendError
+from footprint.kernels.fft.gpu import is_complex
 from footprint.spec import ArraySpec, Limits, aligned
 
 if TYPE_CHECKING:
     from footprint.backend.cuda import CudaBackend
 
-# cufftType by (real itemsize, inverse)
+# cufftType by (real itemsize, inverse), and of complex to complex by complex itemsize
 _TYPES = {(4, False): 0x2A, (4, True): 0x2C, (8, False): 0x6A, (8, True): 0x6C}
-_EXECUTE = {0x2A: "cufftExecR2C", 0x2C: "cufftExecC2R", 0x6A: "cufftExecD2Z", 0x6C: "cufftExecZ2D"}
+_COMPLEX = {8: 0x29, 16: 0x69}
+_EXECUTE = {0x2A: "cufftExecR2C", 0x2C: "cufftExecC2R", 0x6A: "cufftExecD2Z", 0x6C: "cufftExecZ2D",
+            0x29: "cufftExecC2C", 0x69: "cufftExecZ2Z"}  # fmt: skip
 # Handles are cheap in memory but slow to make; a plan uses one or two.
 _HANDLES = 16
 
 
 def _shape(src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, int, int]:
     """Length, rows and cufftType of a transform."""
+    if is_complex(src, dst):
+        return dst.shape[-1], dst.size // max(dst.shape[-1], 1), _COMPLEX[dst.itemsize]
     real = dst if inverse else src
     n = dst.shape[-1] if inverse else 2 * (dst.shape[-1] - 1)
     return n, real.size // max(real.shape[-1], 1), _TYPES[real.itemsize, inverse]
 
 
-def _padded(src: ArraySpec, n: int, inverse: bool, align: int) -> int:
-    """Bytes of the rows widened with zeros, 0 where they have the transform's length already."""
+def _padded(src: ArraySpec, n: int, half: bool, align: int) -> int:
+    """Bytes of the rows widened with zeros, 0 where they have the transform's length already, or are half spectra."""
     rows = src.size // max(src.shape[-1], 1)
-    return 0 if inverse or src.shape[-1] == n else aligned(rows * n * src.itemsize, align)
+    return 0 if half or src.shape[-1] == n else aligned(rows * n * src.itemsize, align)
 
 
 def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
@@ -41,7 +47,7 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
     n, rows, kind = _shape(src, dst, inverse)
     if n == 0 or rows == 0:
         return 0, False
-    padded = _padded(src, n, inverse, limits.align)
+    padded = _padded(src, n, inverse and not is_complex(src, dst), limits.align)
     if limits.device.startswith("null"):
         return padded + 4 * rows * (n + 2) * (dst if inverse else src).itemsize, True
     return padded + _handle(int(limits.device.partition(":")[2] or 0), n, rows, kind).work, False
@@ -128,7 +134,8 @@ class RowFFT:
         if handle.work:
             _check(library.cufftSetWorkArea(handle.value, ctypes.c_void_p(self._block.ptr + padded)), "cufftSetWorkArea")
         execute = getattr(library, _EXECUTE[kind])
-        _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr)), _EXECUTE[kind])
+        way = (ctypes.c_int(1 if inverse else -1),) if kind in _COMPLEX.values() else ()
+        _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr), *way), _EXECUTE[kind])
         if inverse:
             scale = backend.compile("fft.scale", (dst.spec,), {"factor": 1 / n})
             backend.launch(scale, (dst,))
@@ -139,7 +146,7 @@ class RowFFT:
         if n == 0 or rows == 0:
             return None, 0
         handle = _handle(self.backend.index, n, rows, kind)
-        padded = _padded(src, n, inverse, self.backend.limits.align)
+        padded = _padded(src, n, inverse and not is_complex(src, dst), self.backend.limits.align)
         nbytes = padded + handle.work
         if self._block is None or self._block.nbytes < nbytes:
             self.release()

@@ -12,6 +12,7 @@ from footprint.spec import ArraySpec, Limits
 def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
     """Pocketfft keeps twiddles (at most four real arrays of the length, Bluestein's included) and a row buffer a thread."""
     n = max(src.shape[-1], dst.shape[-1]) * 2
+    # A complex number is two real ones, so that this covers complex to complex, too.
     itemsize = np.dtype(dst.dtype if inverse else src.dtype).itemsize
     return (limits.threads * 2 + 4) * n * itemsize + (64 << 10), True
 
@@ -24,7 +25,7 @@ class RowFFT:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
-        """Real ``src`` to half-complex ``dst``, or back; the real end's length is the transform's."""
+        """Real ``src`` to half-complex ``dst``, or back, of the real end's length; complex to complex where both are."""
         transform = _backward if inverse else _forward
         rows, out = src.reshape(-1, src.shape[-1]), dst.reshape(-1, dst.shape[-1])
         count = len(rows)
@@ -42,13 +43,15 @@ _ROWS = 16
 
 
 def _forward(src: np.ndarray, dst: np.ndarray) -> None:
-    n = 2 * (dst.shape[-1] - 1)
+    both = src.dtype.kind == "c"
+    n, transform = (dst.shape[-1], np.fft.fft) if both else (2 * (dst.shape[-1] - 1), np.fft.rfft)
     for a in range(0, len(src), _ROWS):
         # With norm=None NumPy casts float32 to float64 and allocates both ends; with "forward" its factor is a float32
         # and it stays in single precision and in the memory given. The factor 1/n is then undone.
-        part = np.fft.rfft(src[a : a + _ROWS], n, axis=-1, norm="forward", out=dst[a : a + _ROWS])
+        part = transform(src[a : a + _ROWS], n, axis=-1, norm="forward", out=dst[a : a + _ROWS])
         np.multiply(part, dst.real.dtype.type(n), out=part)
 
 
 def _backward(src: np.ndarray, dst: np.ndarray) -> None:
-    np.fft.irfft(src, dst.shape[-1], axis=-1, out=dst)
+    transform = np.fft.ifft if dst.dtype.kind == "c" else np.fft.irfft
+    transform(src, dst.shape[-1], axis=-1, out=dst)

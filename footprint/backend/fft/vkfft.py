@@ -3,8 +3,9 @@
 A kernel of our own widens (or crops) rows to lines. On CUDA the spectrum's memory is the lines'; VkFFT's OpenCL takes buffers and
 no shared virtual memory, so lines go through one there. An inverse transform may destroy its source.
 
-Limits: float32 and float64, even lengths, fewer than 2^31 numbers at once. What VkFFT takes for itself (a copy of the lines where
-one is too long for the chip, tables, code) it allocates when a transform is made; it is bounded here, not read.
+Limits: real numbers to half spectra and back, float32 and float64, even lengths, fewer than 2^31 numbers at once. What VkFFT takes
+for itself (a copy of the lines where one is too long for the chip, tables, code) it allocates when a transform is made; it is
+bounded here, not read.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import BackendError
+from footprint.errors import ArgumentError, BackendError
+from footprint.kernels.fft.gpu import is_complex
 from footprint.spec import ArraySpec, Limits
 
 # Transforms kept: the batch of a program, and its shorter last one.
@@ -32,6 +34,8 @@ def _lines(src: ArraySpec, dst: ArraySpec, inverse: bool) -> ArraySpec:
 
 def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
     """A bound: a copy of the lines for each transform kept, and one more where they go through a buffer."""
+    if is_complex(src, dst):
+        raise ArgumentError("fft", "'vkfft'", "a library that transforms complex numbers to complex ones", "leave fft='auto'")
     lines = _lines(src, dst, inverse)
     if lines.size == 0:
         return 0, True

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.stream import flat_grid
 from footprint.spec import ArraySpec, Limits
+
+_TILE = 32
+
+
+def is_complex(src: ArraySpec, dst: ArraySpec) -> bool:
+    """Whether a transform is complex to complex."""
+    return np.dtype(src.dtype).kind == np.dtype(dst.dtype).kind == "c"
 
 
 def radices(n: int) -> list[int]:
@@ -28,34 +37,69 @@ def radices(n: int) -> list[int]:
 
 
 def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool = False) -> Program:
-    """Real rows to half spectra, or back with the factor 1/n, through two lines of complex numbers a row."""
+    """Real rows to half spectra, or back, or complex to complex; with the factor 1/n backwards, through two lines of complex
+    numbers a row.
+    """
+    both = is_complex(src, dst)
     real = dst if inverse else src
-    n = dst.shape[-1] if inverse else 2 * (dst.shape[-1] - 1)
-    rows, kind = real.size // max(real.shape[-1], 1), np.dtype(real.dtype)
+    n = dst.shape[-1] if inverse or both else 2 * (dst.shape[-1] - 1)
+    rows, kind = real.size // max(real.shape[-1], 1), np.empty(0, real.dtype).real.dtype
     if rows == 0 or n == 0:
         return Program(())
     common = (("T", c_type(kind)), ("SIGN", 1 if inverse else -1))
     first = np.int64(rows)
     steps: list[Launch] = []
 
-    def step(entry: str, count: int, args: tuple[Argument, ...], radix: int = 2) -> None:
-        defines = (*common, ("RADIX", radix), ("REAL", int(entry == "narrow" and inverse)))
+    def step(entry: str, count: int, args: tuple[Argument, ...], radix: int = 2, real: bool = False) -> None:
+        defines = (*common, ("RADIX", radix), ("REAL", int(real)))
         steps.append(Launch("fft.knl", entry, flat_grid(count), (256, 1, 1), args, defines))
 
     m = src.shape[-1]
-    step("mirror" if inverse else "widen", rows * n, (A(0), W(0), first, np.int64(m), np.int64(n)))
+    if both:
+        # A complex row is a real one of twice the length.
+        step("widen", 2 * rows * n, (A(0), W(0), first, np.int64(2 * m), np.int64(2 * n)), real=True)
+    else:
+        step("mirror" if inverse else "widen", rows * n, (A(0), W(0), first, np.int64(m), np.int64(n)))
     a, b, span = W(0), W(1), 1
     for radix in radices(n):
         step("pass", rows * n // radix, (a, b, first, np.int64(n), np.int64(span)), radix)
         a, b, span = b, a, span * radix
-    scale = kind.type(1 / n)
-    step("narrow", rows * dst.shape[-1], (a, A(1), first, np.int64(dst.shape[-1]), np.int64(n), scale))
+    scale = kind.type(1 / n if inverse else 1)
+    last = dst.shape[-1]
+    step("narrow", rows * last, (a, A(1), first, np.int64(last), np.int64(n), scale), real=inverse and not both)
     line = ArraySpec((rows, n), np.result_type(kind, np.complex64).str)
     return Program(tuple(steps), (line, line))
 
 
+def lines_program(limits: Limits, array: ArraySpec, lines: ArraySpec, *, axis: int) -> Program:
+    """Lines along an axis become rows."""
+    return _swap(array, math.prod(array.shape[:axis]), array.shape[axis], math.prod(array.shape[axis + 1 :]))
+
+
+def unlines_program(limits: Limits, lines: ArraySpec, array: ArraySpec, *, axis: int) -> Program:
+    """Rows become lines along an axis."""
+    return _swap(array, math.prod(array.shape[:axis]), math.prod(array.shape[axis + 1 :]), array.shape[axis])
+
+
+def _swap(array: ArraySpec, outer: int, rows: int, columns: int) -> Program:
+    if array.size == 0:
+        return Program(())
+    grid = (-(-columns // _TILE), min(-(-rows // _TILE), MAX_GROUPS_Y), min(outer, MAX_GROUPS_Y))
+    bits = {4: "u32", 8: "u64", 16: "u64x2"}[array.itemsize]
+    args = (A(0), A(1), np.int64(outer), np.int64(rows), np.int64(columns))
+    return Program((Launch("fft_lines.knl", "swap", grid, (_TILE, 8, 1), args, (("T", bits), ("TILE", _TILE))),))
+
+
+def _as_real(spec: ArraySpec) -> ArraySpec:
+    """Complex numbers as pairs of real ones."""
+    if np.dtype(spec.dtype).kind != "c":
+        return spec
+    return ArraySpec((*spec.shape[:-1], 2 * spec.shape[-1]), np.empty(0, spec.dtype).real.dtype.str)
+
+
 def widen_program(limits: Limits, src: ArraySpec, dst: ArraySpec) -> Program:
     """Rows with zeros after them."""
+    src, dst = _as_real(src), _as_real(dst)
     args = (A(0), A(1), np.int64(dst.shape[0]), np.int64(src.shape[-1]), np.int64(dst.shape[1]))
     defines = (("T", c_type(src.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1))
     return Program((Launch("fft.knl", "widen", flat_grid(dst.size), (256, 1, 1), args, defines),))
@@ -63,6 +107,7 @@ def widen_program(limits: Limits, src: ArraySpec, dst: ArraySpec) -> Program:
 
 def scale_program(limits: Limits, data: ArraySpec, *, factor: float) -> Program:
     """A product in place."""
+    data = _as_real(data)
     args = (A(0), np.int64(data.size), np.dtype(data.dtype).type(factor))
     defines = (("T", c_type(data.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1))
     return Program((Launch("fft.knl", "scale", flat_grid(data.size), (256, 1, 1), args, defines),))
