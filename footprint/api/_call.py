@@ -62,6 +62,7 @@ def call(
     progress: Progress | None = None,
     on_plan: OnPlan | None = None,
     notes: Sequence[str] = (),
+    make: Callable[[], Plan] | None = None,
 ) -> Hashable | None:
     """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
 
@@ -73,6 +74,8 @@ def call(
         A device's name, resolved.
     on_plan
         Called with the plan before anything is allocated or read.
+    make
+        Makes the plan where there is more to choose than `planned` knows; what it chooses by must be the operation's own.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def call(
     bound = READY.take(key) if key is not None else None
     others: list[Backend] = []
     if bound is None:
-        plan = planned(name, op, ins, outs, device, memory, fft, notes)
+        plan = make() if make is not None else planned(name, op, ins, outs, device, memory, fft, notes)
         if on_plan is not None:
             on_plan(plan)
         first, *others = [running_backend(one) for one in parse(device).each]

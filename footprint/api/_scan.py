@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._tomo import numbers
+from footprint.api._arrays import described
+from footprint.api._call import Stream
+from footprint.api._tomo import angles_of, numbers
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.kernels.flatfield.contract import DEAD
-from footprint.ops.flatfield import Flatfield
-from footprint.plan.builder import Builder
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given, Library, Ref
+from footprint.flow.builder import Builder
+from footprint.flow.faces import Filler, Region
+from footprint.flow.plan import Plan
+from footprint.flow.slots import Library
+from footprint.kernels.flat.contract import DEAD
+from footprint.ops.base import Table
+from footprint.ops.flatfield import Flat, check_shifts, read_dtype
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 
-Fill = Callable[[np.ndarray], None]
-
-_OWN = Given(owner="plan")
 # Blocks of rows that the reader decodes at a time, the first that fits, where a chunk of the file is taller than a block: a row
 # that is kept takes a tenth of one that is worked on, and decoding a chunk costs as much for one row as for all.
 AHEAD = (8, 4, 2, 0)
@@ -52,73 +53,119 @@ class Described:
         return 0
 
 
+def scan_of(scan: Any, angles: Any, dtype: Any, n_flat_groups: Any) -> Any:
+    """An open scan as it is, or the scan that a shape describes."""
+    if hasattr(scan, "shape"):
+        return scan
+    spec, _ = described(scan, dtype, "scan")
+    if len(spec.shape) != 3:
+        raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
+    if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
+        raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a whole number, 0 or more")
+    n_a, n_z, n_x = spec.shape
+    groups = int(n_flat_groups)
+    return Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(groups, 1), groups)
+
+
 @dataclass(frozen=True)
-class Job:
+class ScanJob:
     """Rows ``start`` to ``stop`` of a scan, and how its projections are corrected.
 
     Attributes
     ----------
+    flat
+        How they are divided by the open beam.
+    shifts
+        Pixels each projection is shifted along z, if any.
     level
         The open beam where there are no flats; None where flats, or the rows' borders, tell.
-    ahead
-        Blocks of rows that the reader decodes at a time and keeps, where that saves decoding.
     """
 
     scan: Any
     start: int
     stop: int
-    flatfield: Flatfield
+    flat: Flat
+    shifts: Table | None
     level: float | None
-    ahead: int = 0
 
     @property
     def n_rows(self) -> int:
         """Rows asked for."""
         return self.stop - self.start
 
-    def slots(self, b: Builder, n_angles: int, n_rows: int) -> tuple[Ref, Ref, Ref]:
-        """Make the plan's own buffers that `fill` fills: projections, flats and dark with their halo; count the reader's."""
-        n_x, dtype = self.scan.shape[2], np.dtype(self.scan.dtype).str
-        raw = self.flatfield.raw_spec(n_angles, n_rows, n_x, dtype)
-        height, groups = raw.shape[1], self.flatfield.n_groups
-        # Means are summed in float64 frame by frame, kept a group, and stacked.
-        means = height * n_x * (20 + 8 * groups) if self.scan.n_flats else 0
-        # Rows beyond the detector are left out of what is read, so the rest of a block with a halo is not contiguous.
-        into = None if sum(self.flatfield.halo) else raw.dtype
-        b.library("file reader", self.scan.host_bytes(height, into) + means)
-        self._decode_ahead(b, height)
-        return (
-            b.inp(raw, "projections", _OWN),
-            b.inp(ArraySpec((groups, height, n_x)), "flats", _OWN),
-            b.inp(ArraySpec((height, n_x)), "dark", _OWN),
-        )
+    @property
+    def n_groups(self) -> int:
+        """Means of flats."""
+        return max(int(self.scan.n_flat_groups), 1)
 
+    def specs(self, first: int, last: int, frames: Sequence[int] | None = None) -> dict[str, ArraySpec]:
+        """Of projections, flats and dark between two detector rows."""
+        n_angles, _, n_x = self.scan.shape
+        count, height = n_angles if frames is None else len(frames), last - first
+        return {
+            "projections": ArraySpec((count, height, n_x), read_dtype(self.scan.dtype), "azx"),
+            "flats": ArraySpec((self.n_groups, height, n_x), "float32", ".zx"),
+            "dark": ArraySpec((height, n_x), "float32", "zx"),
+        }
+
+    def streams(self, first: int, last: int, frames: Sequence[int] | None = None) -> dict[str, Stream]:
+        """Sources of the same, blocks filled as they are asked for."""
+        specs = self.specs(first, last, frames)
+
+        def raw(region: Region, block: np.ndarray) -> None:
+            angles, rows = region[0], _moved(region[1], first)
+            if frames is None:
+                self.scan.read(rows, block, angles)
+                return
+            for k, frame in enumerate(frames[angles]):
+                self.scan.read(rows, block[k : k + 1], slice(frame, frame + 1))
+
+        def flats(region: Region, block: np.ndarray) -> None:
+            rows = _moved(region[1], first)
+            if self.scan.n_flats:
+                block[:] = self.scan.flat_means(rows)
+            else:
+                block[:] = 1 if self.level is None else self.level + self._dark(rows)
+
+        def dark(region: Region, block: np.ndarray) -> None:
+            block[:] = self._dark(_moved(region[0], first))
+
+        fills = {"projections": raw, "flats": flats, "dark": dark}
+        return {
+            name: Stream(Filler(fill), specs[name], self._beside if name == "projections" else None) for name, fill in fills.items()
+        }
+
+    def _beside(self, block: ArraySpec) -> int:
+        """Bytes that reading so many rows takes, flats and darks included: the libraries keep what they hold for a file."""
+        _, height, n_x = block.shape
+        # Means are summed in float64 frame by frame, kept a group, and stacked.
+        means = height * n_x * (20 + 8 * self.n_groups) if self.scan.n_flats else 0
+        return int(self.scan.host_bytes(height, block.dtype)) + means
+
+    # -- compressed scans ----------------------------------------------------------------------------------------------
     @property
     def decodes(self) -> bool:
         """Whether the scan's chunks are compressed and taller than a row."""
         return hasattr(self.scan, "keep") and self.scan.decodings(1) > 1
 
-    def _decode_ahead(self, b: Builder, height: int) -> None:
-        """Count the rows that are kept."""
-        if self.ahead and self.decodes and height < self._reach:
-            b.library(_KEPT, self.scan.window_bytes(min(self.ahead * height, self._reach)), bound=False)
+    def decode_ahead(self, b: Builder, blocks: int, reach: int) -> None:
+        """Count so many blocks of rows that are kept, of ``reach`` rows that are read at all."""
+        slot = next(slot for slot in b.slots if slot.name == "projections")
+        height = slot.nominal(b.cuts)[1]
+        if blocks and height < reach:
+            b.library(_KEPT, self.scan.window_bytes(min(blocks * height, reach)), bound=False)
 
-    @property
-    def _reach(self) -> int:
-        """Rows that are read at all."""
-        return min(self.n_rows + sum(self.flatfield.halo), self.scan.shape[1])
-
-    def decoded_ahead(self, plan: Plan, budget: int | None) -> Plan:
+    def decoded_ahead(self, plan: Plan, budget: int | None, reach: int) -> Plan:
         """The plan with the rest of the budget for rows that are kept, and what decoding costs said."""
-        height = plan.inputs[0].spec.shape[1]
-        if not self.decodes or height >= self._reach:
+        height = plan.inputs[0].nominal(plan.cuts)[1]
+        if not self.decodes or height >= reach:
             return plan
         row, kept = self.scan.window_bytes(1), self._kept_rows(plan)
         rest = max((budget or 0) - plan.footprint.total, 0) // row
-        rows = min(kept + rest, self._reach) if kept or rest > height else 0
+        rows = min(kept + rest, reach) if kept or rest > height else 0
         libraries = tuple(one for one in plan.libraries if one.name != _KEPT)
         libraries += (Library(_KEPT, rows * row, False),) if rows else ()
-        times = min(self.scan.decodings(max(rows, height)), -(-self._reach // max(rows, height)))
+        times = min(self.scan.decodings(max(rows, height)), -(-reach // max(rows, height)))
         said = f"the scan is decompressed {times} times, {max(rows, height)} of its rows each: more memory makes it fewer"
         notes = (*plan.notes, said) if times > 1 else plan.notes
         return replace(plan, libraries=libraries, notes=notes)
@@ -140,34 +187,6 @@ class Job:
         finally:
             self.scan.keep(0)
 
-    def fill(self, start: int, stop: int, frames: list[int] | None = None) -> tuple[Fill, Fill, Fill]:
-        """Functions that fill the buffers for rows ``start`` to ``stop`` of the job; above and below the detector there is air."""
-        before, after = self.flatfield.halo
-        first, last = self.start + start - before, self.start + stop + after
-        rows = slice(max(first, 0), min(last, self.scan.shape[1]))
-        inside = slice(rows.start - first, rows.stop - first)
-
-        def raw(block: np.ndarray) -> None:
-            block[:, : inside.start], block[:, inside.stop :] = 1, 1
-            if frames is None:
-                self.scan.read(rows, block[:, inside])
-                return
-            for k, frame in enumerate(frames):
-                self.scan.read(rows, block[k : k + 1, inside], slice(frame, frame + 1))
-
-        def flats(block: np.ndarray) -> None:
-            block[:] = 1
-            if self.scan.n_flats:
-                block[:, inside] = self.scan.flat_means(rows)
-            elif self.level is not None:
-                block[:, inside] = self.level + self._dark(rows)
-
-        def dark(block: np.ndarray) -> None:
-            block[:] = 0
-            block[inside] = self._dark(rows)
-
-        return raw, flats, dark
-
     def _dark(self, rows: slice) -> Any:
         found = self.scan.dark_mean(rows)
         return 0 if found is None else found
@@ -185,7 +204,7 @@ class Job:
         raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
 
 
-def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
+def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> ScanJob:
     """See a scan's rows as a job, checking every argument."""
     if not hasattr(scan, "angles"):
         raise ArgumentError("scan", kind_of(scan), "an open scan", "open the file first: footprint.open_scan(path)")
@@ -200,10 +219,15 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> Job:
     else:
         lower = upper = np.zeros(n_angles, np.int64)
         weight = np.zeros(n_angles, np.float32)
-    moves = None if shifts is None else numbers("shifts", shifts)
-    flatfield = Flatfield(lower, upper, weight, max(int(scan.n_flat_groups), 1), border, moves)
-    flatfield.check(n_angles, n_z)
-    return Job(scan, start, stop, flatfield, level)
+    moves = None if shifts is None else Table(numbers("shifts", shifts))
+    if moves is not None:
+        check_shifts(moves.array, n_angles, n_z)
+    flat = Flat(Table(lower, np.int64), Table(upper, np.int64), Table(weight, np.float32), border)
+    return ScanJob(scan, start, stop, flat, moves, level)
+
+
+def _moved(rows: slice, by: int) -> slice:
+    return slice(rows.start + by, rows.stop + by)
 
 
 def _rows(rows: Any, n_z: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, described, on_host
+from footprint.api._arrays import Array, Progress, described, on_host
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.slots import Given
 from footprint.spec import ArraySpec
@@ -59,3 +59,10 @@ def stacked(array: Array, name: str) -> tuple[Array, bool]:
     if len(array.data.shape) != 3:
         raise ShapeError(name, f"shape {tuple(array.data.shape)}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
     return array, False
+
+
+def in_slices(progress: Progress | None, slices: int) -> Progress | None:
+    """A job that is not cut is all slices at once."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(slices, slices) if total == 1 else progress(done, total)

@@ -93,4 +93,7 @@ def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **
     8
     """
     plan = _plan(verb, *args, memory=memory, **kwargs)
+    if plan.chunk is None and plan.choices and not getattr(plan, "cuts", ()):
+        # Whole: all units there are.
+        return plan.choices[0].size
     return plan.chunk.size if plan.chunk else 1

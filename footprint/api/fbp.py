@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, finished, limits_and_budget, output, receive, rows, run, shared, where, whole
-from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
+from footprint.api._arrays import Memory, Progress, finished, limits_and_budget, output, receive, shared, where
+from footprint.api._call import call, meeting
+from footprint.api._tomo import angles_of, described_stack, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError
-from footprint.ops.fbp import Fbp
-from footprint.plan.builder import Builder
-from footprint.plan.fit import fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given, Ref
+from footprint.flow.plan import Plan
+from footprint.flow.slots import Given
+from footprint.ops.base import Table
+from footprint.ops.fbp import Fbp, plan_by_method
+from footprint.ops.job import Meeting, plan_op
 from footprint.spec import ArraySpec, Limits
 
 
@@ -80,7 +81,7 @@ def fbp(
         What transforms rows: "auto" is our own kernel where a row fits on the chip, else the device's usual library; or the name
         of a library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
     progress : callable, optional
-        ``progress(slices_done, slices)``.
+        ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
 
     Returns
     -------
@@ -105,17 +106,20 @@ def fbp(
     """
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
     _, n_a, n_x = source.spec.shape
-    op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    op = fbp_of(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(source.spec)[0]
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
     target = output(out, wanted, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
-    limits, budget = limits_and_budget(where(device, source, target), memory, fft)
-    plan = _plan(limits, budget, op, (source.spec, source.given), (volume.spec, volume.given))
-    cut = rows if plan.chunk else whole
-    run(plan, None, [cut(source)], [cut(volume)], progress)
+    on = where(device, source, target)
+
+    def make() -> Plan:
+        return _plan(*limits_and_budget(on, memory, fft), op, meeting(source), meeting(volume))
+
+    watched = in_slices(progress, result.shape[0])
+    call("fbp", op, [source], [volume], on, memory, fft=fft, progress=watched, make=make)
     return finished(target, out)
 
 
@@ -160,13 +164,12 @@ def plan_fbp(
     """
     spec, given = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
-    op = _op(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    op = fbp_of(angles_of(angles, n_a), n_x, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
     result = op.out_specs(spec)[0]
-    limits, budget = limits_and_budget(where(device), memory, fft)
-    return _plan(limits, budget, op, (spec, given), (result, Given()))
+    return _plan(*limits_and_budget(where(device), memory, fft), op, (spec, given), (result, Given()))
 
 
-def _op(
+def fbp_of(
     angles: np.ndarray,
     n_x: int,
     center: float | None,
@@ -179,14 +182,13 @@ def _op(
     axis_shifts: Any,
     cutoff: float,
 ) -> Fbp:
+    """The operation of these arguments, as values that can be compared."""
     axis = position((n_x - 1) / 2 if center is None else center)
-    shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    return Fbp(angles, n_x, axis, filter, padding, method, roi, pixel_size, circle, shifts, cutoff)
+    shifts = None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts))
+    gains = filter if isinstance(filter, str) else Table(filter)
+    box = tuple(roi) if isinstance(roi, list | np.ndarray) else roi
+    return Fbp(Table(angles), n_x, axis, gains, padding, method, box, pixel_size, circle, shifts, cutoff)
 
 
-def _plan(limits: Limits, budget: int | None, op: Fbp, sino: tuple[ArraySpec, Given], out: tuple[ArraySpec, Given]) -> Plan:
-    def make(b: Builder, n: int) -> tuple[Ref, Ref]:
-        parts = [ArraySpec((n, *spec.shape[1:]), spec.dtype) for spec in (sino[0], out[0])]
-        return b.inp(parts[0], "sinogram", sino[1]), b.out(parts[1], "slices", out[1])
-
-    return fit(limits, budget, "fbp", op.variants(sino[0], make, limits))
+def _plan(limits: Limits, budget: int | None, op: Fbp, sino: Meeting, out: Meeting) -> Plan:
+    return plan_by_method(op, limits, lambda one, note: plan_op(limits, budget, "fbp", one, [sino], [out], [note]))

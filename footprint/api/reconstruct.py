@@ -8,20 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, Progress, described, finished, limits_and_budget, output, receive, run, where
-from footprint.api._run import rows as rows_of
-from footprint.api._scan import AHEAD, Described, Job, job_of
-from footprint.api._tiles import Tiles, into
-from footprint.api._tomo import angles_of, numbers, position
+from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, output, receive, where
+from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._scan import AHEAD, ScanJob, job_of, scan_of
+from footprint.api._tomo import angles_of, in_slices, position
+from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
-from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.fbp import Fbp
-from footprint.ops.reconstruct import TILES, Reconstruct
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given, Ref
+from footprint.errors import ArgumentError, BudgetError
+from footprint.flow.builder import Builder
+from footprint.flow.faces import Region, Taker
+from footprint.flow.fit import Job, fit
+from footprint.flow.plan import Plan
+from footprint.flow.slots import Given
+from footprint.ops.fbp import Fbp, plan_by_method
+from footprint.ops.job import Meeting
+from footprint.ops.job import job_of as as_job
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
 from footprint.spec import ArraySpec, Limits
+from footprint.units import kind_of
 
 
 def reconstruct(
@@ -39,6 +44,7 @@ def reconstruct(
     axis_shifts: Any = None,
     cutoff: float = 1.0,
     i0: str | float = "auto",
+    steps: Steps | None = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -67,18 +73,23 @@ def reconstruct(
     i0 : "auto", "border" or float
         The open beam where the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is
         1 for floating-point projections, which are taken as corrected already, and "border" for counts.
+    steps : callable, optional
+        Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
+        transposition, vertical shifts if any, FBP), returns the list to run: operations inserted, replaced or removed. Each works
+        on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its own kernels.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``.
     memory : str, int or float, optional
         The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
         worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups; where
-        the slice itself does not fit, it is made in tiles of rows, and its projections are read again for each.
+        the slice itself does not fit, it is made in tiles of rows, and its projections are read again for each. A step that needs
+        all angles at once forbids groups.
     device, fft : str
         As in `fbp`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
     progress : callable, optional
-        ``progress(done, total)`` in slices, or in rows of slices where they are made in tiles.
+        ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
 
     Returns
     -------
@@ -102,47 +113,43 @@ def reconstruct(
     ...         volume = fp.reconstruct(scan, center=truth.center, memory="20MB")
     >>> volume.shape
     (4, 64, 64)
+
+    A filter of one's own is an operation in a list; here the transmission's upper bound is lowered:
+
+    >>> from footprint.ops.flatfield import MinusLog
+    >>> lower = lambda steps: [MinusLog(highest=2.0) if isinstance(step, MinusLog) else step for step in steps]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     truth = write_scan(pathlib.Path(folder) / "scan.nx", n_angles=90, n_z=4, n_x=64)
+    ...     with fp.open_scan(truth.path) as scan:
+    ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
+    (4, 64, 64)
     """
     job = job_of(scan, rows, i0, shifts)
     angles = angles_of(scan.angles, scan.shape[0])
     axis = _number(center, scan.shape[2])
-    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    fbp = Fbp(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
-    op = Reconstruct(job.flatfield, fbp)
-    result = op.out_specs(ArraySpec(scan.shape), job.n_rows)[0]
+    fbp = fbp_of(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    way = _Way(job, fbp, steps)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    target = None if writer is not None else output(out, result, receive(np.empty(0, np.float32), "out"))
-    limits, budget = limits_and_budget(where(device, *([target] if target else [])), memory, fft)
-    given = target.given if target else Given(owner="plan")
-    writing = _writing(writer)
-    plan = _plan(limits, budget, op, job, given, writing)
+    target: Face = (
+        Stream(_taker(writer, way.result), way.result, _writing(writer)) if writer is not None else _array(out, way.result)
+    )
+    on = where(device, *([target] if isinstance(target, Array) else []))
+    limits, budget = limits_and_budget(on, memory, fft)
+    plan = way.plan(limits, budget, meeting(target))
     if isinstance(center, str) and center == "auto":
         found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
-        op = Reconstruct(job.flatfield, replace(fbp, center=found.center))
-        op.out_specs(ArraySpec(scan.shape), job.n_rows)
-        plan = _plan(limits, budget, op, job, given, writing)
+        way = _Way(job, replace(fbp, center=found.center), steps)
+        plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
+    line = way.line(fbp.method)
+    sources = job.streams(*way.needed)
+    watched = in_slices(progress, job.n_rows)
     with job.kept(plan):
-        return _run(plan, job, op, writer, target, out, progress)
-
-
-def _run(plan: Plan, job: Job, op: Reconstruct, writer: Any, target: Any, out: Any, progress: Progress | None) -> Any:
-    assert plan.chunk is not None
-    tiled = plan.chunk.unit == TILES
-    job.check_flats(1 if tiled else plan.chunk.size)
-    if tiled:
-        tiles = Tiles(job, op.fbp, writer.write if writer is not None else into(target))
-        run(plan, None, tiles.inputs, [tiles.take], progress)
-        return finished(target, out) if target else out
-    fills = [lambda start, stop, k=k: job.fill(start, stop)[k] for k in range(3)]
-    if writer is not None:
-        taken: Any = lambda start, stop: lambda block: writer.write(slice(start, stop), block)
-    else:
-        assert target is not None
-        taken = rows_of(target)
-    run(plan, None, fills, [taken], progress)
-    return finished(target, out) if target else out
+        job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
+        ins = [sources[name] for name in line.inputs]
+        call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan)
+    return finished(target, out) if isinstance(target, Array) else out
 
 
 def plan_reconstruct(
@@ -163,6 +170,7 @@ def plan_reconstruct(
     axis_shifts: Any = None,
     cutoff: float = 1.0,
     i0: str | float = "auto",
+    steps: Steps | None = None,
     written: Any = False,
     memory: Memory = None,
     device: str = "auto",
@@ -176,7 +184,7 @@ def plan_reconstruct(
         No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, memory, device, fft
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, steps, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -185,7 +193,7 @@ def plan_reconstruct(
     Returns
     -------
     Plan
-        Its chunks are slices, or rows of a slice where one is made in tiles.
+        Its chunks are slices; where one does not fit, ``cuts`` says how it is cut further.
 
     Examples
     --------
@@ -194,60 +202,111 @@ def plan_reconstruct(
     >>> plan.footprint.total < 2e9
     True
     """
-    if not hasattr(scan, "shape"):
-        spec, _ = described(scan, dtype, "scan")
-        if len(spec.shape) != 3:
-            raise ShapeError("scan", f"shape {spec.shape}", "(n_angles, n_z, n_x)")
-        if not isinstance(n_flat_groups, int | np.integer) or n_flat_groups < 0:
-            raise ArgumentError("n_flat_groups", repr(n_flat_groups), "a whole number, 0 or more")
-        n_a, n_z, n_x = spec.shape
-        scan = Described((n_a, n_z, n_x), spec.dtype, angles_of(angles, n_a), min(n_flat_groups, 1), n_flat_groups)
+    scan = scan_of(scan, angles, dtype, n_flat_groups)
     job = job_of(scan, rows, i0, shifts)
     axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    moves = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    fbp = Fbp(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, moves, cutoff)
-    op = Reconstruct(job.flatfield, fbp)
-    op.out_specs(ArraySpec(scan.shape), job.n_rows)
+    fbp = fbp_of(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    way = _Way(job, fbp, steps)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return _plan(limits, budget, op, job, Given(owner="plan") if written else Given(), _writing(written))
+    return way.plan(limits, budget, (way.result, Given(owner="source", beside=_writing(written)) if written else Given()))
+
+
+class _Way:
+    """The steps of one call: from the rows of a scan that are needed to the result.
+
+    Attributes
+    ----------
+    needed
+        The first detector row that is read, and the one after the last.
+    result
+        Spec of all slices.
+    """
+
+    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None) -> None:
+        self.job, self.fbp, self._change = job, fbp, steps
+        whole = job.specs(0, job.scan.shape[1])
+        self.needed = rows_needed(self.steps(fbp), whole["projections"], (job.start, job.stop))
+        self._specs = job.specs(*self.needed)
+        line = self.line(fbp.method)
+        self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
+
+    def steps(self, fbp: Fbp) -> list[Any]:
+        """As the caller wants them."""
+        usual = default_steps(self.job.flat, fbp, self.job.shifts)
+        if self._change is None:
+            return usual
+        wanted = "a function of the list of steps that returns a list"
+        if not callable(self._change):
+            raise ArgumentError("steps", kind_of(self._change), wanted)
+        changed = self._change(usual)
+        if not isinstance(changed, list | tuple):
+            raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
+        return list(changed)
+
+    def line(self, method: str) -> Pipeline:
+        """The pipeline of the needed rows by a method of FBP."""
+        job = self.job
+        others = {name: spec for name, spec in job.specs(0, job.scan.shape[1]).items() if name != "projections"}
+        raw = job.specs(0, job.scan.shape[1])["projections"]
+        return pipeline_of(self.steps(self.fbp.by(method)), raw, others, (job.start, job.stop))
+
+    def plan(self, limits: Limits, budget: int | None, out: Meeting) -> Plan:
+        """The plan, by the method that the budget allows."""
+
+        def by(fbp: Fbp, note: str) -> Plan:
+            line, sources = self.line(fbp.method), self.job.streams(*self.needed)
+            ins = [meeting(sources[name]) for name in line.inputs]
+            notes = [note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
+            return self._decoding(limits, budget, as_job(limits, line, ins, [out], notes))
+
+        return plan_by_method(self.fbp, limits, by)
+
+    def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
+        """The plan with as many rows decoded ahead as leave slices whole."""
+        job, reach = self.job, self.needed[1] - self.needed[0]
+        if not job.decodes:
+            return fit(limits, budget, "reconstruct", whole)
+        found: Plan | None = None
+        for blocks in AHEAD:
+
+            def record(b: Builder, blocks: int = blocks) -> None:
+                whole.record(b)
+                job.decode_ahead(b, blocks, reach)
+
+            try:
+                plan = fit(limits, budget, "reconstruct", replace(whole, record=record))
+            except BudgetError:
+                if found is None and not blocks:
+                    raise
+                continue
+            slices = all(cut.axis == "z" for cut in plan.cuts)
+            found = plan if found is None or slices else found
+            if slices:
+                break
+        assert found is not None
+        return job.decoded_ahead(found, budget, reach)
+
+
+def _writing(writer: Any) -> Callable[[ArraySpec], int] | None:
+    """Bytes a writer takes beside the blocks it is given; None where it does not say."""
+    return (lambda block: int(writer.host_bytes("float32"))) if hasattr(writer, "host_bytes") else None
+
+
+def _array(out: Any, result: ArraySpec) -> Array:
+    return output(out, result, receive(np.empty(0, np.float32), "out"))
+
+
+def _taker(writer: Any, result: ArraySpec) -> Taker:
+    """A sink that hands slices on, or tiles of them."""
+
+    def take(region: Region, block: np.ndarray) -> None:
+        whole = all(r.stop - r.start == n for r, n in zip(region[1:], result.shape[1:]))
+        writer.write(region[0] if whole else (region[0], region[1]), block)
+
+    return Taker(take)
 
 
 def _number(center: Any, n_x: int) -> float:
     """The axis given, or the detector's middle until it is found."""
     middle = isinstance(center, str) and center == "auto"
     return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
-
-
-def _writing(writer: Any) -> int:
-    """Bytes a writer takes beside the blocks it is given; none where it does not say."""
-    return int(writer.host_bytes("float32")) if hasattr(writer, "host_bytes") else 0
-
-
-def _plan(limits: Limits, budget: int | None, op: Reconstruct, job: Job, out: Given, writing: int = 0) -> Plan:
-    n_angles = job.scan.shape[0]
-    # Where kernels write a slice straight into the caller's array, a tile of it would save nothing.
-    straight = out.owner == "caller" and (out.space == "device" or (limits.host and out.direct))
-
-    def variants(job: Job) -> list[Variant]:
-        def make(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
-            raw, flats, dark = job.slots(b, n_angles, n)
-            b.library("file writer", writing, bound=False)
-            return raw, flats, dark, b.out(ArraySpec((n, *op.fbp.geometry.shape)), "slices", out)
-
-        def tile(b: Builder, n: int) -> tuple[Ref, Ref, Ref, Ref]:
-            raw, flats, dark = job.slots(b, n_angles, 1)
-            b.library("file writer", writing, bound=False)
-            return raw, flats, dark, b.out(ArraySpec((1, n, op.fbp.geometry.shape[1])), "tile", Given(owner="plan"))
-
-        return op.variants(job.n_rows, make, limits, None if straight else tile)
-
-    ways = [variants(replace(job, ahead=n)) for n in (AHEAD if job.decodes else (0,))]
-    plan = fit(limits, budget, "reconstruct", [one for alike in zip(*ways) for one in alike])
-    return job.decoded_ahead(plan, budget)
-
-
-def volume_shape(plan: Plan) -> tuple[int, int, int]:
-    """(n_rows, n_y, n_x) of the volume that a plan of `reconstruct` makes, in however many runs."""
-    _, n_y, n_x = plan.outputs[0].spec.shape
-    assert plan.chunk is not None
-    return (plan.chunk.times, plan.chunk.total, n_x) if plan.chunk.unit == TILES else (plan.chunk.total, n_y, n_x)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._run import Memory, limits_and_budget, run
-from footprint.api._scan import Job, job_of
+from footprint.api._arrays import Memory
+from footprint.api._call import Stream, call, planned
+from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError
+from footprint.flow.faces import Taker
+from footprint.flow.plan import Plan
+from footprint.ops.base import Table
+from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Sinograms
+from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
-from footprint.plan.builder import Builder
-from footprint.plan.fit import build
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
+from footprint.spec import ArraySpec
 
 # Rows compared at most, from the middle of those asked for: more add time and little certainty.
 _ROWS = 16
@@ -86,11 +89,12 @@ def rotation_axis(
     >>> abs(axis.center - truth.center) < 0.5
     True
     """
-    job, op, plan = _prepare(scan, rows, search, i0, memory)
-    job.check_flats(plan.outputs[0].spec.shape[0])
+    task = _prepare(scan, rows, search, i0, memory)
+    task.job.check_flats(task.job.n_rows)
     found: list[float] = []
-    fills = job.fill(0, job.n_rows, op.frames)
-    run(plan, None, [_always(fill) for fill in fills], [_always(lambda correlations: found.extend(op.axis(correlations)))])
+    kept = Taker(lambda region, correlations: found.extend(task.op.axis(correlations)))
+    ins, out, plan = task.sources(), Stream(kept, task.result), task.plan
+    call("rotation_axis", task.line, ins, [out], "cpu", memory, make=lambda: plan)
     center, score, spread = found
     if not math.isfinite(center):
         wanted, fix = "projections with structure to register; these have none", "give the axis as a number"
@@ -125,35 +129,50 @@ def plan_rotation_axis(
     Plan
         What the search takes.
     """
-    return _prepare(scan, rows, search, i0, memory)[2]
+    return _prepare(scan, rows, search, i0, memory).plan
 
 
-def _always(part: Any) -> Callable[[int, int], Any]:
-    return lambda start, stop: part
+class _Search(NamedTuple):
+    """Rows that are compared, how, and what that takes."""
+
+    job: ScanJob
+    op: RotationAxis
+    line: Pipeline
+    plan: Plan
+
+    @property
+    def result(self) -> ArraySpec:
+        """Spec of the correlations."""
+        return self.op.out_specs()[0]
+
+    def sources(self) -> list[Stream]:
+        """Inputs of the line."""
+        return _sources(self.job, self.op, self.line)
 
 
-def _prepare(
-    scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory
-) -> tuple[Job, RotationAxis, Plan]:
+def _sources(job: ScanJob, op: RotationAxis, line: Pipeline) -> list[Stream]:
+    streams = job.streams(job.start, job.stop, op.frames)
+    return [streams[name] for name in line.inputs]
+
+
+def _prepare(scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory) -> _Search:
     job = job_of(scan, rows, i0)
     first, last = _range(scan, search)
-    op = RotationAxis(np.asarray(scan.angles, np.float64), job.flatfield, first, last - first + 1)
-    op.out_specs()
-    limits, budget = limits_and_budget("cpu", memory)
+    op = RotationAxis(Table(scan.angles, np.float64), first, last - first + 1)
+    result, frames = op.out_specs()[0], op.frames
+    lower, upper, weight = (Table(table.array[frames]) for table in (job.flat.lower, job.flat.upper, job.flat.weight))
+    flat = Flat(lower, upper, weight, job.flat.border)
+    line = Pipeline.chain([flat, MinusLog(), DeadPixels(), Sinograms(), op], "projections", "correlations")
     n = min(_ROWS, job.n_rows)
     while True:
         start = job.start + (job.n_rows - n) // 2
-        part = Job(scan, start, start + n, job.flatfield, job.level)
-
-        def record(b: Builder, part: Job = part) -> None:
-            raw, flats, dark = part.slots(b, len(op.frames), part.n_rows)
-            op.record(b, raw, flats, dark, b.out(op.out_specs()[0], "correlations", Given(owner="plan")))
-
-        plan = build(limits, "rotation_axis", record)
-        if budget is None or plan.footprint.total <= budget:
-            return part, op, plan
-        if n == 1:
-            raise BudgetError(budget, plan.footprint.terms(), plan.footprint.total, "rotation_axis")
+        part = replace(job, start=start, stop=start + n)
+        try:
+            plan = planned("rotation_axis", line, _sources(part, op, line), [Stream(None, result)], "cpu", memory)
+            return _Search(part, op, line, plan)
+        except BudgetError:
+            if n == 1:
+                raise
         n //= 2
 
 

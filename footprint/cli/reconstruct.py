@@ -89,8 +89,8 @@ def command(
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
       footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
-    from footprint.api._run import limits_and_budget, where
-    from footprint.api.reconstruct import plan_reconstruct, reconstruct, volume_shape
+    from footprint.api._arrays import limits_and_budget, where
+    from footprint.api.reconstruct import plan_reconstruct, reconstruct
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
     from footprint.io.output import together
@@ -108,7 +108,8 @@ def command(
         budget = limits_and_budget(where(device), memory)[1]
         plan = plan_reconstruct(source, written=True, memory=budget, device=device, **job)
         reporter.plan(plan)
-        slices = volume_shape(plan)
+        n_rows, n_y, n_x = plan.outputs[0].spec.shape
+        slices = (n_rows, n_y, n_x)
         reporter.warm(lambda: _warm(source, plan, job, target))
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():

@@ -64,8 +64,8 @@ class Reporter:
         size = plan.footprint
         self.figures |= {f"plan_{name}": n for name, n in size.terms().items()}
         self.figures |= {"plan_total": size.total, "device": plan.limits.device}
-        if plan.chunk:
-            self.figures |= {"chunk": plan.chunk.size, "runs": len(plan.chunks)}
+        chunk = plan.chunk.size if plan.chunk else plan.choices[0].size if plan.choices else 1
+        self.figures |= {"chunk": chunk, "runs": getattr(plan, "n_parts", len(plan.chunks))}
         if not self.silent:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
             show_plan(plan, self._bar.console if self._bar else None)

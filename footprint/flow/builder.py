@@ -58,6 +58,7 @@ class Builder:
         self.constants: dict[int, np.ndarray] = {}
         self.libraries: dict[str, Library] = {}
         self.notes: list[str] = []
+        self.spares: set[int] = set()
         self._tables: dict[tuple[Any, ...], Ref] = {}
         self._brought: dict[tuple[int, str], tuple[Ref, int]] = {}
         self._when = "part"
@@ -230,10 +231,13 @@ class Builder:
         if slot.kind not in ("inp", "out"):
             return True
         given = slot.given
-        # Rows of the first axis lie together; of any other, a part of an array does not.
-        leading = all(axis == slot.spec.axes[0] and not getattr(reach, "wrap", False) for axis, reach in slot.reach)
         here = self.limits.host or given.space == "device"
-        return given.owner == "caller" and given.direct and np.dtype(slot.spec.dtype).isnative and leading and here
+        native_ = np.dtype(slot.spec.dtype).isnative
+        return given.owner == "caller" and given.direct and native_ and here and slot.together(self.cuts)
+
+    def spare(self, ref: Ref) -> bool:
+        """Whether nobody else reads ``ref``, so that an operation may work in its memory."""
+        return ref.slot.id in self.spares
 
     def bring(self, ref: Ref, dtype: str | None = None) -> Ref:
         """``ref`` itself where kernels can read it as ``dtype``, else scratch that is filled from it."""
@@ -244,7 +248,14 @@ class Builder:
         found, phase = self._brought.get(key, (None, -1))
         again = bool(self.cuts) and phase != len(self.phases) - 1
         if found is None or again:
-            found = self.fetch(ref, found or self.like(ref, wanted, f"{ref.slot.name} brought"))
+            name, whole = f"{ref.slot.name} brought", ref.slot.spec
+            if found is None:
+                # What is the same in all parts of a sum is brought with the first.
+                held = any(cut.sums and cut.axis not in whole.axes for cut in self.cuts)
+                spec = ArraySpec(whole.shape, wanted, whole.axes)
+                found = self._slot(spec, "scratch", name, dict(ref.slot.reach), held=held) if held else self.like(ref, wanted, name)
+            with self.only("first" if found.slot.held else self._when):
+                self.fetch(ref, found)
             self._brought[key] = (found, len(self.phases) - 1)
         return found
 
@@ -252,6 +263,8 @@ class Builder:
         """Carry ``ref``, wherever it lies, into ``scratch``, for kernels that change it."""
         slot = ref.slot
         if slot.kind not in ("inp", "out") or (slot.given.space == "device" and not self.limits.host):
+            if slot.kind in ("inp", "out") and not slot.together(self.cuts):
+                raise AssertionError(f"parts of {slot.name}, an array on a device, do not lie together")
             self.copy(ref, scratch)
         elif self.limits.host:
             self._beside(slot, scratch.spec, "reader")

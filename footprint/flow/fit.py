@@ -17,8 +17,8 @@ Record = Callable[[Builder], None]
 
 # Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
 _BLOCKS = (64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
-# Parts a sum is cut into at least where a slice does not fit: enough rows that a result is read and written seldom.
-_SUMMED = (256, 64, 16)
+# Rows that a sum is cut into multiples of: enough that a result is not read and written for every one.
+_SUMMED = 16
 
 
 NOTHING = Cost(launches=0)
@@ -91,10 +91,13 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job, devices: int = 
         best = search.overlapped()
         if best is not None:
             return best
-    for rung in _LAST if job.streamed or not limits.host else (_SERIAL,):
-        found = search.serial(rung)
-        if found is not None:
-            return found
+    rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
+    for depth, level in enumerate(search.levels()):
+        # Sizes along the first axis have been tried with lanes that overlap.
+        for rung in (*_LADDER, *rungs) if job.streamed and depth else rungs:
+            found = search.serial(*level, rung)
+            if found is not None:
+                return found
     raise search.refusal()
 
 
@@ -187,34 +190,32 @@ class _Search:
             yield 1, lambda n: ()
             ones = ()
         summed: tuple[Cut, ...] = ()
-        if sums is not None:
-            for most in _SUMMED:
-                if most < sums[1]:
-                    summed = (Cut(sums[0], sums[1], most, sums[2], sums=True),)
-                    yield 1, lambda n, summed=summed: (*ones, *summed)  # type: ignore[misc]
+        if sums is not None and sums[1] > _SUMMED:
+            group = lambda n: Cut(sums[0], sums[1], min(n * _SUMMED, sums[1]), sums[2], sums=True)
+            summed = (group(1),)
+            yield -(-sums[1] // _SUMMED), lambda n: (*ones, group(n))
         for depth in range(1, len(axes)):
             finer, length, what = axes[depth]
             outer = ones + tuple(Cut(a, t, 1, u) for a, t, u in axes[1:depth])
             yield max(length, 1), lambda n, f=finer, t=length, w=what, o=outer: (*o, Cut(f, t, n, w), *summed)  # type: ignore[misc]
 
-    def serial(self, rung: _Rung) -> Plan | None:
-        """The largest size of the coarsest way that fits."""
-        for most, cuts in self.levels():
-            best = self.largest(most, cuts, rung)
-            if not best:
-                continue
-            even = -(-most // -(-most // best))
-            size = even if self.fits(cuts(even), rung) else best
-            plan = self.at(cuts(size), rung)
-            assert plan is not None
-            return self.with_choices(plan, most, cuts, rung)
-        return None
+    def serial(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> Plan | None:
+        """The largest size of a way to cut that fits."""
+        best = self.largest(most, cuts, rung)
+        if not best:
+            return None
+        even = -(-most // -(-most // best))
+        plan = self.at(cuts(even if self.fits(cuts(even), rung) else best), rung)
+        assert plan is not None
+        return self.with_choices(plan, rung)
 
     def largest(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> int:
         """The largest size that fits, 0 where none does; ``high`` only ever moves below a size that was seen not to fit."""
         if self.fits(cuts(most), rung):
             return most
-        low, high = 0, most - 1
+        if most == 1 or not self.fits(cuts(1), rung):
+            return 0
+        low, high = 1, most - 1
         while low < high:
             middle = (low + high + 1) // 2
             if self.fits(cuts(middle), rung):
@@ -223,16 +224,13 @@ class _Search:
                 high = middle - 1
         return low
 
-    def with_choices(
-        self, plan: Plan, most: int = 0, cuts: Callable[[int], tuple[Cut, ...]] | None = None, rung: _Rung = _SERIAL
-    ) -> Plan:
-        """The plan, with what other sizes would take."""
-        if cuts is None:
-            axis, most, unit = self.job.axes[0]
-            cuts, rung = (lambda n: (Cut(axis, most, n, unit),)), _Rung(plan.lanes, plan.copies, RING)
+    def with_choices(self, plan: Plan, rung: _Rung | None = None) -> Plan:
+        """The plan, with what other sizes along the first axis would take."""
+        rung = _Rung(plan.lanes, plan.copies, RING) if rung is None else rung
+        axis, most, unit = self.job.axes[0] if self.job.axes else ("", 1, "")
         found: list[Choice] = []
         for size in sorted({max(1, most >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
-            other = self.at(cuts(size), rung)
+            other = self.at((Cut(axis, most, size, unit),) if axis else (), rung)
             if other is not None and (not found or other.footprint.total < found[-1].nbytes):
                 found.append(Choice(size, other.n_parts, other.footprint.total))
         return replace(plan, choices=tuple(found))

@@ -32,6 +32,15 @@ class Geometry(NamedTuple):
         """The shape of a slot."""
         return self.shapes.get(slot.id, slot.spec.shape)
 
+    def start(self, slot: Slot) -> int:
+        """Bytes before the part in an array that lies as a whole."""
+        if not slot.reach:
+            return 0
+        offset, row = 0, slot.spec.itemsize
+        for (first, _), n in zip(reversed(self.windows[slot.id]), reversed(slot.spec.shape)):
+            offset, row = offset + first * row, row * n
+        return offset
+
     def runs(self, when: str) -> bool:
         """Whether steps of this kind run in the part."""
         return when == "part" or (when == "first" and self.ends[0]) or (when == "last" and self.ends[1])

@@ -25,6 +25,8 @@ class Rates:
         Bytes copied between the caller's pages and ours.
     disk
         Bytes read from, or written to, files.
+    updates
+        Updates of a pixel by an angle, in backprojection.
     part
         Seconds a part costs beside its work: threads that wake each other.
     """
@@ -34,14 +36,15 @@ class Rates:
     launch: float
     link: float
     copy: float
+    updates: float
     disk: float = 2e9
     part: float = 1e-4
 
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
-_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, part=5e-4)
-_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9)
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=5e-4)
+_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9)
 
 
 def rates(limits: Limits) -> Rates:
@@ -50,9 +53,9 @@ def rates(limits: Limits) -> Rates:
         # OpenCL on a processor, as in tests, has few compute units.
         share = min(max(limits.cores, 1) / 132, 1.0)
         memory, flops, copy = _GPU.memory * share, _GPU.flops * share, _GPU.copy * max(share, 0.1)
-        return Rates(memory, flops, _GPU.launch, _GPU.link, copy, part=_GPU.part)
+        return Rates(memory, flops, _GPU.launch, _GPU.link, copy, _GPU.updates * share, part=_GPU.part)
     n = max(limits.threads, 1)
-    return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8))
+    return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8), _CORE.updates * n)
 
 
 @dataclass(frozen=True)

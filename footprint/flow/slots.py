@@ -140,6 +140,15 @@ class Slot:
         axes = self.spec.axes.ljust(len(self.spec.shape), ".")
         return tuple(reach[a].window(*at[a], n) if a in reach else (0, n) for a, n in zip(axes, self.spec.shape))
 
+    def together(self, cuts: tuple[Cut, ...]) -> bool:
+        """Whether what it holds of the whole array in a part lies together: but for the last axis that is cut, one row of each."""
+        if not self.reach:
+            return True
+        if any(getattr(reach, "wrap", False) for _, reach in self.reach):
+            return False
+        last = max(self.spec.axes.index(axis) for axis, _ in self.reach)
+        return all(n == 1 for n in self.nominal(cuts)[:last])
+
     def nominal(self, cuts: tuple[Cut, ...]) -> tuple[int, ...]:
         """The shape that holds any part."""
         if not self.reach:

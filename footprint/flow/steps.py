@@ -104,20 +104,13 @@ class Steps:
             if slot.space == "host" or place == outside:
                 views.append(None)
             elif self.plan.places[slot.id]:
-                start = self.start(slot, geometry) if slot.kind == "const" else 0
+                start = geometry.start(slot) if slot.kind == "const" else 0
                 order = geometry.group if slot.held else geometry.order
                 views.append(self.view(slot, order, start + offset, spec))
             else:
                 views.append(None)
                 callers.append((place, slot.id, offset, spec))
         return Prepared(step, index, kernel, tuple(views), tuple(callers))
-
-    def start(self, slot: Slot, geometry: Geometry) -> int:
-        """Bytes before the rows of a part in an array that lies as a whole."""
-        if not slot.reach:
-            return 0
-        row = slot.spec.nbytes // max(slot.spec.shape[0], 1)
-        return geometry.windows[slot.id][0][0] * row
 
     def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
         if self.clock is not None:
@@ -138,7 +131,7 @@ class Steps:
             given = list(arrays)
             for place, key, offset, spec in ready.callers:
                 slot = self.plan.slots[key]
-                given[place] = backend.adopt(feeds[key], self.start(slot, geometry) + offset, spec)
+                given[place] = backend.adopt(feeds[key], geometry.start(slot) + offset, spec)
             arrays = tuple(given)
         if step.action == "launch":
             backend.launch(ready.kernel, arrays)

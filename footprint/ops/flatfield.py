@@ -1,16 +1,18 @@
-"""From a block of raw projections to sinograms of line integrals: flats, darks, dead pixels, minus log, vertical shifts."""
+"""From raw projections to sinograms of line integrals, step by step: open beam, minus log, dead pixels, transposition, shifts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.builder import Builder
+from footprint.flow.slots import NOTHING, Halo, Reach, Ref
+from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
+from footprint.ops.base import Op, Table
+from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.vertical_shift import split_shifts
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 # What the kernels read as it is; readers cast everything else to float32 on the way in.
@@ -23,83 +25,224 @@ def read_dtype(stored: object) -> str:
     return name if name in _READ_AS_STORED else "float32"
 
 
-@dataclass(frozen=True, eq=False)
-class Flatfield:
-    """Minus the logarithm of the transmission, as sinograms.
+@dataclass(frozen=True)
+class Flat(Op):
+    """Transmission (raw - dark) / (flat - dark) of raw projections, NaN where a pixel is dead; flats interpolated in time.
 
     Attributes
     ----------
     lower, upper, weight
         For each projection the groups of flats around it in time, and how far it is from the first to the second.
-    n_groups
-        Groups of flats.
     border
         Above 0: the open beam is each row's own mean over so many pixels at both ends, and flats are not read.
-    shifts
-        Pixels each projection is shifted along z: a positive shift reads from larger z.
     """
 
-    lower: np.ndarray
-    upper: np.ndarray
-    weight: np.ndarray
-    n_groups: int = 1
+    lower: Table
+    upper: Table
+    weight: Table
     border: int = 0
-    shifts: np.ndarray | None = None
 
-    def check(self, n_angles: int, n_z: int) -> None:
-        """Raise where something is not one per angle, or would move every row off the detector."""
+    axes = ("azx", ".zx", "zx")
+    cut = "za"
+    kernel = "flat"
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Projections, means of flats, mean of darks."""
+        return ("projections", "flats", "dark"), ("transmission",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Like the projections, float32."""
+        n_angles = specs[0].shape[0]
         for name in ("lower", "upper", "weight"):
             if len(getattr(self, name)) != n_angles:
                 raise ShapeError(name, f"{len(getattr(self, name))} values", f"{n_angles}, one per projection")
-        if self.shifts is None:
-            return
-        if np.shape(self.shifts) != (n_angles,) or not np.isfinite(self.shifts).all():
-            raise ShapeError("shifts", f"shape {np.shape(self.shifts)}", f"({n_angles},) finite pixels, one per projection")
-        if n_angles and np.abs(self.shifts).max() > n_z:
-            most = float(np.abs(self.shifts).max())
-            raise ArgumentError("shifts", f"up to {most:.4g} pixels", f"at most the {n_z} rows of the detector")
+        return (ArraySpec(specs[0].shape, "float32", "azx"),)
 
-    @cached_property
-    def halo(self) -> tuple[int, int]:
-        """Rows wanted before and after those made."""
-        if self.shifts is None or len(self.shifts) == 0:
-            return 0, 0
-        return max(0, -int(np.floor(self.shifts.min()))), max(0, int(np.ceil(self.shifts.max())))
+    def flops(self, *specs: ArraySpec) -> float:
+        """A division, and the flats' mixture."""
+        return 8.0 * specs[0].size
 
-    def raw_spec(self, n_angles: int, rows: int, n_x: int, dtype: str) -> ArraySpec:
-        """The raw block that ``rows`` rows of the result are made of."""
-        return ArraySpec((n_angles, rows + sum(self.halo), n_x), read_dtype(dtype))
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; the flats' places in time are cut with the projections."""
+        raw, flats, dark, out = refs
+        x = b.bring(raw, read_dtype(raw.spec.dtype))
+        light, shade = b.bring(flats, "float32"), b.bring(dark, "float32")
+        tables = {
+            "flat before": (self.lower, "int64"),
+            "flat after": (self.upper, "int64"),
+            "flat weight": (self.weight, "float32"),
+        }
+        times = [b.const(np.asarray(table.array, dtype), name, "a", of=raw) for name, (table, dtype) in tables.items()]
+        with b.deliver(out, "float32") as y:
+            b.launch(self.kernel, x, light, shade, *times, y, border=self.border)
 
-    def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:
-        """Record all projections into ``out`` (rows, n_angles, n_x) float32; all are where kernels can use them."""
-        self.step(b, raw, flats, dark, out, *self.tables(b))
 
-    def tables(self, b: Builder) -> tuple[tuple[Ref, Ref] | None, tuple[Ref, Ref, Ref]]:
-        """Make the constants: shifts, if any, and the flats' weights in time."""
-        lower, upper = (np.asarray(values, np.int64) for values in (self.lower, self.upper))
-        weight = np.asarray(self.weight, np.float32)
-        times = (b.const(lower, "flat before"), b.const(upper, "flat after"), b.const(weight, "flat weight"))
-        if self.shifts is None:
-            return None, times
-        whole, fraction = split_shifts(self.shifts, 1 << 40, "float32")
-        return (b.const(whole, "whole shifts"), b.const(fraction, "fractions of shifts")), times
+@dataclass(frozen=True)
+class MinusLog(Op):
+    """Line integrals -log of the transmission, clipped to ``lowest`` .. ``highest``; NaN stays NaN."""
 
-    def step(
-        self,
-        b: Builder,
-        raw: Ref,
-        flats: Ref,
-        dark: Ref,
-        out: Ref,
-        shifts: tuple[Ref, Ref] | None,
-        times: tuple[Ref, Ref, Ref],
-    ) -> None:
-        """Record the launches on some projections: ``raw`` and the tables cut to them alike."""
-        n_a, n_in, n_x = raw.spec.shape
-        if shifts is None:
-            b.launch("flatfield", raw, flats, dark, *times, out, border=self.border)
-            return
-        # Rows and columns in one axis, so that a short last group of angles stays contiguous.
-        lines = b.scratch((n_a, n_in * n_x), name="line integrals").like_rows(times[0]).reshape(n_in, -1, n_x)
-        b.launch("flatfield", raw, flats, dark, *times, lines, border=self.border)
-        b.launch("flatfield.shift", lines, *shifts, out, z0=self.halo[0])
+    lowest: float = LOWEST
+    highest: float = HIGHEST
+
+    axes = ("azx",)
+    cut = "zax"
+    in_place = True
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The same shape, float32."""
+        return (ArraySpec(specs[0].shape, "float32", "azx"),)
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """A logarithm counts as a polynomial."""
+        return 20.0 * specs[0].size
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch."""
+        x = b.bring(refs[0], "float32")
+        with b.deliver(refs[1], "float32") as y:
+            b.launch("minus_log", x, y, lowest=self.lowest, highest=self.highest)
+
+
+@dataclass(frozen=True)
+class DeadPixels(Op):
+    """NaN along x from the nearest good neighbours, by distance; 0 where a row has none."""
+
+    axes = ("azx",)
+    cut = "za"
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The same shape, float32."""
+        return (ArraySpec(specs[0].shape, "float32", "azx"),)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; not in place, as each dead pixel looks for its neighbours itself."""
+        x = b.bring(refs[0], "float32")
+        with b.deliver(refs[1], "float32") as y:
+            b.launch("dead_pixels", x, y)
+
+
+@dataclass(frozen=True)
+class Sinograms(Op):
+    """Projections (n_angles, n_z, n_x) as sinograms (n_z, n_angles, n_x)."""
+
+    axes = ("azx",)
+    cut = "za"
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The first two axes exchanged, float32."""
+        n_a, n_z, n_x = specs[0].shape
+        return (ArraySpec((n_z, n_a, n_x), "float32", "zax"),)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch."""
+        x = b.bring(refs[0], "float32")
+        with b.deliver(refs[1], "float32") as y:
+            b.launch("transpose", x, y)
+
+
+@dataclass(frozen=True)
+class Flatfield(Flat):
+    """`Flat`, `MinusLog`, `DeadPixels` and `Sinograms` in one pass."""
+
+    kernel = "flatfield"
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Sinograms of line integrals."""
+        (lines,) = super().out_specs(*specs)
+        n_a, n_z, n_x = lines.shape
+        return (ArraySpec((n_z, n_a, n_x), "float32", "zax"),)
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """As its steps."""
+        return 28.0 * specs[0].size
+
+
+def _one_pass(stages: tuple[Stage, ...]) -> Stage | None:
+    flat, log = stages[0].op, stages[1].op
+    assert isinstance(flat, Flat)
+    if log != MinusLog():
+        return None
+    return Stage(Flatfield(flat.lower, flat.upper, flat.weight, flat.border), stages[0].reads, stages[-1].writes)
+
+
+FUSIONS[(Flat, MinusLog, DeadPixels, Sinograms)] = _one_pass
+
+
+@dataclass(frozen=True)
+class ShiftSinograms(Op):
+    """Every angle of the sinograms shifted along z by its own number of pixels; rows outside the detector count as 0.
+
+    ``shifts`` are float64, one per angle: a positive one reads from larger z.
+    """
+
+    shifts: Table
+
+    axes = ("zax",)
+    cut = "za"
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The same shape; raises where shifts are not one per angle, or would move every row off the detector."""
+        n_z, n_angles, _ = specs[0].shape
+        check_shifts(self.shifts.array, n_angles, n_z)
+        return (ArraySpec(specs[0].shape, "float32", "zax"),)
+
+    def halo(self, axis: str) -> Reach:
+        """Floor of the smallest shift to ceil of the largest, and the row itself."""
+        if axis != "z" or len(self.shifts) == 0:
+            return NOTHING
+        lowest, highest = float(self.shifts.array.min()), float(self.shifts.array.max())
+        return Halo(max(0, -int(np.floor(lowest))), max(0, int(np.ceil(highest))))
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; windows end where the detector does, so what lies outside them is outside the detector."""
+        lines, out = refs
+        whole, fraction = split_shifts(self.shifts.array, 1 << 40, "float32")
+        tables = [b.const(whole, "whole shifts", "a", of=lines), b.const(fraction, "fractions of shifts", "a", of=lines)]
+        x = b.bring(lines, "float32")
+        with b.deliver(out, "float32") as y:
+            cut = "z" in dict(out.slot.reach)
+            b.launch("flatfield.shift", x, *tables, y, z0=b.first(out, "z") - b.first(lines, "z") if cut else 0)  # type: ignore[operator]
+
+
+def check_shifts(shifts: np.ndarray, n_angles: int, n_z: int) -> None:
+    """Raise where they are not finite and one per angle, or more than a detector of ``n_z`` rows."""
+    if np.shape(shifts) != (n_angles,) or not np.isfinite(shifts).all():
+        raise ShapeError("shifts", f"shape {np.shape(shifts)}", f"({n_angles},) finite pixels, one per projection")
+    if n_angles and np.abs(shifts).max() > n_z:
+        most = float(np.abs(shifts).max())
+        raise ArgumentError("shifts", f"up to {most:.4g} pixels", f"at most the {n_z} rows of the detector")
+
+
+@dataclass(frozen=True)
+class Rows(Op):
+    """``count`` rows of the first axis, from row ``first`` on."""
+
+    first: int
+    count: int
+    names_of_axes: str = "zax"
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """As given."""
+        return (self.names_of_axes,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """All of them."""
+        return self.names_of_axes
+
+    def halo(self, axis: str) -> Reach:
+        """Rows lie further on in the input."""
+        return Halo(-self.first, self.first) if axis == self.names_of_axes[0] else NOTHING
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """So many rows."""
+        return (ArraySpec((self.count, *specs[0].shape[1:]), specs[0].dtype, self.names_of_axes),)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record a copy: of a part that is cut along the axis all, as it has those rows only."""
+        given, out = refs
+        cut = not isinstance(b.first(out, self.names_of_axes[0]), int)
+        x = b.bring(given)
+        with b.deliver(out) as y:
+            b.copy(x if cut else x[self.first : self.first + self.count], y)

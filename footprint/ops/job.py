@@ -52,9 +52,13 @@ def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meetin
 
     givens = tuple(given for _, given in ins)
     everything = [*zip(specs, givens), *((spec, given) for spec, (_, given) in zip(results, outs))]
-    cut = "".join(a for a in op.cuts_on(limits, givens) if _cuttable(a, everything))
+    cut = ""
+    for a in op.cuts_on(limits, givens):
+        cut += a if _cuttable(a, cut, everything) else ""
     axes = tuple((a, length(a), op.units.get(a, "")) for a in cut)
-    sums = (op.sums, next(s.length(op.sums) for s in specs if op.sums in s.axes), op.units.get(op.sums, "")) if op.sums else None
+    sums = None
+    if op.sums and _cuttable(op.sums, cut[:1], everything):
+        sums = (op.sums, next(s.length(op.sums) for s in specs if op.sums in s.axes), op.units.get(op.sums, ""))
     read = sum(spec.nbytes for spec, given in zip(specs, givens) if not _stays(limits, spec, given))
     written = sum(spec.nbytes for spec, (_, given) in zip(results, outs) if not _stays(limits, spec, given))
     files = tuple(any(g.owner == "source" for g in some) for some in (givens, tuple(g for _, g in outs)))
@@ -73,6 +77,11 @@ def _stays(limits: Limits, spec: ArraySpec, given: Given) -> bool:
     return given.direct and native(spec.dtype) == spec.dtype
 
 
-def _cuttable(axis: str, everything: Sequence[Meeting]) -> bool:
-    """Whether every array can be had in parts: rows of a device's array lie together along its first axis only."""
-    return all(given.space != "device" or axis not in spec.axes or spec.axes[0] == axis for spec, given in everything)
+def _cuttable(axis: str, coarser: str, everything: Sequence[Meeting]) -> bool:
+    """Whether every array can be had in parts: rows of a device's array lie together if there is one of each axis before."""
+
+    def together(spec: ArraySpec) -> bool:
+        before = spec.axes[: spec.axes.index(axis)]
+        return all(n == 1 or a in coarser for a, n in zip(before, spec.shape))
+
+    return all(given.space != "device" or axis not in spec.axes or together(spec) for spec, given in everything)

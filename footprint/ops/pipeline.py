@@ -48,12 +48,14 @@ class Pipeline(Op):
     outputs: tuple[str, ...] = ("out",)
 
     @staticmethod
-    def chain(ops: Sequence[Op]) -> Pipeline:
-        """Every operation reads what the one before it wrote."""
+    def chain(ops: Sequence[Op], first: str = "input", last: str = "out") -> Pipeline:
+        """Every operation reads what the one before it wrote, and inputs of its own by their names."""
         if not ops:
             raise ArgumentError("steps", "none", "at least one operation")
-        names = ["input", *(f"after {type(op).__name__} {i}" for i, op in enumerate(ops[:-1], 1)), "out"]
-        return Pipeline(tuple(Stage(op, (names[i],), (names[i + 1],)) for i, op in enumerate(ops)))
+        names = [first, *(f"after {type(op).__name__} {i}" for i, op in enumerate(ops[:-1], 1)), last]
+        own = [op.names()[0][1:] for op in ops]
+        stages = tuple(Stage(op, (names[i], *own[i]), (names[i + 1],)) for i, op in enumerate(ops))
+        return Pipeline(stages, (first, *dict.fromkeys(name for some in own for name in some)), (last,))
 
     # -- what an operation says of itself --------------------------------------------------------------------------------
     @property
@@ -166,6 +168,7 @@ class Pipeline(Op):
             for name in stage.writes:
                 if name not in found:
                     found[name] = line._between(b, number, name, known, found, reaches)
+            b.spares = {found[name].slot.id for name in stage.reads if line._alone(name)}
             stage.op.record(b, *(found[name] for name in (*stage.reads, *stage.writes)))
 
     def _between(
@@ -180,13 +183,17 @@ class Pipeline(Op):
         """Where a result goes that only the pipeline sees."""
         stage, spec = self.stages[number], known[name]
         first = stage.reads[0]
-        alone = sum(first in s.reads for s in self.stages) == 1 and first not in (*self.inputs, *self.outputs)
+        alone = self._alone(first)
         same = known[first].shape == spec.shape and known[first].dtype == spec.dtype and reaches[first] == reaches[name]
         if stage.op.in_place and alone and same and len(stage.writes) == 1:
             return found[first]
         if b.cuts and not any(cut.axis in spec.axes for cut in b.cuts):
             return b.kept(spec.shape, spec.dtype, name)
         return b.between(spec, name, reaches[name])
+
+    def _alone(self, name: str) -> bool:
+        """Whether a name is only the pipeline's own, and read once."""
+        return sum(name in s.reads for s in self.stages) == 1 and name not in (*self.inputs, *self.outputs)
 
     def _reaches(self, axes: tuple[str, ...], ends: dict[str, dict[str, Reach]]) -> dict[str, dict[str, Reach]]:
         """What every name must hold beyond a part, by axis: the most that any reader needs of it."""

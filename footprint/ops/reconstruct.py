@@ -1,130 +1,118 @@
-"""From raw projections to slices: flat field, dead pixels, minus log, vertical shifts, filter, backprojection, circle."""
+"""From raw projections to slices: a list of steps, each an operation of its own, as one pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from footprint.ops.fbp import TOO_LARGE, Fbp
-from footprint.ops.flatfield import Flatfield
-from footprint.ops.fourier import FourierBackproject
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
-from footprint.units import counted
+from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.slots import NOTHING
+from footprint.ops.base import Op
+from footprint.ops.fbp import Fbp
+from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, ShiftSinograms, Sinograms
+from footprint.ops.pipeline import Pipeline
+from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
-# Angles that are corrected, filtered and summed at a time where a slice's whole sinogram does not fit.
-_GROUPS = (256, 16)
-TILES = "rows of a slice"
-"""What is counted where a run makes a tile of one slice."""
+Steps = Callable[[list[Op]], Sequence[Op]]
+"""Makes the list of steps to run from the list of the usual ones."""
 
-Slots = tuple[Ref, Ref, Ref, Ref]
-Make = Callable[[Builder, int], Slots]
+# Inputs of the job by name: what steps may read beside the step before.
+INPUTS = ("projections", "flats", "dark")
 
 
-@dataclass(frozen=True, eq=False)
-class Reconstruct:
-    """The whole pipeline on a block of detector rows.
+def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None) -> list[Op]:
+    """The usual steps, in order.
 
-    Attributes
+    Axes are named by letters: a the angle, z the detector row and x the detector column of projections ("azx") and sinograms
+    ("zax"), z the slice and y its row of slices ("zy.").
+
+    Parameters
     ----------
-    flatfield, fbp
-        The two halves: raw block to sinograms, sinograms to slices.
+    flat, fbp
+        The first and the last step.
+    shifts : Table, optional
+        Vertical shifts in pixels, one per angle.
+
+    Returns
+    -------
+    list of Op
+        `Flat` (projections to transmission, dead pixels NaN), `MinusLog`, `DeadPixels` (NaN from their neighbours along x),
+        `Sinograms` (transposition), `ShiftSinograms` where there are shifts, `Fbp`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from footprint.ops.base import Table
+    >>> from footprint.ops.fbp import Fbp
+    >>> from footprint.ops.flatfield import Flat
+    >>> flat = Flat(Table([0, 0]), Table([0, 0]), Table([0.0, 0.0]))
+    >>> [type(step).__name__ for step in default_steps(flat, Fbp(Table([0.0, 1.5]), 64, 31.5))]
+    ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Fbp']
     """
+    moved = [] if shifts is None else [ShiftSinograms(shifts)]
+    return [flat, MinusLog(), DeadPixels(), Sinograms(), *moved, fbp]
 
-    flatfield: Flatfield
-    fbp: Fbp
 
-    def out_specs(self, raw: ArraySpec, rows: int) -> tuple[ArraySpec, ...]:
-        """The slices of ``rows`` detector rows, and every check of the arguments."""
-        n_angles, _, n_x = raw.shape
-        return self.fbp.out_specs(ArraySpec((rows, n_angles, n_x)))
+def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec], rows: tuple[int, int]) -> Pipeline:
+    """The steps on the detector rows that ``rows`` of the result need, and nothing else.
 
-    def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:
-        """Record a run on ``raw`` (n_angles, rows and halo, n_x), ``flats`` (n_groups, rows and halo, n_x) and their dark."""
-        n_a, _, n_x = raw.spec.shape
-        sino = b.scratch((out.spec.shape[0], n_a, n_x), name="sinograms")
-        self.flatfield.record(b, b.bring(raw), b.bring(flats), b.bring(dark), sino)
-        self.fbp.record(b, sino, out, consume=True)
+    Parameters
+    ----------
+    steps
+        In order.
+    projections, others
+        Of the whole detector, by name.
+    rows
+        First row of the result, and the one after the last.
 
-    def record_groups(
-        self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int, geometry: Ref | None = None
-    ) -> None:
-        """Record the same with ``angles`` projections at a time, so that no whole sinogram is ever held.
+    Returns
+    -------
+    Pipeline
+        Its inputs have the rows that `rows_needed` gives.
+    """
+    (start, stop), needed = rows, rows_needed(steps, projections, rows)
+    axes = _axes_along(steps, projections, others)
+    line = Pipeline.chain(steps, "projections", "slices")
+    if needed == rows:
+        return line
+    # Rows that only neighbours needed are left behind as soon as no later step needs neighbours.
+    after = max((i + 1 for i, op in enumerate(steps) if op.halo("z") != NOTHING), default=0)
+    at = next(i for i in range(after, len(steps) + 1) if axes[i][0] == "z")
+    crop = Rows(start - needed[0], stop - start, axes[at])
+    return Pipeline.chain([*steps[:at], crop, *steps[at:]], "projections", "slices")
 
-        ``geometry`` is the table of the tile that ``out`` is, where it is one. Its circle is left to the caller, who alone knows
-        where the tile lies: one record serves all tiles.
-        """
-        n_a, _, n_x = raw.spec.shape
-        n_z = out.spec.shape[0]
-        light, shade = b.bring(flats), b.bring(dark)
-        shifts, times = self.flatfield.tables(b)
-        table = b.const(self.fbp.geometry.table(self.fbp.scale), "geometry") if geometry is None else b.bring(geometry)
-        with b.deliver(out) as volume:
-            b.launch("slices.fill", volume, value=0.0)
-            with b.repeat(-(-n_a // angles)) as group:
 
-                def part(ref: Ref) -> Ref:
-                    return ref.window(group, angles)
+def rows_needed(steps: Sequence[Op], projections: ArraySpec, rows: tuple[int, int]) -> tuple[int, int]:
+    """Detector rows that ``rows`` of the result are made of; halos add up."""
+    _check(steps)
+    n_z = projections.shape[1]
+    first, last = Pipeline.chain(steps, "projections", "slices").reach(0, "z").window(*rows, n_z)
+    return (first, last) if 0 <= first <= last <= n_z else (0, n_z)
 
-                block = b.bring(part(raw))
-                moved = None if shifts is None else (part(shifts[0]), part(shifts[1]))
-                now = (part(times[0]), part(times[1]), part(times[2]))
-                sino = b.scratch((angles, n_z * n_x), name="sinograms of some angles").like_rows(now[0]).reshape(n_z, -1, n_x)
-                self.flatfield.step(b, block, light, shade, sino, moved, now)
-                self.fbp.ramp.record(b, sino.reshape(-1, n_x))
-                b.launch("backproject", sino, part(table), volume, accumulate=True)
-            if geometry is None:
-                self.fbp.mask(b, volume)
 
-    def record_polar(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref, angles: int) -> None:
-        """Record the Fourier method on whole sinograms, ``angles`` of a slice transformed at a time."""
-        n_a, _, n_x = raw.spec.shape
-        sino = b.scratch((out.spec.shape[0], n_a, n_x), name="sinograms")
-        self.flatfield.record(b, b.bring(raw), b.bring(flats), b.bring(dark), sino)
-        transform = FourierBackproject(self.fbp.geometry, self.fbp.ramp, self.fbp.scale)
-        transform.record_groups(b, sino, out, angles, lambda volume: self.fbp.mask(b, volume))
+def _check(steps: Sequence[Op]) -> None:
+    wanted = "a list of operations (footprint.ops.base.Op), the first of projections"
+    for step in steps:
+        if not isinstance(step, Op):
+            raise ArgumentError("steps", f"{kind_of(step)} in the list", wanted)
+        unknown = [name for name in step.names()[0][1:] if name not in INPUTS]
+        if unknown:
+            raise ArgumentError("steps", f"{kind_of(step)} that reads {unknown[0]!r}", f"one of {', '.join(INPUTS)}")
+    if not steps:
+        raise ArgumentError("steps", "none", wanted)
 
-    def variants(self, rows: int, make: Make, limits: Limits, tile: Make | None = None) -> list[Variant]:
-        """Ways to cut the job, the one to prefer first.
 
-        ``make(b, n)`` makes the slots of ``n`` slices, ``tile(b, n)`` those of ``n`` rows of one, where that takes less.
-        """
-        method, note = self.fbp.choose_method(limits)
-
-        def whole(op: Reconstruct, said: str = note) -> Variant:
-            return Variant("slices", rows, lambda b, n: op.record(b, *make(b, n)), note=said)
-
-        def groups(angles: int) -> Variant:
-            def record(b: Builder, n: int) -> None:
-                direct.record_groups(b, *make(b, n), min(angles, len(self.fbp.angles)))
-
-            said = f"method: direct (the sinogram of one slice does not fit, so {angles} angles at a time are filtered and summed)"
-            return Variant("slices", rows, record, note=said)
-
-        def parts(angles: int) -> Variant:
-            said = f"{note}; one slice does not fit, so {angles} angles at a time are transformed"
-            return Variant("slices", rows, lambda b, n: self.record_polar(b, *make(b, n), angles), note=said)
-
-        def tiles(make: Make) -> Variant:
-            angles = min(_GROUPS[-1], len(self.fbp.angles))
-
-            def record(b: Builder, n: int) -> None:
-                # After the scan's, so that inputs keep their order.
-                slots = make(b, n)
-                b.library("geometry of the slice", 32 * len(self.fbp.angles), bound=False)
-                geometry = b.inp(ArraySpec((len(self.fbp.angles), 4), "float64"), "geometry", Given(owner="plan"))
-                direct.record_groups(b, *slots, angles, geometry)
-
-            said = "method: direct (one slice does not fit, so its projections are read again for every tile of its rows, "
-            said += f"{counted(angles, 'angles')} at a time)"
-            return Variant(TILES, self.fbp.geometry.shape[0], record, note=said, times=rows)
-
-        direct = Reconstruct(self.flatfield, self.fbp.by("direct"))
-        parts_of_slices = [*map(groups, _GROUPS), *([tiles(tile)] if tile else [])]
-        if method == "fourier":
-            fewer = (n for n in _GROUPS if n < len(self.fbp.angles))
-            polar = [whole(Reconstruct(self.flatfield, self.fbp.by("fourier"))), *map(parts, fewer)]
-            return polar if self.fbp.method == "fourier" else [*polar, whole(direct, TOO_LARGE), *parts_of_slices]
-        return [whole(direct), *parts_of_slices]
+def _axes_along(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec]) -> list[str]:
+    """Axes of what every step reads, and of the result; raises where a step is given others than it works on."""
+    given, found = projections, []
+    for step in steps:
+        wanted, name = step.axes[0], type(step).__name__
+        if len(given.axes) != len(wanted) or any(w not in (".", g) for w, g in zip(wanted, given.axes)):
+            fix = "put it elsewhere in the list"
+            raise ShapeError("steps", f"axes {given.axes!r} before {name}", f"{wanted!r}, those it works on", fix)
+        found.append(given.axes)
+        given = step.out_specs(*step.in_specs(given, *(others[name] for name in step.names()[0][1:])))[0]
+    if given.axes[:1] != "z":
+        raise ShapeError("steps", f"a result of axes {given.axes!r}", "one whose first axis is z, as sinograms and slices have")
+    return [*found, given.axes]

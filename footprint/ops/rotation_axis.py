@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.ops.flatfield import Flatfield
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Ref
+from footprint.ops.base import Op, Table
 from footprint.spec import ArraySpec
 
 # Projections that are compared with their opposites, spread over the turn where there are many.
@@ -59,52 +60,53 @@ def opposites(angles: np.ndarray) -> list[Opposite]:
     return [usable[i] for i in picks]
 
 
-@dataclass(frozen=True, eq=False)
-class RotationAxis:
+@dataclass(frozen=True)
+class RotationAxis(Op):
     """Normalised correlation of opposite projections at every doubled axis ``first`` to ``first + count - 1``.
 
     Attributes
     ----------
     angles
         Of all projections, in radians.
-    flatfield
-        How all of them are corrected.
     """
 
-    angles: np.ndarray
-    flatfield: Flatfield
+    angles: Table
     first: int
     count: int
 
-    @property
+    axes = ("zax",)
+
+    @cached_property
     def chosen(self) -> list[Opposite]:
         """The projections compared."""
-        return opposites(self.angles)
+        return opposites(self.angles.array)
 
     @property
     def frames(self) -> list[int]:
         """The projections read, in the order of the raw block."""
         return sorted({i for o in self.chosen for i in (o.base, o.near, o.next)})
 
-    def out_specs(self) -> tuple[ArraySpec, ...]:
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Two correlations a comparison: with the nearest opposite, and with the next."""
         if not self.chosen:
-            span = float(np.rad2deg(np.ptp(self.angles))) if len(self.angles) else 0.0
+            angles = self.angles.array
+            span = float(np.rad2deg(np.ptp(angles))) if len(angles) else 0.0
             fix = "give the axis as a number"
-            raise ArgumentError(
-                "center", "auto", f"projections 180 degrees apart; these {len(self.angles)} span {span:.4g} degrees", fix
-            )
+            wanted = f"projections 180 degrees apart; these {len(angles)} span {span:.4g} degrees"
+            raise ArgumentError("center", "auto", wanted, fix)
         return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
 
-    def record(self, b: Builder, raw: Ref, flats: Ref, dark: Ref, out: Ref) -> None:
-        """Record the correction of the projections read and their registration."""
-        frames, (n, n_z, n_x) = self.frames, raw.spec.shape
-        fix, place = self.flatfield, {frame: k for k, frame in enumerate(frames)}
-        part = Flatfield(fix.lower[frames], fix.upper[frames], fix.weight[frames], fix.n_groups, fix.border)
+    def flops(self, *specs: ArraySpec) -> float:
+        """Five sums of products a sample, shift and comparison."""
+        n_z, _, n_x = specs[0].shape
+        return 10.0 * n_z * n_x * self.count * 2 * len(self.chosen)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the registration of the line integrals of the projections read."""
+        place = {frame: k for k, frame in enumerate(self.frames)}
         pairs = np.array([[place[o.base], place[i]] for o in self.chosen for i in (o.near, o.next)], np.int64)
-        lines = b.scratch((n_z, n, n_x), name="line integrals")
-        part.record(b, b.bring(raw), b.bring(flats), b.bring(dark), lines)
-        with b.deliver(out) as found:
+        lines = b.bring(refs[0], "float32")
+        with b.deliver(refs[1]) as found:
             b.launch("rotation_axis", lines, b.const(pairs, "pairs"), found, first=self.first)
 
     def axis(self, correlations: np.ndarray) -> tuple[float, float, float]:

@@ -100,14 +100,21 @@ def test_blocks_of_rows_and_groups_of_angles_give_the_same_bits(device, rng):
     settings = {"center": CENTER, "method": "direct", "device": device}
     plans = []
     whole = fp.reconstruct(scan, on_plan=plans.append, **settings)
-    assert plans[0].chunk.size == 7
+    assert plans[0].choices[0].size == 7
     sizes = set()
     for choice in plans[0].choices[1:]:
         part = fp.reconstruct(scan, memory=choice.nbytes, on_plan=plans.append, **settings)
         assert plans[-1].footprint.total <= choice.nbytes
-        sizes.add(plans[-1].chunk.size)
+        sizes.add(plans[-1].chunk.size if plans[-1].chunk else 7)
         np.testing.assert_array_equal(part, whole)
-    assert 1 in sizes
+    # Less and less, until a row at a time is all that fits.
+    small = plans[-1]
+    while small.chunk is None or small.chunk.size > 1:
+        small = fp.plan_reconstruct(scan, memory=small.footprint.total - 1, **settings)
+    assert small.n_summed == 1 and len(sizes) > 1
+    part = fp.reconstruct(scan, memory=small.footprint.total, on_plan=plans.append, **settings)
+    assert plans[-1].chunk.size == 1
+    np.testing.assert_array_equal(part, whole)
     least = smallest(scan, settings)
     assert least < plans[0].choices[-1].nbytes
     groups = fp.reconstruct(scan, memory=least, on_plan=plans.append, **settings)
@@ -127,6 +134,10 @@ def test_groups_also_move_and_mask(device, rng):
 
 
 WIDE = (-60, 100, -50, 100)
+
+
+def in_tiles(plan):
+    return any(cut.unit == "rows of a slice" for cut in plan.cuts)
 
 
 class Writer:
@@ -164,9 +175,10 @@ def test_a_slice_that_does_not_fit_is_made_in_tiles(device, rng, options):
         fp.reconstruct(
             scan, out=writer, memory=memory, on_plan=plans.append, progress=lambda *n, done=done: done.append(n), **settings
         )
-        assert plans[0].chunk.unit == "rows of a slice" and plans[0].footprint.total <= memory
-        assert (writer.written == 1).all() and writer.tiles == len(done) == len(plans[0].chunks) > whole.shape[0]
-        assert done[-1] == (whole.shape[0] * whole.shape[1],) * 2
+        assert in_tiles(plans[0]) and plans[0].footprint.total <= memory
+        tiles = plans[0].n_parts // plans[0].n_summed
+        assert (writer.written == 1).all() and writer.tiles == len(done) == tiles > whole.shape[0]
+        assert done[-1] == (whole.shape[0],) * 2
         close(writer.volume, whole, 1e-5 * (2 if "roi" in options else 1))
         if options.get("circle"):
             y, x = np.mgrid[WIDE[2] : WIDE[3], WIDE[0] : WIDE[1]] - CENTER
@@ -184,7 +196,7 @@ def test_tiles_go_into_arrays_that_kernels_cannot_write(device, rng, dtype):
     with pytest.raises(fp.BudgetError) as caught:
         fp.reconstruct(scan, out=out, memory=1, **settings)
     fp.reconstruct(scan, out=out, memory=caught.value.smallest, on_plan=plans.append, **settings)
-    assert plans[0].chunk.unit == "rows of a slice"
+    assert in_tiles(plans[0])
     np.testing.assert_allclose(out, whole, rtol=0, atol=(1e-3 if dtype == "f2" else 1e-5) * np.abs(whole).max())
 
 

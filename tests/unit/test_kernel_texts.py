@@ -22,6 +22,7 @@ from footprint.kernels.common.table import program
 from footprint.kernels.convolve.gpu import convolve_program
 from footprint.kernels.fft.gpu import fft_program, lines_program, radices, scale_program, widen_program
 from footprint.kernels.pad.gpu import pad_program
+from footprint.ops.flatfield import MinusLog
 from footprint.spec import ArraySpec
 
 H100 = PROFILES["h100"]
@@ -65,6 +66,8 @@ def plans() -> dict[str, Any]:
     found |= {"fbp in tiles": fp.plan_fbp((2, 300, 512), memory="900kB", circle=True, **on)}
     scan = {"center": 60.0, "shifts": [0.5] * 90, "circle": True, "written": True, **on}
     found |= {f"reconstruct {memory}": fp.plan_reconstruct((90, 20, 128), memory=memory, **scan) for memory in ("1GB", "250kB")}
+    apart = lambda steps: [MinusLog(highest=9.0) if isinstance(step, MinusLog) else step for step in steps]
+    found |= {"reconstruct step by step": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=apart, **on)}
     found |= {"reconstruct f2": fp.plan_reconstruct((90, 20, 128), dtype="f2", n_flat_groups=0, i0="border", center=60.0, **on)}
     for kind in ("f4", "f8"):
         found |= {

@@ -6,12 +6,13 @@ import numpy as np
 
 from footprint.kernels.common.launch import A, Argument, Launch, Program
 from footprint.kernels.common.load import c_type
-from footprint.kernels.flatfield.contract import DEAD, HIGHEST, LOWEST
+from footprint.kernels.flat.gpu import BOUNDS
+from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
 from footprint.spec import ArraySpec, Limits
 
 GROUP = 256
 MAX_GRID = 1 << 20
-_BOUNDS = (("LOWEST", LOWEST), ("HIGHEST", HIGHEST), ("DEAD", DEAD), ("LARGEST", float(np.finfo("f4").max)))
+_BOUNDS = (("LOWEST", LOWEST), ("HIGHEST", HIGHEST), *BOUNDS)
 
 
 def flatfield_program(limits: Limits, raw: ArraySpec, *others: ArraySpec, border: int = 0) -> Program:

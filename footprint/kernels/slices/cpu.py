@@ -12,9 +12,10 @@ def fill(out: np.ndarray, *, value: float) -> None:
     out.fill(value)
 
 
-def circle(out: np.ndarray, *, cx: float, cy: float, radius: float, value: float) -> None:
+def circle(out: np.ndarray, *, cx: float, cy: float, radius: float, value: float, y0: int = 0) -> None:
     """Set what lies outside the circle, a row of all slices at a time."""
     n_y, n_x = out.shape[1:]
+    cy -= y0
     for y in range(n_y):
         rest = radius * radius - (y - cy) ** 2
         half = math.sqrt(rest) if rest >= 0 else -1.0

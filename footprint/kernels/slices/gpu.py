@@ -18,13 +18,13 @@ def fill_program(limits: Limits, out: ArraySpec, *, value: float) -> Program:
     return Program((Launch("slices.knl", "fill", flat_grid(out.size), GROUP, (A(0), np.int64(out.size), np.float32(value))),))
 
 
-def circle_program(limits: Limits, out: ArraySpec, *, cx: float, cy: float, radius: float, value: float) -> Program:
+def circle_program(limits: Limits, out: ArraySpec, *, cx: float, cy: float, radius: float, value: float, y0: int = 0) -> Program:
     """Set what lies outside a circle."""
     n_z, n_y, n_x = out.shape
     if out.size == 0:
         return Program(())
     sizes = (np.int64(n_z * n_y), np.int32(n_y), np.int32(n_x))
-    place = (np.float64(cx), np.float64(cy), np.float64(radius), np.float32(value))
+    place = (np.float64(cx), np.float64(cy - y0), np.float64(radius), np.float32(value))
     return Program((Launch("slices.knl", "circle", flat_grid(n_z * n_y), GROUP, (A(0), *sizes, *place)),))
 
 

@@ -1,0 +1,37 @@
+"""Dead pixels on the CPU: one row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mend(row):
+    """Fill NaN from its neighbours, by distance."""
+    n, x = row.size, 0
+    while x < n:
+        if row[x] == row[x]:
+            x += 1
+            continue
+        end = x
+        while end < n and row[end] != row[end]:
+            end += 1
+        left = row[x - 1] if x > 0 else (row[end] if end < n else np.float32(0))
+        right = row[end] if end < n else left
+        for i in range(x, end):
+            row[i] = left + (right - left) * (np.float32(i - x + 1) / np.float32(end - x + 1))
+        x = end
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _dead_pixels(rows, out):
+    for r in prange(rows.shape[0]):
+        out[r] = rows[r]
+        mend(out[r])
+
+
+def dead_pixels(rows: np.ndarray, out: np.ndarray) -> None:
+    """Copy rows, mended; see `footprint.kernels.dead_pixels.contract`."""
+    width = rows.shape[-1]
+    _dead_pixels(rows.reshape(-1, width), out.reshape(-1, width))

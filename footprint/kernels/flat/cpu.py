@@ -1,0 +1,68 @@
+"""Flat field on the CPU: one row of one projection at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.flat.contract import DEAD
+
+_DEAD, _ONE = np.float32(DEAD), np.float32(1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mean_of_ends(raw, dark, border):
+    """Mean of the dark-corrected row's ends; 0, which makes the row dead, where none of it is finite."""
+    n, total, count = raw.size, 0.0, 0
+    for x in range(n):
+        if x < border or x >= n - border:
+            value = float(raw[x]) - dark[x]
+            if np.isfinite(value):
+                total += value
+                count += 1
+    return np.float32(total / count) if count else np.float32(0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def level_of(raw, dark, border):
+    """The open beam of a whole row: below 0 where the flats decide, 0 where every pixel of it is dead."""
+    return max(_mean_of_ends(raw, dark, border), np.float32(0)) if border else np.float32(-1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def transmission(raw, near, far, dark, weight, level, x):
+    """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead."""
+    d = dark[x]
+    beam = level
+    if level < 0:
+        flat = near[x] if weight == 0 else (_ONE - weight) * near[x] + weight * far[x]
+        beam = flat - d
+    share = (np.float32(raw[x]) - d) / beam
+    good = beam > _DEAD * abs(d) and np.isfinite(beam) and np.isfinite(share)
+    return share if good else np.float32(np.nan)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _flat(raw, flats, dark, lower, upper, weight, out, border):
+    n_z = raw.shape[1]
+    for unit in prange(raw.shape[0] * n_z):
+        a, z = unit // n_z, unit % n_z
+        level = level_of(raw[a, z], dark[z], border)
+        row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[a, z]
+        for x in range(row.size):
+            to[x] = transmission(row, near, far, d, weight[a], level, x)
+
+
+def flat(
+    raw: np.ndarray,
+    flats: np.ndarray,
+    dark: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    weight: np.ndarray,
+    out: np.ndarray,
+    *,
+    border: int = 0,
+) -> None:
+    """Divide by the open beam; see `footprint.kernels.flat.contract`."""
+    _flat(raw, flats, dark, lower, upper, weight, out, border)
