@@ -77,7 +77,7 @@ def stream(
     --------
     >>> import numpy as np, footprint as fp
     >>> frames = (np.full((32, 32), i, "uint16") for i in range(5))
-    >>> [float(frame[16, 16]) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
+    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:

@@ -11,6 +11,10 @@ from footprint.cli.render import Reporter, common_options
 from footprint.errors import FormatError
 
 
+# Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
+_WARM = 1 << 20
+
+
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
@@ -95,7 +99,7 @@ def _weights(path: str) -> Any:
 
 
 def _load(source: Any, weights: Any, target: str, boundary: str, device: str) -> None:
-    """Load libraries and compiled kernels with an image of a few pixels: what is measured after is the data's."""
+    """Load libraries and compiled kernels with images of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
     from pathlib import Path
@@ -105,10 +109,15 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
     from footprint.api.convolve import convolve
     from footprint.errors import FootprintError
     from footprint.io.image import create_image
+    from footprint.kernels.common.few import SMALL
 
     row = np.empty((1, source.shape[1]), source.dtype)
     source.read(slice(0, 1), row)
     few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
+    # More work goes to all threads, by a kernel of its own.
+    rows = SMALL // (weights.size * source.shape[1]) + 1
+    if rows <= source.shape[0] and rows * source.shape[1] <= _WARM:
+        convolve(np.zeros((rows, source.shape[1]), source.dtype), weights, mode="same", boundary=boundary, device=device)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:

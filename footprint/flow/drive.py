@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from footprint.flow.slots import Part
+from footprint.flow.spent import SPENT
 
 if TYPE_CHECKING:
     from footprint.flow.bind import BoundPlan, Feeds
@@ -32,6 +33,15 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
     done
         A `DoneSet`: parts it covers are left out; others are added when ``feeds``' sinks have made them durable.
     """
+    spent = SPENT.get()
+    if spent is None:
+        _drive(bounds, feeds, progress, done)
+        return
+    with spent.of(bounds):
+        _drive(bounds, feeds, progress, done)
+
+
+def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, done: Any) -> None:
     plan = bounds[0].plan
     keeps = any(slot.kind == "kept" for slot in plan.slots)
     if keeps and (len(bounds) > 1 or done is not None):
