@@ -113,7 +113,11 @@ class Job:
         """Run all parts, in this thread where the plan has one thread of lanes and one binding."""
         if len(bounds) == 1 and (len(self.plan.lanes) == 1 or self.plan.n_parts == 1):
             self._inline(bounds[0])
-            return
+        else:
+            self.side_by_side(bounds)
+
+    def side_by_side(self, bounds: list[BoundPlan]) -> None:
+        """Run all parts, a thread for every group of lanes of every binding."""
         threads = [thread for bound in bounds for thread in Flow(bound, self).threads]
         started = []
         try:
