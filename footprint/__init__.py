@@ -24,6 +24,8 @@ _HOME = {
     "plan_convolve": "api.convolve",
     "convolve_rows": "api.convolve",
     "plan_convolve_rows": "api.convolve",
+    "convolve_frames": "api.stream",
+    "plan_convolve_frames": "api.stream",
     "correlate": "api.convolve",
     "convolve": "api.convolve",
     "pad": "api.pad",

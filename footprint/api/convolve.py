@@ -92,7 +92,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return _filter(image, mask, True, (mode, border(boundary), _number(cval)), out, memory, device)
+    return _filter(image, mask, True, (mode, border(boundary), number(cval)), out, memory, device)
 
 
 def correlate(
@@ -128,7 +128,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return _filter(image, mask, False, (mode, border(boundary), _number(cval)), out, memory, device)
+    return _filter(image, mask, False, (mode, border(boundary), number(cval)), out, memory, device)
 
 
 def plan_convolve(
@@ -167,7 +167,7 @@ def plan_convolve(
     """
     spec, _ = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, border(boundary), _number(cval))
+    op = Correlate(weights.shape, mode, border(boundary), number(cval))
     return plan_verb("convolve", op, [spec, weights], where(device), memory)
 
 
@@ -217,7 +217,7 @@ def plan_convolve_rows(
     """
     spec, _ = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, border(boundary), _number(cval))
+    op = Correlate(weights.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights)[0]
     mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
     return planned(
@@ -271,7 +271,7 @@ def convolve_rows(
     """
     spec, _ = described(shape, dtype)
     weights = weights_of(mask, flip, dtype)
-    op = Correlate(weights.spec.shape, mode, border(boundary), _number(cval))
+    op = Correlate(weights.spec.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights.spec)[0]
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result, lambda block: writing)
@@ -286,7 +286,8 @@ def convolve_rows(
     return seen[0]
 
 
-def _number(cval: Any) -> float:
+def number(cval: Any) -> float:
+    """What lies outside, as a number."""
     try:
         return float(cval)
     except (TypeError, ValueError, OverflowError):

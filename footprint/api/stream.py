@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, limits_and_budget, receive, where
-from footprint.api.convolve import weights_of
+from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
+from footprint.api.convolve import number, weights_of
+from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.flow.builder import RING, Builder
+from footprint.flow.fit import lane_seconds
 from footprint.flow.lifetime import OVERLAPPED
 from footprint.flow.plan import Plan, finish
+from footprint.flow.rates import rates
 from footprint.flow.ready import bind
 from footprint.flow.slots import Given
-from footprint.flow.stream import FrameStream
+from footprint.flow.stream import At, FrameStream, run_stack
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
-from footprint.ops.convolve import Correlate
+from footprint.ops.convolve import Correlate, sum_dtype
 from footprint.ops.job import job_of
 from footprint.spec import ArraySpec
+from footprint.units import counted
+
+Reading = Callable[[str], int]
+"""Bytes a source's library holds beside the block while a frame is read into it, contiguous and of this dtype."""
 
 VERBS = ("convolve", "correlate")
 
@@ -77,11 +85,10 @@ def stream(
     --------
     >>> import numpy as np, footprint as fp
     >>> frames = (np.full((32, 32), i, "uint16") for i in range(5))
-    >>> [float(frame[16, 16]) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
+    >>> [round(float(frame[16, 16]), 3) for frame in fp.stream(frames, mask=np.ones((3, 3)) / 9)]
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ArgumentError("depth", repr(depth), "a number from 1 up")
+    depth = _depth(depth)
     coming = iter(frames)
     first = next(coming, None)
     if first is None:
@@ -89,48 +96,188 @@ def stream(
     seen = receive(first, "frames")
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
-    op, rest = _operation(verb, mask, seen.spec, mode, boundary, cval)
+    op, weights = _operation(verb, mask, seen.spec, mode, boundary, cval)
+    rest = [] if weights is None else [weights]
     name = where(device)
-    plan = plan_stream(seen.spec, op, [array.spec for array in rest], dtype, int(depth), memory, name)
+    # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
+    given = Given(direct=False)
+    plan = _planned("stream", seen.spec, op, [array.spec for array in rest], dtype, depth, memory, name, (given, given))
     bound = bind(plan, running_backend(name))
     others = {slot.id: array.data for slot, array in zip(plan.inputs[1:], rest)}
-    return FrameStream(bound, itertools.chain([first], coming), others, int(depth))
+    return FrameStream(bound, itertools.chain([first], coming), others, depth)
 
 
-def plan_stream(frame: ArraySpec, op: Op, rest: list[ArraySpec], dtype: Any, depth: int, memory: Memory, device: str) -> Plan:
-    """The plan of one frame, ``depth`` of them under way at a time."""
+def plan_convolve_frames(
+    shape: tuple[int, int, int],
+    dtype: str,
+    mask_shape: tuple[int, ...],
+    *,
+    mode: str = "same",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    result: Any = None,
+    depth: int = 2,
+    memory: Memory = None,
+    device: str = "auto",
+    reading: Reading | None = None,
+    writing: int = 0,
+) -> Plan:
+    """Plan `convolve_frames`: frames on their way lie in the plan's own memory, so the budget covers them.
+
+    Parameters
+    ----------
+    shape, dtype
+        ``(n_frames, n_y, n_x)`` of the stack.
+    mask_shape, mode, boundary, cval, memory, device
+        As in `convolve`.
+    result : dtype, optional
+        Of the results, a floating one; the sums' own unless given.
+    depth : int
+        Copies of what lies between two stages; fewer where the memory does not suffice.
+    reading : callable, optional
+        ``reading(dtype)``: bytes the source's library takes beside the block, contiguous and of that dtype; a bound.
+    writing : int
+        Bytes the output's writer takes beside the blocks.
+
+    Returns
+    -------
+    Plan
+        Of one frame; its seconds are all frames'.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> plan = fp.plan_convolve_frames((1000, 2048, 2048), "uint16", (13, 13), memory="100MB", device="cpu")
+    >>> plan.footprint.total < 100_000_000
+    True
+    """
+    stack, _ = described(shape, dtype)
+    if len(stack.shape) != 3:
+        raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
+    frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
+    weights, _ = described(mask_shape, sum_dtype(stack.dtype), "mask_shape")
+    op = Correlate(weights.shape, mode, border(boundary), number(cval))
+    source = Given(owner="source", beside=None if reading is None else lambda block: reading(block.dtype))
+    # Latencies are kept for their percentiles.
+    sink = Given(owner="source", beside=lambda block: writing + 3 * 8 * count)
+    name = where(device)
+    return _planned("convolve", frame, op, [weights], result, _depth(depth), memory, name, (source, sink), count)
+
+
+def convolve_frames(
+    read: At,
+    shape: tuple[int, int, int],
+    dtype: str,
+    mask: Any,
+    write: At,
+    *,
+    mode: str = "same",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    result: Any = None,
+    depth: int = 2,
+    memory: Memory = None,
+    device: str = "auto",
+    flip: bool = True,
+    reading: Reading | None = None,
+    writing: int = 0,
+    on_plan: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, float]:
+    """Convolve every frame of a stack that is never whole in memory: later frames are read while earlier ones are written.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(number, out)`` puts a frame into ``out``, casting to its dtype; frames are asked for in order.
+    shape, dtype
+        ``(n_frames, n_y, n_x)`` of the stack.
+    mask, mode, boundary, cval, memory, device
+        As in `convolve`; ``memory`` covers the frames on their way, too.
+    write : callable
+        ``write(number, block)`` takes the results, in order.
+    flip : bool
+        False correlates.
+    result, depth, reading, writing
+        As in `plan_convolve_frames`.
+    on_plan : callable, optional
+        Called with the plan before anything is allocated or read.
+    progress : callable, optional
+        ``progress(frames_done, frames)``.
+
+    Returns
+    -------
+    dict
+        Frames, seconds, frames a second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
+        95 %, largest.
+    """
+    weights = weights_of(mask, flip, dtype)
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "result": result, "depth": depth}
+    plan = plan_convolve_frames(
+        shape, dtype, weights.spec.shape, **options, memory=memory, device=device, reading=reading, writing=writing
+    )
+    if on_plan is not None:
+        on_plan(plan)
+    with bind(plan, running_backend(where(device))) as bound:
+        return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: weights.data}, progress)
+
+
+def _planned(
+    name: str,
+    frame: ArraySpec,
+    op: Op,
+    rest: list[ArraySpec],
+    dtype: Any,
+    depth: int,
+    memory: Memory,
+    device: str,
+    givens: tuple[Given, Given],
+    count: int = 0,
+) -> Plan:
+    """The plan of one frame, ``depth`` of them under way or as many as the budget allows; its seconds are of ``count`` frames."""
+    if len(parse(device).each) > 1:
+        raise ArgumentError("device", repr(str(device)), "one device", "run a stream on each")
     limits, budget = limits_and_budget(device, memory)
     specs = op.out_specs(*op.in_specs(frame, *rest))
     if len(specs) != 1:
         raise ArgumentError("verb", f"an operation with {len(specs)} results", "one result a frame")
-    kind = np.dtype(specs[0].dtype if dtype is None else dtype)
-    if kind.kind != "f" and np.dtype(specs[0].dtype).kind == "f":
-        raise ShapeError("dtype", str(kind), "a floating dtype such as float32")
-    result = ArraySpec(specs[0].shape, kind.str)
-    # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
-    given = Given(direct=False)
-    job = job_of(limits, op, [(frame, given), *((spec, Given()) for spec in rest)], [(result, given)])
+    kind = specs[0].dtype if dtype is None else described((), dtype)[0].dtype
+    if np.dtype(kind).kind != "f" and np.dtype(specs[0].dtype).kind == "f":
+        raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")
+    result = ArraySpec(specs[0].shape, kind)
+    job = job_of(limits, op, [(frame, givens[0]), *((spec, Given()) for spec in rest)], [(result, givens[1])])
+    seconds = tuple((lane, count * t) for lane, t in lane_seconds(rates(limits), job)) if count else ()
     smallest: Plan | None = None
-    for ring in (RING, RING // 16, RING // 128):
-        builder = Builder(limits, (), ring)
-        job.record(builder)
-        plan = finish(builder, "stream", OVERLAPPED, depth)
-        if budget is None or plan.footprint.total <= budget:
-            return plan
-        smallest = plan
+    for copies in (depth >> k for k in range(depth.bit_length())):
+        for ring in (RING, RING // 16, RING // 128):
+            builder = Builder(limits, (), ring)
+            job.record(builder)
+            if count:
+                builder.note(f"input and output are one frame's; {counted(count, 'frames')} pass, one after another")
+            plan = finish(builder, name, OVERLAPPED, copies)
+            if budget is None or plan.footprint.total <= budget:
+                return replace(plan, seconds=seconds)
+            if smallest is None or plan.footprint.total < smallest.footprint.total:
+                smallest = plan
     assert smallest is not None and budget is not None
-    raise BudgetError(budget, smallest.footprint.terms(), smallest.footprint.total, "stream")
+    raise BudgetError(budget, smallest.footprint.terms(), smallest.footprint.total, name)
 
 
-def _operation(verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str, cval: float) -> tuple[Op, list[Any]]:
+def _depth(depth: Any) -> int:
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
+        raise ArgumentError("depth", repr(depth), "a number from 1 up")
+    return int(depth)
+
+
+def _operation(verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str, cval: float) -> tuple[Op, Array | None]:
     if isinstance(verb, Op):
         if mask is not None:
             raise ArgumentError("mask", "an array", "none beside an operation", "give the operation its own")
-        return verb, []
+        return verb, None
     choose("verb", verb, VERBS)
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
     weights = weights_of(mask, verb == "convolve", frame.dtype)
-    return Correlate(weights.spec.shape, mode, border(boundary), float(cval)), [weights]
+    return Correlate(weights.spec.shape, mode, border(boundary), number(cval)), weights

@@ -1,4 +1,4 @@
-"""``footprint convolve IMAGE MASK -o OUT``: an image file through a mask, by row blocks within the budget."""
+"""``footprint convolve IMAGE MASK -o OUT``: an image by row blocks within the budget, or a stack of frames one after another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import FormatError
+from footprint.errors import ArgumentError, FormatError
+
+# Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
+_WARM = 1 << 20
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
-        click.option("--plane", type=int, default=None, help="Plane of a cube, counted from 0."),
+        click.option("--dtype", default=None, help="Of a stack's results, a floating one: float32 and so on (default: the sums')."),
+        click.option("--depth", type=int, default=None, help="Of a stack: frames that wait between two stages (default: 2)."),
+        click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),
         click.option(
             "--cval", type=float, default=0.0, show_default=True, help="Value outside the image, for --boundary constant."
         ),
@@ -37,6 +42,8 @@ def plan_only(
     mask: str,
     target: str | None,
     plane: int | None,
+    depth: int | None,
+    dtype: str | None,
     mode: str,
     boundary: str,
     cval: float,
@@ -45,32 +52,59 @@ def plan_only(
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
     from footprint.api.convolve import plan_convolve_rows
-    from footprint.io.image import open_image
+    from footprint.api.stream import plan_convolve_frames
+    from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
 
-    with open_image(image, plane) as source, _open_mask(mask) as weights:
-        result = _result(source, weights.shape, mode)
-        return plan_convolve_rows(
-            source.shape,
-            source.dtype.str,
-            weights.shape,
-            mode=mode,
-            boundary=boundary,
-            cval=cval,
-            memory=memory,
-            device=device,
-            reading=source.host_bytes,
-            writing=writing_bytes(target, result.shape, result.dtype) if target is not None else 0,
-        )
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
+    with open_source(image, plane) as source, _open_mask(mask) as weights:
+        sums = _result(source, weights.shape, mode)
+        if isinstance(source, FrameSource):
+            stack = (source.shape, source.dtype.str, weights.shape)
+            more: dict[str, Any] = {"result": dtype, "depth": 2 if depth is None else depth, "reading": source.host_bytes}
+            writing = _writing(target, source, sums, dtype) if target is not None else 0
+            return plan_convolve_frames(*stack, **options, **more, writing=writing)
+        _check_single(depth, dtype)
+        writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
+        about = (source.shape, source.dtype.str, weights.shape)
+        return plan_convolve_rows(*about, **options, reading=source.host_bytes, writing=writing)
+
+
+def _check_single(depth: int | None, dtype: str | None) -> None:
+    """Options of stacks are none of one image's."""
+    for name, value in (("depth", depth), ("dtype", dtype)):
+        if value is not None:
+            raise ArgumentError(name, value, "a stack of frames", "leave it out for one image")
 
 
 def _result(source: Any, mask_shape: tuple[int, ...], mode: str) -> Any:
-    """Shape and dtype of the job's result."""
+    """Shape and dtype of the sums of an image, or of one frame."""
     from footprint.ops.convolve import Correlate, sum_dtype
     from footprint.spec import ArraySpec
 
-    spec = ArraySpec(source.shape, source.dtype.str)
+    spec = ArraySpec(source.shape[-2:], source.dtype.str)
     return Correlate(mask_shape, mode).out_specs(spec, ArraySpec(mask_shape, sum_dtype(spec.dtype)))[0]
+
+
+def _writing(target: str, source: Any, sums: Any, dtype: str | None) -> int:
+    """Bytes of a stack's writer: sums come as they are, or as the result where they had to cross a bus."""
+    from footprint.io.image_writer import writing_bytes
+
+    shape, kind = (source.shape[0], *sums.shape), sums.dtype if dtype is None else _floating(dtype)
+    return max(writing_bytes(target, shape, kind, given) for given in (sums.dtype, kind))
+
+
+def _floating(dtype: str) -> str:
+    """A result's dtype as NumPy spells it; ArgumentError where it is none, or holds no fractions."""
+    import numpy as np
+
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind.kind != "f" or kind.itemsize > 8:
+        raise ArgumentError("dtype", repr(dtype), "float16, float32 or float64")
+    return kind.newbyteorder("=").str
 
 
 def _open_mask(path: str) -> Any:
@@ -95,7 +129,7 @@ def _weights(path: str) -> Any:
 
 
 def _load(source: Any, weights: Any, target: str, boundary: str, device: str) -> None:
-    """Load libraries and compiled kernels with an image of a few pixels: what is measured after is the data's."""
+    """Load libraries and compiled kernels with images of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
     from pathlib import Path
@@ -104,11 +138,20 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
 
     from footprint.api.convolve import convolve
     from footprint.errors import FootprintError
+    from footprint.io.frame_source import FrameSource
     from footprint.io.image import create_image
+    from footprint.kernels.common.few import SMALL
 
-    row = np.empty((1, source.shape[1]), source.dtype)
-    source.read(slice(0, 1), row)
+    if isinstance(source, FrameSource):
+        source.load()
+    else:
+        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
     few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
+    # More work goes to all threads, by a kernel of its own.
+    height, width = source.shape[-2:]
+    rows = SMALL // (weights.size * width) + 1
+    if rows <= height and rows * width <= _WARM:
+        convolve(np.zeros((rows, width), source.dtype), weights, mode="same", boundary=boundary, device=device)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
@@ -124,6 +167,8 @@ def command(
     image: str,
     mask: str,
     plane: int | None,
+    depth: int | None,
+    dtype: str | None,
     mode: str,
     boundary: str,
     cval: float,
@@ -140,41 +185,90 @@ def command(
     IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset). The image is read, filtered and written in blocks of
     rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
+    IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
+    numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
+    ones are read while earlier ones are written, and the report has frames a second and their latencies.
+
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
+      footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
-    from footprint.api.convolve import convolve_rows
     from footprint.cli.outputs import check_names
-    from footprint.io.image import check_image, create_image, open_image
+    from footprint.io.frame_source import FrameSource, open_source
+    from footprint.io.image import check_image
 
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
     weights = _weights(mask)
-    with open_image(image, plane) as source:
-        result = _result(source, weights.shape, mode)
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
+    options |= {"flip": not correlate, "on_plan": reporter.plan}
+    with open_source(image, plane) as source:
+        sums = _result(source, weights.shape, mode)
+        stack = isinstance(source, FrameSource)
+        if stack:
+            options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
+        else:
+            _check_single(depth, dtype)
         reporter.warm(lambda: _load(source, weights, target, boundary, device))
-        header = source.header if mode == "same" else None
-        with (
-            create_image(target, (result.shape[0], result.shape[1]), result.dtype, overwrite=overwrite, header=header) as writer,
-            reporter.progress("convolving") as progress,
-            reporter.measured(),
-        ):
-            convolve_rows(
-                lambda start, stop, block: source.read(slice(start, stop), block),
-                source.shape,
-                source.dtype.str,
-                weights,
-                lambda start, stop, block: writer.write(slice(start, stop), block),
-                mode=mode,
-                boundary=boundary,
-                cval=cval,
-                memory=memory,
-                device=device,
-                flip=not correlate,
-                reading=source.host_bytes,
-                writing=writer.host_bytes(result.dtype),
-                on_plan=reporter.plan,
-                progress=progress,
-            )
-    reporter.report("Convolved", {"image": image, "mask": list(weights.shape), "shape": list(result.shape), "output": target})
+        run = _frames if stack else _rows
+        figures = run(reporter, source, weights, sums, target, overwrite, options)
+    about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
+    reporter.report("Convolved", about | figures)
+
+
+def _rows(
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+) -> dict[str, Any]:
+    """One image, block by block of rows."""
+    from footprint.api.convolve import convolve_rows
+    from footprint.io.image import create_image
+
+    header = source.header if options["mode"] == "same" else None
+    with (
+        create_image(target, sums.shape, sums.dtype, overwrite=overwrite, header=header) as writer,
+        reporter.progress("convolving") as progress,
+        reporter.measured(),
+    ):
+        convolve_rows(
+            lambda start, stop, block: source.read(slice(start, stop), block),
+            source.shape,
+            source.dtype.str,
+            weights,
+            lambda start, stop, block: writer.write(slice(start, stop), block),
+            reading=source.host_bytes,
+            writing=writer.host_bytes(sums.dtype),
+            progress=progress,
+            **options,
+        )
+    return {}
+
+
+def _frames(
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+) -> dict[str, Any]:
+    """A stack, frame by frame; rate and latencies."""
+    from footprint.api.stream import convolve_frames
+    from footprint.io.image_writer import create_stack
+    from footprint.io.output import together
+
+    shape, header = (source.shape[0], *sums.shape), source.header if options["mode"] == "same" else None
+    with (
+        together(),
+        create_stack(target, shape, options["result"] or sums.dtype, overwrite, header) as writer,
+        reporter.progress("convolving") as progress,
+        reporter.measured(),
+    ):
+        figures: dict[str, Any] = convolve_frames(
+            source.read,
+            source.shape,
+            source.dtype.str,
+            weights,
+            lambda number, block: writer.write(slice(number, number + 1), block[None]),
+            reading=source.host_bytes,
+            writing=_writing(target, source, sums, options["result"]),
+            progress=progress,
+            **options,
+        )
+    del figures["seconds"]
+    return {"shape": list(shape), **figures}

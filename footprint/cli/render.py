@@ -16,7 +16,8 @@ import click
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.errors import printable
-from footprint.units import counted, format_bytes
+from footprint.flow.spent import measuring
+from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
 
@@ -64,8 +65,10 @@ class Reporter:
         size = plan.footprint
         self.figures |= {f"plan_{name}": n for name, n in size.terms().items()}
         self.figures |= {"plan_total": size.total, "device": plan.limits.device}
-        chunk = plan.chunk.size if plan.chunk else plan.choices[0].size if plan.choices else 1
+        # A job that is whole has no chunk.
+        chunk = plan.chunk.size if plan.chunk else None
         self.figures |= {"chunk": chunk, "runs": getattr(plan, "n_parts", len(plan.chunks))}
+        self._lanes({lane: t for lane, t in getattr(plan, "seconds", ()) if t > 0}, {})
         if not self.silent:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
             show_plan(plan, self._bar.console if self._bar else None)
@@ -106,12 +109,20 @@ class Reporter:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Time the block and measure the growth of the process's memory at its highest; both join the report."""
+        """Time the block and its lanes, and measure the growth of the process's memory at its highest; all join the report."""
         start = time.perf_counter()
-        with PeakMeter() as meter:
+        with PeakMeter() as meter, measuring() as lanes:
             yield
         self.figures["seconds"] = time.perf_counter() - start
         self.figures["measured_peak"] = meter.growth if meter.known else None
+        self._lanes(lanes.predicted, lanes.measured)
+
+    def _lanes(self, predicted: Mapping[str, float], measured: Mapping[str, float]) -> None:
+        """Seconds by lane, one below the other."""
+        for name, seconds in (("seconds_predicted", predicted), ("seconds_measured", measured)):
+            if seconds:
+                self.figures.pop(name, None)
+                self.figures[name] = dict(seconds)
 
     def warn(self, sentence: str) -> None:
         """A warning on standard error, shown even in JSON mode."""
@@ -199,15 +210,15 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     console = Console(stderr=True)
     console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
-        if name.startswith("plan_") and name != "plan_total":
+        if (name.startswith("plan_") and name != "plan_total") or (name == "chunk" and value is None):
             continue
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
-        console.print(
-            f"  [dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}", highlight=False, soft_wrap=True
-        )
+        line = f"  [dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}"
+        # Names of files are printed as they are, so that they can be copied.
+        console.print(line, highlight=False, soft_wrap=not isinstance(value, dict))
 
 
 # Names that say more to people than to scripts.
@@ -217,12 +228,21 @@ _LABELS = {
     "context": "libraries and kernels",
     "written_bytes": "written",
     "seconds": "time",
+    "seconds_predicted": "predicted",
+    "seconds_measured": "measured",
+    "frames_per_second": "frames a second",
+    "latency_95": "latency of 95 %",
+    "latency_largest": "largest latency",
+    "latency_median": "median latency",
 }
 _SHAPES = ("shape", "mask")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {
     "seconds": "s",
+    "latency_median": "ms",
+    "latency_95": "ms",
+    "latency_largest": "ms",
     "center": "pixels",
     "center_spread": "pixels",
     "beam_area": "pixels",
@@ -240,6 +260,9 @@ def _shape(lengths: Any) -> str:
 def _words(value: Any) -> str:
     if value is None:
         return "not known"
+    if isinstance(value, dict):
+        slowest = max(value, key=value.__getitem__)
+        return f"{', '.join(f'{lane} {format_seconds(t)}' for lane, t in value.items())}; limited by {slowest}"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple) and len(value) > 8:

@@ -15,6 +15,7 @@ from footprint.flow.drive import drive
 from footprint.flow.geometry import WHOLE, Geometry, Prepared, check_direct, few
 from footprint.flow.ledger import Ledger
 from footprint.flow.slots import Part, Step
+from footprint.flow.spent import Clock
 from footprint.flow.steps import Feeds, Steps
 from footprint.spec import ArraySpec
 
@@ -46,7 +47,7 @@ class BoundPlan(Steps):
         self.blocks: list[Any] = []
         self.host: list[np.ndarray] = []
         self.nbytes = plan.footprint.total
-        self.clock: dict[str, float] | None = None
+        self.clock: Clock | None = None
         self._turn = threading.Lock()
         self.crossing = Crossing(self)
         self._straight: list[Baked] | None = None
@@ -137,10 +138,10 @@ class BoundPlan(Steps):
 
     def profile(self, *inputs: Any, out: Sequence[Any] = ()) -> dict[str, float]:
         """Run once with the device waited for around every step; seconds by kernel, ``fft``, ``copy``, ``fill`` and ``take``."""
-        self.clock = {}
+        self.clock = clock = Clock(self.backend)
         try:
             self(*inputs, out=out)
-            return self.clock
+            return clock.seconds
         finally:
             self.clock = None
 

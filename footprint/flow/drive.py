@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from footprint.flow.slots import Part
+from footprint.flow.spent import SPENT
 
 if TYPE_CHECKING:
     from footprint.flow.bind import BoundPlan, Feeds
@@ -32,6 +33,15 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
     done
         A `DoneSet`: parts it covers are left out; others are added when ``feeds``' sinks have made them durable.
     """
+    spent = SPENT.get()
+    if spent is None:
+        _drive(bounds, feeds, progress, done)
+        return
+    with spent.of(bounds):
+        _drive(bounds, feeds, progress, done)
+
+
+def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, done: Any) -> None:
     plan = bounds[0].plan
     keeps = any(slot.kind == "kept" for slot in plan.slots)
     if keeps and (len(bounds) > 1 or done is not None):
@@ -103,7 +113,11 @@ class Job:
         """Run all parts, in this thread where the plan has one thread of lanes and one binding."""
         if len(bounds) == 1 and (len(self.plan.lanes) == 1 or self.plan.n_parts == 1):
             self._inline(bounds[0])
-            return
+        else:
+            self.side_by_side(bounds)
+
+    def side_by_side(self, bounds: list[BoundPlan]) -> None:
+        """Run all parts, a thread for every group of lanes of every binding."""
         threads = [thread for bound in bounds for thread in Flow(bound, self).threads]
         started = []
         try:

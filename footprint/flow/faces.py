@@ -128,9 +128,9 @@ COPIERS = Copiers()
 
 
 class Turning:
-    """An input or output that is another array in every part: frames of a stream."""
+    """An input or output that is another array, source or sink in every part: frames of a stream."""
 
-    def __init__(self, at: Callable[[int], np.ndarray]) -> None:
+    def __init__(self, at: Callable[[int], Any]) -> None:
         self.at = at
 
 

@@ -101,6 +101,17 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job, devices: int = 
     raise search.refusal()
 
 
+def lane_seconds(rate: Rates, job: Job, n_parts: int = 1) -> tuple[tuple[str, float], ...]:
+    """Predicted seconds of every lane in all, where the job is cut into so many parts."""
+    read, written = job.crossing
+    into = rate.disk if job.files[0] else rate.copy
+    out = rate.disk if job.files[1] else rate.copy
+    compute = job.cost.seconds(rate) + (n_parts - 1) * job.cost.launches * rate.launch
+    found = {"read": read / into, "upload": read / rate.link, "compute": compute}
+    found |= {"download": written / rate.link, "write": written / out}
+    return tuple(found.items())
+
+
 class _Search:
     def __init__(self, limits: Limits, budget: int | None, name: str, job: Job, devices: int) -> None:
         self.devices = devices
@@ -118,7 +129,7 @@ class _Search:
             try:
                 self.job.record(builder)
                 plan = finish(builder, self.name, rung.lanes, rung.copies)
-                self._made[key] = replace(plan, seconds=self.seconds(plan))
+                self._made[key] = replace(plan, seconds=lane_seconds(self.rate, self.job, plan.n_parts))
                 if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
                     self.smallest = plan
             except BudgetError as error:
@@ -155,17 +166,6 @@ class _Search:
             if best is not None and rung.copies == 2:
                 break
         return self.with_choices(best) if best is not None else None
-
-    def seconds(self, plan: Plan) -> tuple[tuple[str, float], ...]:
-        """Predicted seconds of every lane in all."""
-        read, written = self.job.crossing
-        rate, n = self.rate, plan.n_parts
-        into = rate.disk if self.job.files[0] else rate.copy
-        out = rate.disk if self.job.files[1] else rate.copy
-        compute = self.job.cost.seconds(rate) + (n - 1) * self.job.cost.launches * rate.launch
-        found = {"read": read / into, "upload": read / rate.link, "compute": compute}
-        found |= {"download": written / rate.link, "write": written / out}
-        return tuple(found.items())
 
     def total(self, plan: Plan) -> float:
         """Predicted seconds: the first part passes all lanes, every other costs the slowest of them."""

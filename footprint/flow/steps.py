@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from footprint.flow.faces import fill_from, given, take_to
 from footprint.flow.geometry import Geometry, Prepared, nest
 from footprint.flow.ledger import Ledger
 from footprint.flow.slots import Loop, Place, Slot, Step
+from footprint.flow.spent import Clock
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Steps:
     backend: Backend
     blocks: list[Any]
     host: list[np.ndarray]
-    clock: dict[str, float] | None
+    clock: Clock | None
     crossing: Crossing
     ledger: Ledger | None
 
@@ -113,17 +113,13 @@ class Steps:
         return Prepared(step, index, kernel, tuple(views), tuple(callers))
 
     def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
-        if self.clock is not None:
-            self.backend.sync()
-            start = time.perf_counter()
-            self._do(ready, geometry, feeds)
-            self.backend.sync()
-            name = ready.step.kernel or ready.step.action
-            self.clock[name] = self.clock.get(name, 0.0) + time.perf_counter() - start
-        else:
-            self._do(ready, geometry, feeds)
-            if self.ledger is not None:
-                self.ledger.ended(ready.number, geometry)
+        clock = self.clock
+        since = clock.start() if clock is not None else 0.0
+        self._do(ready, geometry, feeds)
+        if clock is not None:
+            clock.stop(ready.step, since)
+        if self.ledger is not None:
+            self.ledger.ended(ready.number, geometry)
 
     def _do(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
         step, backend, arrays = ready.step, self.backend, ready.views

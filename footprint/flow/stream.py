@@ -6,19 +6,24 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.flow.drive import Flow, Job
-from footprint.flow.faces import Turning
+from footprint.flow.drive import Flow, Job, Progress
+from footprint.flow.faces import Filler, Taker, Turning
 from footprint.flow.slots import Part
+from footprint.flow.spent import SPENT
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
     from footprint.flow.bind import BoundPlan
+
+At = Callable[[int, np.ndarray], None]
+"""What reads or writes a block that is frame so and so."""
 
 # Latencies kept for the percentiles: the last so many frames.
 _LAST = 4096
@@ -102,6 +107,74 @@ class FrameJob(Job):
             pass
 
 
+class StackJob(Job):
+    """A stack's frames, a part each: from a source to a sink, both of which are told which frame it is.
+
+    Attributes
+    ----------
+    latencies
+        Seconds from the beginning of a frame's reading to the end of its writing, by frame.
+    """
+
+    def __init__(
+        self, bound: BoundPlan, count: int, read: At, write: At, rest: dict[int, Any], progress: Progress | None = None
+    ) -> None:
+        plan = bound.plan
+        source = Turning(lambda order: Filler(lambda region, block: read(order, block)))
+        sink = Turning(lambda order: Taker(lambda region, block: write(order, block)))
+        super().__init__(plan, 0, 0, {plan.inputs[0].id: source, plan.outputs[0].id: sink, **rest}, progress, None)
+        self._count, self._asked = count, 0
+        self.latencies = np.zeros(count)
+
+    def next(self) -> list[Part] | None:
+        """The next frame; None after the last."""
+        if self._asked == self._count:
+            return None
+        self.latencies[self._asked] = -time.perf_counter()
+        self._asked += 1
+        return [()]
+
+    def finished(self, bound: BoundPlan, group: list[Part], order: int) -> None:
+        """A frame is written."""
+        self.latencies[order] += time.perf_counter()
+        if self.progress is not None:
+            self.progress(order + 1, self._count)
+
+
+def run_stack(
+    bound: BoundPlan, count: int, read: At, write: At, rest: dict[int, Any], progress: Progress | None = None
+) -> dict[str, float]:
+    """Run ``count`` frames through a plan of one; `FrameStream.statistics` of them.
+
+    Parameters
+    ----------
+    read, write
+        ``read(number, block)`` fills a block with a frame, ``write(number, block)`` takes a result; each is called in order.
+    rest
+        The other inputs by slot.
+    progress
+        ``progress(frames_done, frames)``.
+    """
+    job, spent, start = StackJob(bound, count, read, write, rest, progress), SPENT.get(), time.perf_counter()
+    bound.begin()
+    with spent.of([bound]) if spent is not None else nullcontext():
+        job.side_by_side([bound])
+    return statistics(count, time.perf_counter() - start, job.latencies)
+
+
+def statistics(frames: int, seconds: float, latencies: Any) -> dict[str, float]:
+    """Frames, seconds, frames a second; median, 95 % and largest of latencies in milliseconds."""
+    times = 1e3 * np.asarray(latencies if len(latencies) else [float("nan")])
+    return {
+        "frames": frames,
+        "seconds": seconds,
+        "frames_per_second": frames / seconds if seconds else 0.0,
+        "latency_median": float(np.median(times)),
+        "latency_95": float(np.percentile(times, 95)),
+        "latency_largest": float(times.max()),
+    }
+
+
 class Stopped(Exception):
     """The consumer wants no more."""
 
@@ -169,13 +242,4 @@ class FrameStream(Iterator[np.ndarray]):
     @property
     def statistics(self) -> dict[str, float]:
         """Frames handed on, seconds, frames a second; milliseconds from a frame's coming to its result: median, 95 %, largest."""
-        times = 1e3 * np.asarray(self._job.latencies or [float("nan")])
-        seconds = getattr(self, "_seconds", 0.0)
-        return {
-            "frames": self._taken,
-            "seconds": seconds,
-            "frames_per_second": self._taken / seconds if seconds else 0.0,
-            "latency_median": float(np.median(times)),
-            "latency_95": float(np.percentile(times, 95)),
-            "latency_largest": float(times.max()),
-        }
+        return statistics(self._taken, getattr(self, "_seconds", 0.0), self._job.latencies)

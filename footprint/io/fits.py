@@ -250,19 +250,21 @@ def _stored(dtype: np.dtype) -> tuple[np.dtype, bool]:
     return plain.newbyteorder(">"), flip
 
 
-def writing_bytes(shape: tuple[int, int], dtype: np.dtype) -> int:
-    """Bytes that writing an image holds beside C-contiguous blocks of its ``dtype``."""
+def writing_bytes(shape: tuple[int, ...], dtype: np.dtype, given: Any) -> int:
+    """Bytes that writing an image of ``dtype`` holds beside C-contiguous blocks of dtype ``given``."""
     stored, flip = _stored(dtype)
-    return _writing_bytes(stored, shape[0] * shape[1] * stored.itemsize, dtype, flip)
+    return _writing_bytes(stored, math.prod(shape) * stored.itemsize, given, flip)
 
 
-def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype, header: Any, history: list[str]) -> RawFrames:
-    """Write the header of an image and return its rows for writing; float16 is stored as float32."""
+def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, header: Any, history: list[str]) -> RawFrames:
+    """Write the header of an image, or of a cube, and return its rows for writing; float16 is stored as float32."""
     on_disk, flip = _stored(dtype)
     cards = fits.Header()
     cards["SIMPLE"] = True
     cards["BITPIX"] = 8 * on_disk.itemsize * (-1 if on_disk.kind == "f" else 1)
-    cards["NAXIS"], cards["NAXIS1"], cards["NAXIS2"] = 2, shape[1], shape[0]
+    cards["NAXIS"] = len(shape)
+    for axis, length in enumerate(reversed(shape), 1):
+        cards[f"NAXIS{axis}"] = length
     if flip:
         cards["BSCALE"], cards["BZERO"] = 1, -128 if dtype == np.int8 else 1 << (8 * on_disk.itemsize - 1)
     with warnings.catch_warnings(), reading("header", "the given FITS header"):
@@ -273,8 +275,9 @@ def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype
         for line in history:
             cards.add_history(printable(line).encode("ascii", "replace").decode())
         text = cards.tostring(padding=True).encode("ascii")
-    nbytes = shape[0] * shape[1] * on_disk.itemsize
+    nbytes = math.prod(shape) * on_disk.itemsize
     with open(path, "wb") as file:
         file.write(text)
         file.truncate(len(text) + -(-nbytes // _BLOCK) * _BLOCK)
-    return RawFrames(path, len(text), (1, *shape), on_disk, writable=True, flip=flip)
+    frames = (math.prod(shape[:-2]), shape[-2], shape[-1])
+    return RawFrames(path, len(text), frames, on_disk, writable=True, flip=flip)

@@ -19,7 +19,7 @@ from footprint.io.image_writer import ImageWriter, check_image, create_image
 from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
 
-__all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image"]
+__all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image", "open_planes"]
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,16 @@ def open_image(
     >>> row
     array([[ 8.,  9., 10., 11.]], dtype=float32)
     """
+    name, frames, shape, header = open_planes(path, extension)
+    try:
+        return Image(name, frames, _plane_number(name, shape, plane), header)
+    except BaseException:
+        frames.close()
+        raise
+
+
+def open_planes(path: str | os.PathLike[str], extension: int | str | None = None) -> tuple[str, Frames, tuple[int, ...], Any]:
+    """Open a file of images as `open_image` does: its name, planes, shape without axes of length 1 in front, and header."""
     name, dataset = os.fspath(path), ""
     if not Path(name).exists():
         found = re.fullmatch(r"(.+)\[(\w+)\]", name)
@@ -228,14 +238,11 @@ def open_image(
             name, _, dataset = name.rpartition(":")
     existing_file(name, "an image")
     frames, shape, header = _open_planes(name, dataset, extension)
-    try:
-        if len(shape) < 2 or min(shape) < 1:
-            problem = "an empty image" if len(shape) >= 2 else "no image"
-            raise FormatError(path, f"holds {problem} (shape {shape}), wanted (n_y, n_x)")
-        return Image(name, frames, _plane_number(name, shape, plane), header)
-    except BaseException:
+    if len(shape) < 2 or min(shape) < 1:
         frames.close()
-        raise
+        problem = "an empty image" if len(shape) >= 2 else "no image"
+        raise FormatError(path, f"holds {problem} (shape {shape}), wanted (n_y, n_x)")
+    return name, frames, shape, header
 
 
 def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[Frames, tuple[int, ...], Any]:

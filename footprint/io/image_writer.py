@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
+from footprint.io import raw
 from footprint.io.frames import described
 from footprint.io.output import Output, check_output, writing
 from footprint.io.volume import HDF5_SUFFIXES, TIFF_SUFFIXES, VolumeWriter
@@ -75,13 +77,14 @@ def check_image(path: str | os.PathLike[str], overwrite: bool = False, nbytes: i
     check_output(path, overwrite, nbytes)
 
 
-def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, int], dtype: Any) -> int:
-    """Bytes that writing an image to ``path`` will hold beside blocks of its ``dtype``; creates nothing."""
+def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any, given: Any = None) -> int:
+    """Bytes that writing an image or a stack to ``path`` will hold beside blocks of dtype ``given`` (its own); creates nothing."""
+    stored, given = _stored(dtype), np.dtype(dtype if given is None else given)
     if image_kind(path) != "fits":
-        return 0
+        return raw.writing_bytes(stored, math.prod(shape) * stored.itemsize, given)
     from footprint.io import fits
 
-    return fits.writing_bytes(shape, _stored(dtype))
+    return fits.writing_bytes(shape, stored, given)
 
 
 def _stored(dtype: Any) -> np.dtype:
@@ -137,23 +140,46 @@ def create_image(
     ...     os.listdir(folder)
     ['a.fits']
     """
-    (n_y, n_x), asked = described(shape, dtype, "(n_y, n_x)")
-    kind, stored, shape = image_kind(path), _stored(asked), (n_y, n_x)
+    lengths, asked = described(shape, dtype, "(n_y, n_x)")
+    return ImageWriter(_writer(path, lengths, asked, overwrite, header, attrs))
+
+
+def create_stack(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int, int],
+    dtype: Any = "float32",
+    overwrite: bool = False,
+    header: Any = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> VolumeWriter:
+    """Create a stack of images ``(n_frames, n_y, n_x)`` to be written frame by frame: TIFF pages, a FITS cube, ``.npy`` or HDF5.
+
+    Parameters and errors are those of `create_image`.
+    """
+    lengths, asked = described(shape, dtype, "(n_frames, n_y, n_x)")
+    return _writer(path, lengths, asked, overwrite, header, attrs)
+
+
+def _writer(
+    path: str | os.PathLike[str], shape: tuple[int, ...], asked: np.dtype, overwrite: bool, header: Any, attrs: Any
+) -> VolumeWriter:
+    kind, stored = image_kind(path), _stored(asked)
     if min(shape) < 1:
-        raise ShapeError("shape", shape, "(n_y, n_x) of at least one pixel")
+        raise ShapeError("shape", shape, "at least one pixel")
     if stored.kind not in "iuf" or stored.itemsize > 8:
         raise ShapeError("dtype", stored, "a real number type of at most 64 bits")
-    out = Output(path, overwrite, shape[0] * shape[1] * stored.itemsize)
+    out = Output(path, overwrite, math.prod(shape) * stored.itemsize)
     try:
         with writing(path):
             sink = _create(kind, out.temporary, shape, stored, header, attrs or {})
     except BaseException:
         out.discard()
         raise
-    return ImageWriter(VolumeWriter(Path(path), (1, *shape), stored, out, sink))
+    frames = (math.prod(shape[:-2]), shape[-2], shape[-1])
+    return VolumeWriter(Path(path), frames, stored, out, sink)
 
 
-def _create(kind: str, path: Path, shape: tuple[int, int], dtype: np.dtype, header: Any, attrs: Mapping[str, Any]) -> Any:
+def _create(kind: str, path: Path, shape: tuple[int, ...], dtype: np.dtype, header: Any, attrs: Mapping[str, Any]) -> Any:
     if kind == "fits":
         from footprint.io import fits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -49,11 +50,12 @@ def open_frames(path: str | os.PathLike[str]) -> RawFrames:
     return RawFrames(path, offset, (full[0], full[1], full[2]), dtype)
 
 
-def create(path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype) -> RawFrames:
-    """Write the header of a C-ordered array and return its rows for writing."""
+def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:
+    """Write the header of a C-ordered image, or of a stack of them, and return its rows for writing."""
     with open(path, "wb") as file:
         fields = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, fields)
         offset = file.tell()
         file.truncate(offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
-    return RawFrames(path, offset, (1, *shape), dtype, writable=True)
+    frames = (math.prod(shape[:-2]), shape[-2], shape[-1])
+    return RawFrames(path, offset, frames, dtype, writable=True)

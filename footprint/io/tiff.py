@@ -75,7 +75,8 @@ class TiffFile:
         for other in several[1:]:
             if (other.shape[-2:], other.dtype) != (series.shape[-2:], series.dtype):
                 found = " and ".join(f"{one.dtype} {' x '.join(map(str, one.shape[-2:]))}" for one in (series, other))
-                raise FormatError(self.path, f"holds pages that differ: {found}", "wanted pages of one size and dtype")
+                where = f"page {other.keyframe.index}, counted from 0"
+                raise FormatError(self.path, f"holds pages that differ: {found} ({where})", "wanted pages of one size and dtype")
         # One series is asked page by page: a list of its pages would parse them all.
         self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
         n_pages = len(self._pages) if len(several) > 1 else shape[-3] if len(shape) > 2 else 1

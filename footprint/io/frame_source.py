@@ -1,0 +1,278 @@
+"""Stacks of frames, read one after another: TIFF pages, cubes, folders of images, videos; every frame is like the first."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from footprint.errors import FormatError, missing_extra
+from footprint.io.frames import Frames, cast_into, existing_file, reading
+from footprint.io.image import Image, open_image, open_planes
+from footprint.io.raw import RawFrames
+
+VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".ogv", ".wmv", ".gif")
+_PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
+_IMAGES = (".tif", ".tiff", ".fits", ".fit", ".fts", ".npy", ".h5", ".hdf5", *_PICTURES)
+# A decoder keeps the frames that later ones refer to, 16 at most, the one it is making and the one it gave.
+_DECODED = 18
+
+
+class FrameSource:
+    """A stack ``(n_frames, n_y, n_x)``; nothing but its description is in memory. One class below for each kind.
+
+    Attributes
+    ----------
+    path
+        The file or folder.
+    shape, dtype
+        ``(n_frames, n_y, n_x)``, and the dtype in native byte order.
+    header
+        astropy's FITS header, None for other formats.
+    """
+
+    path: str
+    shape: tuple[int, int, int]
+    dtype: np.dtype
+    header: Any = None
+
+    def read(self, number: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(n_y, n_x)`` with a frame, cast to its dtype; frames are asked for in order."""
+        raise NotImplementedError
+
+    def host_bytes(self, dtype: Any) -> int:
+        """Bytes that `read` holds beside a contiguous ``out`` of this dtype, a bound."""
+        raise NotImplementedError
+
+    def load(self) -> None:
+        """Read a frame for nobody: libraries take memory of their own at their first."""
+        self.read(0, np.empty(self.shape[1:], self.dtype))
+
+    def close(self) -> None:
+        """Close the file."""
+
+    def __enter__(self) -> FrameSource:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _check(self, name: object, found: tuple[int, ...], dtype: Any, verb: str = "is") -> None:
+        """Raise FormatError where a frame is unlike the first."""
+        if tuple(found) != self.shape[1:] or np.dtype(dtype) != self.dtype:
+            words = [
+                f"{np.dtype(kind)} {' x '.join(map(str, shape))}" for kind, shape in ((dtype, found), (self.dtype, self.shape[1:]))
+            ]
+            raise FormatError(name, f"{verb} {words[0]}, the first frame is {words[1]}", "frames are of one size and dtype")
+
+
+def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image | FrameSource:
+    """Open one image, or a stack of them where there are several and no ``plane`` is asked for.
+
+    Parameters
+    ----------
+    path
+        What `open_image` takes; a TIFF file of many pages, a FITS cube, or a ``.npy`` file or dataset of three dimensions; a folder
+        of images, in the order of the numbers in their names; a video.
+    plane
+        Which plane of a cube, to have one image.
+
+    Raises
+    ------
+    FormatError
+        As `open_image`; a folder without images, frames that differ, a damaged video.
+    ExtraError
+        A video, and PyAV is not installed.
+    """
+    if plane is None and Path(path).is_dir():
+        return Folder(path)
+    if Path(path).suffix.lower() in VIDEO_SUFFIXES and plane is None:
+        return Video(path)
+    if plane is not None:
+        return open_image(path, plane)
+    name, frames, shape, header = open_planes(path)
+    if len(shape) == 2:
+        return Image(name, frames, 0, header)
+    if len(shape) == 3:
+        return Planes(name, frames, header)
+    frames.close()
+    wanted = "an image (n_y, n_x) or a stack of them (n_frames, n_y, n_x)"
+    raise FormatError(path, f"holds an array of shape {shape}, wanted {wanted}", "give plane=N (--plane) for one image of it")
+
+
+class Planes(FrameSource):
+    """Pages of a TIFF file, or planes of a FITS cube, a ``.npy`` file or a dataset."""
+
+    def __init__(self, path: str, frames: Frames, header: Any = None) -> None:
+        self.path, self.header, self._frames = path, header, frames
+        self.shape, self.dtype = frames.shape, np.dtype(frames.dtype)
+
+    def read(self, number: int, out: np.ndarray) -> None:
+        """See `FrameSource`."""
+        self._frames.read(number, number + 1, slice(0, self.shape[1]), out[None])
+
+    def host_bytes(self, dtype: Any) -> int:
+        """See `FrameSource`."""
+        held = self._frames.host_bytes(self.shape[1], dtype)
+        if isinstance(getattr(self._frames, "raw", self._frames), RawFrames):
+            # One frame is read at a time, and never fills the piece that many would.
+            return min(held, self.shape[1] * self.shape[2] * self.dtype.itemsize)
+        return held
+
+    def close(self) -> None:
+        """Close the file."""
+        self._frames.close()
+
+
+class Folder(FrameSource):
+    """A folder of images of any kind, one a file; other files in it are left alone."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        try:
+            files = [p for p in Path(path).iterdir() if p.suffix.lower() in _IMAGES and not p.name.startswith(".") and p.is_file()]
+        except OSError as error:
+            raise FormatError(path, f"cannot be listed ({error.strerror})") from error
+        if not files:
+            raise FormatError(path, f"is a folder without images ({', '.join(_IMAGES)})", "give one image, or a folder of them")
+        # Numbers as numbers; \d is what int() takes.
+        self._files = sorted(
+            files, key=lambda p: [(0, int(w), "") if w.isdecimal() else (1, 0, w) for w in re.split(r"(\d+)", p.name)]
+        )
+        with _image(self._files[0]) as first:
+            self.shape, self.dtype = (len(files), *first.shape), first.dtype
+
+    def read(self, number: int, out: np.ndarray) -> None:
+        """See `FrameSource`."""
+        with _image(self._files[number]) as image:
+            self._check(image.path, image.shape, image.dtype)
+            image.read(slice(0, self.shape[1]), out)
+
+    def host_bytes(self, dtype: Any) -> int:
+        """See `FrameSource`; a file that is unlike the first in how it is stored may take what the largest kind does."""
+        kinds = {p.suffix.lower(): p for p in reversed(self._files)}
+        most = 0
+        for file in kinds.values():
+            with _image(file) as image:
+                most = max(most, image.host_bytes(image.shape[0], dtype))
+        return most
+
+
+class Picture:
+    """A PNG, JPEG or BMP file as `Image` offers one: grey, or the luminance of its colours; 16 bits stay 16."""
+
+    def __init__(self, path: Path) -> None:
+        from PIL import Image as pillow
+
+        self.path = str(existing_file(path, "an image"))
+        with reading(path):
+            self._file = pillow.open(path)
+        self.shape: tuple[int, int] = (self._file.height, self._file.width)
+        # Other modes are colours, palettes and bits.
+        self._grey = self._file.mode.startswith(("I", "F"))
+        self.dtype = np.dtype({"I": "i4", "F": "f4"}.get(self._file.mode, "u2") if self._grey else "u1")
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Decoded, and once more as luminance and as an array."""
+        return self.shape[0] * self.shape[1] * (4 + 2 * self.dtype.itemsize)
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        """As `Image.read`."""
+        with reading(self.path):
+            grey = self._file if self._grey else self._file.convert("L")
+            cast_into(out, np.asarray(grey)[rows])
+
+    def __enter__(self) -> Picture:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+def _image(path: Path) -> Image | Picture:
+    """One image of a folder."""
+    if path.suffix.lower() in _PICTURES:
+        return Picture(path)
+    name, frames, shape, _ = open_planes(path)
+    if len(shape) == 2:
+        return Image(name, frames, 0)
+    frames.close()
+    raise FormatError(path, f"holds an array of shape {shape}", "a folder holds one image a file; give this file alone")
+
+
+class Video(FrameSource):
+    """A video by PyAV: frames as 8 bits of luminance, 0 to 255."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(existing_file(path, "a video"))
+        try:
+            import av
+        except ImportError as error:
+            raise missing_extra("av", "video", f"reading the video {self.path}") from error
+        count = 0
+        with reading(path, "the video", "it may be damaged, or no video"):
+            with av.open(self.path) as trial:
+                if not trial.streams.video:
+                    raise FormatError(path, "holds no video, only other streams")
+                # Containers may say how many frames there are, and be wrong; packets are counted without decoding them.
+                for packet in trial.demux(trial.streams.video[0]):
+                    count += bool(packet.size) and not packet.is_discard
+            if not count:
+                raise FormatError(path, "holds a video without frames")
+            self._asked, self._container = 0, av.open(self.path)
+            self._coming, stream = self._frames(self._container)
+            self._bits = stream.format.padded_bits_per_pixel
+        self.shape, self.dtype = (count, stream.height, stream.width), np.dtype(np.uint8)
+
+    @staticmethod
+    def _frames(container: Any) -> tuple[Any, Any]:
+        stream = container.streams.video[0]
+        # Threads that each decode a frame would hold as many more.
+        stream.thread_type = "SLICE"
+        return container.decode(stream), stream
+
+    def load(self) -> None:
+        """See `FrameSource`."""
+        import av
+
+        with reading(self.path), av.open(self.path) as container:
+            frame = next(self._frames(container)[0], None)
+            if frame is not None:
+                frame.to_ndarray(format="gray")
+
+    def read(self, number: int, out: np.ndarray) -> None:
+        """See `FrameSource`."""
+        if number != self._asked:
+            raise AssertionError(f"frame {number} of a video was asked for after frame {self._asked - 1}")
+        frame = self._next()
+        self._asked += 1
+        if frame is None:
+            self._miscounted(f"only {number}")
+        self._check(f"{self.path}, frame {number}", (frame.height, frame.width), np.uint8)
+        with reading(self.path, f"frame {number}"):
+            cast_into(out, frame.to_ndarray(format="gray"))
+        del frame
+        if self._asked == self.shape[0] and self._next() is not None:
+            self._miscounted("more")
+
+    def _next(self) -> Any:
+        with reading(self.path, f"frame {self._asked}"):
+            return next(self._coming, None)
+
+    def _miscounted(self, found: str) -> NoReturn:
+        problem = f"announces {self.shape[0]} frames and has {found}"
+        raise FormatError(self.path, problem, "it may be damaged; write it again, as with ffmpeg -i OLD -c:v ffv1 NEW.mkv")
+
+    def host_bytes(self, dtype: Any) -> int:
+        """See `FrameSource`: what the decoder keeps, and the luminance, twice."""
+        pixels = self.shape[1] * self.shape[2]
+        return _DECODED * pixels * self._bits // 8 + 2 * pixels
+
+    def close(self) -> None:
+        """Close the file."""
+        self._coming.close()
+        self._container.close()

@@ -1,0 +1,75 @@
+"""Seconds by lane: measured where someone asks, without a trace where nobody does."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.api.convolve import convolve_rows
+from footprint.flow.spent import SPENT, measuring
+
+IMAGE, MASK = np.ones((64, 48), np.float32), np.ones((3, 3))
+
+
+def _rows(slow: float, memory: int | None) -> None:
+    def read(start: int, stop: int, block: np.ndarray) -> None:
+        time.sleep(slow)
+        block[...] = IMAGE[start:stop]
+
+    convolve_rows(read, IMAGE.shape, "float32", MASK, lambda start, stop, block: None, memory=memory, device="cpu")
+
+
+@pytest.mark.parametrize("memory", [None, 14_000])
+def test_every_lane_has_what_it_was_busy_and_what_was_predicted(memory):
+    with measuring() as spent:
+        _rows(0.05, memory)
+    assert set(spent.measured) == {"read", "compute", "write"} == set(spent.predicted)
+    assert spent.measured["read"] >= 0.05 > spent.measured["write"]
+    assert all(seconds > 0 for seconds in spent.predicted.values())
+
+
+def test_waiting_for_another_lane_is_not_being_busy():
+    with measuring() as spent:
+        _rows(0.02, 14_000)
+    assert spent.measured["read"] >= 0.04
+    assert spent.measured["compute"] < spent.measured["read"] > spent.measured["write"]
+
+
+def test_jobs_add_up_and_a_job_that_fails_counts():
+    with measuring() as one:
+        _rows(0.03, None)
+    with measuring() as two:
+        _rows(0.03, None)
+        _rows(0.03, None)
+    assert two.predicted["read"] == pytest.approx(2 * one.predicted["read"])
+    assert two.measured["read"] >= 0.06
+
+    def full(start: int, stop: int, block: np.ndarray) -> None:
+        time.sleep(0.03)
+        raise OSError("full")
+
+    with measuring() as spent, pytest.raises(OSError, match="full"):
+        convolve_rows(lambda a, b, block: None, IMAGE.shape, "float32", MASK, full, device="cpu")
+    assert "compute" in spent.measured and SPENT.get() is None
+
+
+def test_nothing_is_measured_unless_asked():
+    plan = fp.plan_convolve((64, 48), (3, 3), memory=9_000, device="cpu")
+    assert plan.n_parts > 1 or plan.straight
+    fp.clear_cache()
+    fp.convolve(IMAGE, MASK, device="cpu")
+    from footprint.flow.ready import READY
+
+    assert all(bound.clock is None for bound in READY._idle.values())
+
+
+def test_a_profile_still_has_every_kernel():
+    from footprint.backend.registry import running_backend
+
+    plan = fp.plan_convolve((64, 48), (3, 3), device="cpu")
+    with plan.bind(running_backend("cpu")) as bound:
+        seconds = bound.profile(IMAGE, MASK.astype("f4"), out=[np.empty_like(IMAGE)])
+        assert seconds["convolve"] > 0 and bound.clock is None
