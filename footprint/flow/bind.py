@@ -60,6 +60,8 @@ class BoundPlan:
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
         self._straight: list[Baked] | None = None
+        # The first phase that uses a slot.
+        self._since = {ref.slot.id: step.phase for step in reversed(plan.steps) for ref in step.refs}
         self._tables = [slot.id for slot in plan.slots if slot.kind == "const" and slot.reach]
         self.ledger = Ledger(plan, self) if check == "ledger" else None
         try:
@@ -232,12 +234,12 @@ class BoundPlan:
                 self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
         self.crossing.finish()
 
-    def begin(self) -> None:
-        """Fill what is kept with zeros: a job's first part finds the same in every run."""
-        if self.ledger is not None:
+    def begin(self, phase: int) -> None:
+        """Fill what is kept from a phase on with zeros: its first part finds the same in every run."""
+        if self.ledger is not None and phase == 0:
             self.ledger.begin()
         for slot in self.plan.slots:
-            if slot.kind == "kept" and self.plan.places[slot.id]:
+            if slot.kind == "kept" and self._since.get(slot.id) == phase:
                 self.backend.clear(self.view(slot, 0, 0, slot.spec))
 
     def flag(self, slot: int, at: int, feeds: Feeds) -> bool:
