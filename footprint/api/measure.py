@@ -29,7 +29,6 @@ from footprint.kernels.find_sources.contract import (
 from footprint.ops.measure import Measure, table_specs
 from footprint.spec import ArraySpec
 
-
 _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK,
           "y_peak": Y_PEAK}  # fmt: skip
 _NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak")

@@ -25,7 +25,7 @@ class LifetimeError(AssertionError):
 
 
 class _Use(NamedTuple):
-    """A slot's steps, the threads that run them, and the spans of its thread's trace in which it is needed; None: all of ``phases``."""
+    """A slot's steps, the threads that run them, the spans of its thread's trace in which it is needed; None: all of ``phases``."""
 
     slot: Slot
     threads: frozenset[int]

@@ -27,9 +27,9 @@ def lifetimes(
     """The life of every slot in use, by slot id; unused slots are absent. ``stay``: what is filled once for several passes.
 
     The steps of one thread are ordered, so first to last says all. While one part leaves a slot that two threads use, any step of
-    another part may be running, so it is alive from the first step of its first phase to the last of its last. So is what is kept or
-    held from part to part, or crosses phases or into the steps that end one, which run after others recorded later; constants are
-    always alive. A slot that crosses a loop's edge must survive every turn, so it lives for the whole loop.
+    another part may be running, so it is alive from the first step of its first phase to the last of its last. So is what is kept
+    or held from part to part, or crosses phases or into the steps that end one, which run after others recorded later; constants
+    are always alive. A slot that crosses a loop's edge must survive every turn, so it lives for the whole loop.
     """
     thread = {lane: i for i, group in enumerate(lanes) for lane in group}
     life: dict[int, Life] = {}

@@ -11,7 +11,7 @@ from footprint.spec import aligned
 
 @dataclass(frozen=True)
 class Item:
-    """A slot to place: ``nbytes`` from step ``first`` to step ``last`` of its thread, both inclusive; None: of several, for whole phases."""
+    """A slot to place: ``nbytes`` from step ``first`` to ``last`` of its thread, inclusive; None: of several, for whole phases."""
 
     id: int
     nbytes: int

@@ -120,7 +120,7 @@ class FrameStream(Iterator[np.ndarray]):
         self._job = FrameJob(bound, frames, rest, depth)
         self._start = time.perf_counter()
         self._taken, self._open = 0, True
-        bound.begin()
+        bound.begin(0)
         self._threads = Flow(bound, self._job).threads
         for thread in self._threads:
             thread.start()

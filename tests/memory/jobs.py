@@ -137,7 +137,7 @@ def find_sources_to_fits(scale: int) -> Job:
             fp.find_sources(x, labels=writer, memory=memory, device="cpu")
 
     options: dict[str, Any] = {"labels": True, "writing": writing_bytes(target, x.shape, "int32"), "streamed": True}
-    return lambda memory: fp.plan_find_sources(x.shape, ">f4", memory=memory, device="cpu", **options), run
+    return lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", memory=memory, device="cpu", **options), run
 
 
 def find_sources_file(scale: int) -> Job:

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 import footprint as fp
-from footprint.api._image import foretold, host
-from footprint.api._call import call, planned
+from footprint.api._call import call
+from footprint.api._image import host
 from footprint.api.measure import Islands
 from footprint.errors import BudgetError
 from footprint.flow.ready import clear_cache
 from footprint.ops.base import Op
 from footprint.ops.find_sources import sources
 from footprint.ops.label import Label
-from footprint.ops.measure import Measure
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.reference.label import label as scipy_label
@@ -40,16 +39,6 @@ def spiral(n):
         image[i, i : n - i] = image[i : n - i, n - 1 - i] = image[n - 1 - i, i : n - i] = image[i + 2 : n - i, i] = True
         image[i + 2, i : i + 2] = True
     return image
-
-
-def plan_of_parts(mask, out, rows, connectivity):
-    """A plan of the largest parts of at most so many rows."""
-    shape = mask.shape
-    for memory in range(smallest(lambda **o: fp.plan_label(shape, dtype="i2", **o)), 10**7, 64):
-        plan = fp.plan_label(shape, dtype="i2", connectivity=connectivity, memory=memory, device="cpu")
-        if plan.chunk is None or plan.chunk.size >= rows:
-            return memory
-    raise AssertionError
 
 
 @settings(deadline=None, max_examples=25)
@@ -75,7 +64,8 @@ def test_what_joins_late_joins_over_parts(connectivity, out):
     comb[:, ::2] = comb[-1] = True
     for mask in (spiral(61), ~spiral(61), comb, comb[::-1], np.eye(61, dtype=bool), np.eye(61, dtype=bool)[::-1]):
         shape = mask.shape
-        plan = fp.plan_label(shape, dtype="i2", memory=(low := smallest(lambda s=shape, **o: fp.plan_label(s, dtype="i2", **o))), device="cpu")
+        low = smallest(lambda shape=shape, **o: fp.plan_label(shape, dtype="i2", **o))
+        plan = fp.plan_label(shape, dtype="i2", memory=low, device="cpu")
         assert plan.n_parts > 4 and plan.footprint.total <= low
         target = np.full(shape, -7, out)
         labels, count = fp.label(mask.astype("i2"), connectivity, out=target, memory=low + shape[1] * 16, device="cpu")
@@ -171,7 +161,9 @@ def test_fused_and_step_by_step_are_one(device, rng, monkeypatch, labels):
     apart = run(op, image, device, 3000, labels)
     assert len(fused[0]["label"]) > 50
     for name, column in fused[0].items():
-        assert np.array_equal(column, apart[0][name]) or (name in "xyflux" and np.allclose(column, apart[0][name], rtol=1e-13)), name
+        # Pieces of an island are added up in another order than its rows.
+        near = name in ("x", "y", "flux") and np.allclose(column, apart[0][name], rtol=1e-13)
+        assert near or np.array_equal(column, apart[0][name]), name
     assert np.array_equal(fused[1], apart[1])
 
 

@@ -1,8 +1,9 @@
 """What `find_sources` is launched with: threshold, label and measure in one sweep over an image whose clip is known.
 
-``launch("find_sources.table", block, stats, count, moments, boxes, *state, first=, height=, sigma=, connectivity=, min_area=)``,
-``find_sources.labelled`` with ``labels`` after ``boxes`` for a block that is the whole image, and, where it is not and all blocks have
-been through ``table``, ``launch("find_sources.paint", block, stats, count, boxes, labels, *state, ...)`` for each of them.
+``launch("find_sources.table", block, stats, count, moments, boxes, *state, first=, height=, sigma=, connectivity=,
+min_area=)``, ``find_sources.labelled`` with ``labels`` after ``boxes`` for a block that is the whole image; where it is not,
+and all blocks have been through ``table``, ``launch("find_sources.paint", block, stats, count, boxes, labels, *state, ...)``
+for each of them.
 
 * ``block``, ``stats``, ``first`` as `sigma_clip` has left and is given them: set is what has ``value - stats[BACKGROUND]`` over
   ``sigma * stats[NOISE]``. Blocks come in order, each once.

@@ -1,8 +1,8 @@
 """Threshold, label and measure in one pass over the image, or over its blocks as they come from a file.
 
 The pass flags the stretches of a row that hold anything over the threshold, then walks the flagged ones in raster order: runs of a
-row join those of the row above by union-find, and each component gathers its moments as it grows. Only two rows of runs and one entry
-a component are kept. A second pass, if wanted, paints the labels.
+row join those of the row above by union-find, and each component gathers its moments as it grows. Only two rows of runs and one
+entry a component are kept. A second pass, if wanted, paints the labels.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ def launches(
     limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, Argument, Argument, Argument, Argument], work: tuple[W, W],
     chunks: W | None = None, sky: bool = False,
 ) -> tuple[Launch, ...]:  # fmt: skip
-    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; with label's ``chunks`` empty ones are passed over,
-    of a ``sky`` the background is subtracted.
+    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; with label's ``chunks`` empty ones are passed
+    over, of a ``sky`` the background is subtracted.
     """
     if pixels.size > LARGEST:
         raise ShapeError("image", f"{pixels.size} pixels", f"at most {LARGEST} where a GPU measures it", "measure it on the cpu")

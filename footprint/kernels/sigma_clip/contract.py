@@ -7,10 +7,10 @@
 * ``stats``  float64 (8,): what `MEAN` to `NOISE` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
 * ``state``  what `sigma_clip_state` asks for, kept from block to block and from pass to pass.
 * ``turn``, ``first``  the number of the pass over the image, and the first row of the block in it.
-* ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes; ``zero`` takes the background as 0.
+* ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes; ``zero``: the background is 0.
 
-The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the whole image
-ends where `ends_at_once`. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
+The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the whole
+image ends where `ends_at_once`. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         _start_scanning(numbers, marks, dtype, *medians, strict)
 
 
-def _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, *, size, width, sigma, maxiters, strict) -> None:
+def _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, *, size, width, sigma, maxiters, strict):
     """Take in one block, and at the end of a pass turn to the next."""
     flat = block.reshape(-1)
     _read(flat, first * width, kept, histogram, sums, numbers, marks, size, width, strict)
