@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,30 @@ class Stream:
         A `flow.faces.Source` or `Sink`.
     spec
         Of the whole.
+    key
+        Of what the verb itself makes or takes in memory: tells one kind of it from another, so that plans are kept from call to
+        call. None where it is a file, or the caller's own.
     """
 
     kind, device = "numpy", "cpu"
 
-    def __init__(self, data: Any, spec: ArraySpec, beside: Callable[[ArraySpec], int] | None = None) -> None:
-        self.data, self.spec = data, spec
-        self.given = Given(owner="source", beside=beside)
+    def __init__(
+        self, data: Any, spec: ArraySpec, beside: Callable[[ArraySpec], int] | None = None, key: Hashable | None = None
+    ) -> None:
+        self.data, self.spec, self.key = data, spec, key
+        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside)
 
 
-Face = Array | Stream
+@dataclass(frozen=True)
+class Described:
+    """An array of which only the numbers are known: for plans."""
+
+    spec: ArraySpec
+    given: Given
+    data: Any = None
+
+
+Face = Array | Stream | Described
 
 
 def meeting(face: Face) -> Meeting:
@@ -90,6 +105,8 @@ def call(
         if on_plan is not None:
             on_plan(plan)
         first, *others = [running_backend(one) for one in parse(device).each]
+        if any(slot.kind == "kept" for slot in plan.slots):
+            others = []
         bound = bind(plan, first)
     elif on_plan is not None:
         on_plan(bound.plan)
@@ -150,9 +167,12 @@ def plan_verb(
 
 
 def _key(name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], *rest: Any) -> Any:
-    """What decides the plan, or None where it is not worth keeping: files are read once."""
+    """What decides the plan, or None where it is not worth keeping."""
     found: list[Any] = [name, op, *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
     for face in (*ins, *outs):
+        if isinstance(face, Stream) and face.key is not None:
+            found.append((face.spec.shape, face.spec.dtype, face.key))
+            continue
         if not isinstance(face, Array) or "," in rest[0]:
             return None
         data = face.data

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import (
-    Array,
-    Memory,
-    Progress,
-    Reading,
-    check_writable,
-    described,
-    limits_and_budget,
-    receive,
-    shared,
-    where,
-)
+from footprint.api._arrays import Array, Memory, Progress, check_writable, described, receive, shared, where
+from footprint.api._call import Face, Stream, call, planned
+from footprint.api._image import Image, Passes, Reading, foretold, from_file, host, see
 from footprint.api._sky import NO_SKY, Sky, sky_of
-from footprint.api.measure import table_columns
+from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import Clip, clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError
-from footprint.kernels.find_sources.contract import BACKGROUND, LABEL, NEEDED, NOISE, PAINTED, PIXELS, default_capacities
-from footprint.kernels.sigma_clip.contract import DONE
-from footprint.ops.find_sources import FindSources
-from footprint.ops.label import check_connectivity
-from footprint.ops.sigma_clip import check_maxiters, check_positive, pass_variant
-from footprint.plan.fit import fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
-
-Put = Callable[[slice, np.ndarray], None]
+from footprint.flow.faces import Taker
+from footprint.flow.plan import Plan
+from footprint.kernels.find_sources.contract import default_capacities
+from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.find_sources import Over, sources
+from footprint.ops.label import Label, check_connectivity
+from footprint.ops.measure import Measure
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
+from footprint.spec import ArraySpec
 
 
 def find_sources(
@@ -115,35 +103,40 @@ def find_sources(
     >>> len(table), int(table["npix"][0]), round(float(table["y"][0]), 1)
     (1, 6, 11.0)
     """
-    rows = see(image)
-    sky = NO_SKY if header is None and rows.file is None else sky_of(rows.file, header)
-    op = _op(rows.spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels is not None)
-    limits, budget = device_of(rows, device, memory)
-    target, put = _labels(labels, rows)
-    spec, given = rows.spec, rows.array.given if rows.array else None
+    seen = see(image)
+    sky = NO_SKY if header is None and seen.file is None else sky_of(seen.file, header)
+    ids = [] if labels is None else [_labels(labels, seen)]
+    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, bool(ids))
+    check_capacity(capacity)
+    capacities = (int(capacity),) if capacity else default_capacities(seen.spec.size)
+    stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
+    told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
 
-    writing = labels.host_bytes("int32") if target is None and hasattr(labels, "host_bytes") else 0
+    def attempt(capacity: int) -> Islands:
+        found = Islands(count)
+        outs = [host(stats), host(counts), *found.sinks(capacity), host(count), *ids]
+        call("find_sources", steps(capacity), [seen.face], outs, seen.where(device), memory, progress=told, on_plan=on_plan)
+        return found
 
-    def planned(op: FindSources) -> Plan:
-        return _plan(limits, budget, op, spec, given, target.given if target else None, rows.reading, writing)
-
-    while True:
-        plan = planned(op)
-        if on_plan is not None:
-            on_plan(plan)
-        stats, counts, columns = _attempt(plan, rows, target, put, progress)
-        needed, room = int(counts[NEEDED]), plan.outputs[2].spec.shape[0]
-        if needed <= room:
-            break
-        op = _roomier(op, needed, room, capacity, planned)
-    clip = clip_of(stats, counts, rows)
-    return _table(columns, clip, float(stats[BACKGROUND]), float(stats[NOISE]), op, sky)
+    try:
+        found = _first_that_fits(capacities, attempt)
+    except Crowded as short:
+        if capacity is not None:
+            raise CapacityError("capacity", short.room, short.needed) from None
+        try:
+            found = attempt(short.needed)
+        except BudgetError as error:
+            fix = f"give memory={error.smallest} or more, or a higher sigma"
+            raise CapacityError("capacity", short.room, short.needed, fix) from error
+    if told is not None:
+        told.end()
+    return _table(found.columns, clip_of(stats, counts, seen.spec), stats, steps(1), sky)
 
 
 def plan_find_sources(
     shape: tuple[int, int],
-    dtype: str = "float32",
     *,
+    dtype: str = "float32",
     sigma: float = 5.0,
     kappa: float = 3.0,
     maxiters: int | None = None,
@@ -158,9 +151,30 @@ def plan_find_sources(
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
-    """Plan `find_sources` of an image of this shape and dtype; ``streamed`` where it comes from a file, whose
-    reader takes ``reading(rows, dtype)`` bytes beside a contiguous block of so many rows of that dtype, and ``writing``
-    the bytes that the labels' writer takes.
+    """Plan `find_sources` of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    dtype : str
+        Of the image.
+    labels : bool
+        Whether labels are wanted: an int32 array, or for what is ``streamed`` a file.
+    streamed : bool
+        Whether the image comes from a file.
+    reading : callable, optional
+        ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads so
+        many rows.
+    writing : int
+        Bytes that the labels' writer takes beside a block.
+    sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, memory, device
+        As in `find_sources`.
+
+    Returns
+    -------
+    Plan
+        Its outputs are the clip's statistics and counts, the tables the catalogue is made of, the components met, and the labels.
 
     Examples
     --------
@@ -168,135 +182,88 @@ def plan_find_sources(
     >>> fp.plan_find_sources((8192, 8192), memory="64MB", streamed=True, device="cpu").footprint.total < 64e6
     True
     """
-    spec, given = described(shape, dtype)
+    spec, _ = described(shape, dtype)
     if len(spec.shape) != 2 or spec.size == 0:
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
-    limits, budget = limits_and_budget(where(device), memory)
-    op = _op(spec, sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, labels)
-    return _plan(
-        limits, budget, op, spec, None if streamed else given, Given() if labels and not streamed else None, reading, writing
-    )
+    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, labels)
+    check_capacity(capacity)
+    ins = [from_file(spec, reading)] if streamed else foretold(spec)
+
+    def made(room: int) -> Plan:
+        stats, counts, _, _, count, *image = steps(room).out_specs(spec)
+        ids = [Stream(None, one, lambda block: writing) for one in image] if streamed else foretold(*image)
+        outs = [*foretold(stats, counts), *Islands(0).sinks(room), *foretold(count), *ids]
+        return planned("find_sources", steps(room), ins, outs, where(device), memory)
+
+    return _first_that_fits((int(capacity),) if capacity else default_capacities(spec.size), made)
 
 
-def _op(
-    spec: ArraySpec,
-    sigma: float,
-    kappa: float,
-    maxiters: int | None,
-    connectivity: int,
-    min_area: int,
-    lesson: bool,
-    capacity: int | None,
-    labels: bool,
-) -> FindSources:
-    for name, value in (("min_area", min_area), ("capacity", capacity)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise ArgumentError(name, repr(value), "a whole number, 1 or more")
-    height, width = spec.shape
-    return FindSources(
-        height,
-        width,
-        check_positive("kappa", kappa),
-        check_maxiters(maxiters),
-        threshold=check_positive("sigma", sigma),
-        connectivity=check_connectivity(connectivity),
-        min_area=min(int(min_area), spec.size + 1),
-        lesson=bool(lesson),
-        capacity=int(capacity or 0),
-        labels=labels,
-    )
+def _first_that_fits(capacities: tuple[int, ...], make: Callable[[int], Any]) -> Any:
+    """With the first capacity that the budget allows."""
+    for capacity in capacities[:-1]:
+        try:
+            return make(capacity)
+        except BudgetError:
+            continue
+    return make(capacities[-1])
 
 
-def _plan(
-    limits: Limits,
-    budget: int | None,
-    op: FindSources,
-    spec: ArraySpec,
-    given: Given | None,
-    labels: Given | None,
-    reading: Reading | None = None,
-    writing: int = 0,
-) -> Plan:
-    capacities = (op.capacity,) if op.capacity else default_capacities(spec.size)
-    variants = [pass_variant(limits, replace(op, capacity=n), spec, given, labels, reading, writing) for n in capacities]
-    return fit(limits, budget, "find_sources", variants)
+def check_capacity(capacity: object, name: str = "capacity") -> None:
+    """A number from 1 up, or None."""
+    if capacity is not None and (isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1):
+        raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
 
 
-def _attempt(
-    plan: Plan, rows: Rows, target: Array | None, put: Put | None, progress: Progress | None
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Run one plan: statistics, counts, and the catalogue's columns."""
-    columns: dict[str, np.ndarray] = {}
-    owned_labels = len(plan.outputs) > 4 and plan.outputs[4].given.owner == "plan"
-
-    def take(owned: Callable[[str], np.ndarray], part: slice, counts: np.ndarray) -> None:
-        if owned_labels and counts[PAINTED] and put is not None:
-            put(part, owned("labels")[: part.stop - part.start])
-        if counts[DONE]:
-            columns.update(_columns(owned("moments"), owned("boxes"), int(counts[NEEDED])))
-
-    passes = len(plan.outputs) - 1
-    stats, counts = run_passes(plan, rows, passes, labels=target.data if target else None, take=take, progress=progress)
-    return stats, counts, columns
+def _steps(
+    sigma: float, kappa: float, maxiters: int | None, connectivity: int, min_area: int, lesson: bool, labels: bool
+) -> Callable[[int], Pipeline]:
+    """The pipeline with room for so many components."""
+    check_capacity(1 if min_area is None else min_area, "min_area")
+    clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
+    level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
+    # Larger than any image is as good as any other.
+    pixels = min(int(min_area), 2**62)
+    return lambda capacity: sources(clip, level, corners, pixels, capacity, labels)
 
 
-def _roomier(op: FindSources, needed: int, room: int, capacity: int | None, plan: Callable[[FindSources], Plan]) -> FindSources:
-    """The job with room for all components, unless the caller or the budget forbids."""
-    if capacity is not None:
-        raise CapacityError("capacity", room, needed)
-    bigger = replace(op, capacity=needed)
-    try:
-        plan(bigger)
-    except BudgetError as error:
-        raise CapacityError("capacity", room, needed, f"give memory={error.smallest} or more, or a higher sigma") from error
-    return bigger
-
-
-def _labels(labels: Any, rows: Rows) -> tuple[Array | None, Put | None]:
-    """Where labels go: the caller's array as it lies, or what takes them from the plan's blocks."""
-    if labels is None:
-        return None, None
+def _labels(labels: Any, image: Image) -> Face:
+    """Where labels go: the caller's array, or what takes them by rows."""
     if hasattr(labels, "write") and not isinstance(labels, np.ndarray):
-        return None, labels.write
+        sink = Taker(lambda region, block: labels.write(slice(region[0].start, region[0].stop), block))
+        takes = labels.host_bytes("int32") if hasattr(labels, "host_bytes") else 0
+        return Stream(sink, ArraySpec(image.spec.shape, "int32"), lambda block: takes)
     seen = receive(labels, "labels")
-    if tuple(seen.data.shape) != rows.spec.shape or seen.data.dtype != np.dtype("int32"):
-        raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {rows.spec.shape}")
+    if tuple(seen.data.shape) != image.spec.shape or seen.data.dtype != np.dtype("int32"):
+        raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {image.spec.shape}")
     check_writable(seen, labels, "labels")
-    if rows.array is not None and shared(rows.array, seen):
+    if isinstance(image.face, Array) and shared(image.face, seen):
         raise ArgumentError("labels", "memory shared with image", "an array of its own")
-
-    def put(part: slice, block: np.ndarray) -> None:
-        seen.data[part] = block
-
-    return seen, put
+    return seen
 
 
-def _columns(moments: np.ndarray, boxes: np.ndarray, needed: int) -> dict[str, np.ndarray]:
-    """The islands' rows of the component table, by column."""
-    n = min(needed, len(boxes))
-    return table_columns(moments, boxes, np.flatnonzero((boxes[:n, PIXELS] > 0) & (boxes[:n, LABEL] > 0)))
-
-
-def _table(columns: dict[str, np.ndarray], clip: Clip, background: float, noise: float, op: FindSources, sky: Sky) -> Any:
+def _table(columns: dict[str, np.ndarray], clip: Clip, stats: np.ndarray, steps: Pipeline, sky: Sky) -> Any:
     """The catalogue as an astropy Table, with units and positions where they are known."""
     from astropy.table import Table
 
+    clipped, over, label, measure, *_ = (stage.op for stage in steps.stages)
+    assert isinstance(clipped, SigmaClip) and isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
+    background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     with np.errstate(invalid="ignore", divide="ignore"):
         columns["snr"] = columns["peak"] / noise
     table = Table(columns, copy=False)
     table.meta.update(
         background=background,
         noise=noise,
-        threshold=background + op.threshold * noise,
-        sigma=op.threshold,
-        kappa=op.sigma,
+        threshold=background + over.sigma * noise,
+        sigma=over.sigma,
+        kappa=clipped.sigma,
         clip_mean=clip.mean,
         clip_median=clip.median,
         clip_std=clip.std,
         clip_count=clip.count,
         clip_iterations=clip.iterations,
-        connectivity=op.connectivity,
-        min_area=op.min_area,
+        connectivity=label.connectivity,
+        min_area=measure.min_area,
     )
     sky.describe(table)
     return table

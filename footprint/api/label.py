@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Array, Memory, described, finished, limits_and_budget, output, receive, run, where, whole
-from footprint.errors import ShapeError
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, where
+from footprint.api._call import Face, Stream, call, planned
+from footprint.api._image import foretold
+from footprint.errors import BudgetError, CapacityError, ShapeError
+from footprint.flow.faces import Filler
+from footprint.flow.plan import Plan
+from footprint.kernels.label.contract import default_capacity
 from footprint.ops.label import Label, check_connectivity
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import ArraySpec
 
 
 def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory = None, device: str = "auto") -> tuple[Any, int]:
@@ -55,34 +57,61 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     op = Label(check_connectivity(connectivity))
     shape = tuple(source.data.shape)
     flat = (1, *shape) if len(shape) == 1 else shape
-    specs = op.out_specs(ArraySpec(flat, "uint8"))
-    target = output(out, ArraySpec(shape, specs[0].dtype), source)
+    target = output(out, ArraySpec(shape, op.out_specs(ArraySpec(flat, "uint8"))[0].dtype), source)
     if np.dtype(target.data.dtype).kind != "i" or target.data.dtype.itemsize < 4:
         raise ShapeError("out", f"dtype {target.data.dtype}", "int32 or int64")
     if source.spec.size == 0:
         return finished(target, out), 0
-    byte = source.data.dtype.itemsize == 1
-    there = source.device != "cpu" and not byte
-    # The kernel reads bytes: set or not, which no cast would say of 0.5 or 256.
-    data = source.data != 0 if there else source.data
-    marks = Array(data.view(np.uint8) if byte or there else data, source.kind, source.device)
-    marks, ids = (Array(a.data.reshape(flat), a.kind, a.device) for a in (marks, target))
-    limits, budget = limits_and_budget(where(device, source, target), memory)
-    given = marks.given if byte or marks.device != "cpu" else None
-    plan = _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, ids.spec, ids.given, there)
-    count = np.zeros(1, np.int64)
+    count, ids = np.zeros(1, np.int64), Array(target.data.reshape(flat), target.kind, target.device)
+    there = source.device != "cpu" and source.data.dtype.itemsize > 1
+    marks, op = _marks(source, flat), replace(op, made=there)
+    while True:
+        call("label", op, [marks], [ids, Array(count, "numpy", "cpu")], where(device, source, target), memory)
+        if count[0] >= 0:
+            return finished(target, out), int(count[0])
+        op = _roomier(op, int(-count[0]), ArraySpec(flat, "uint8"), marks, ids, where(device, source, target), memory)
 
-    def fill(start: int, stop: int) -> Any:
-        return lambda block: np.not_equal(marks.data, 0, out=block.view(bool))
 
-    run(plan, None, [whole(marks) if given else fill], [whole(ids), lambda start, stop: count])
-    return finished(target, out), int(count[0])
+def _marks(source: Array, flat: tuple[int, ...]) -> Array | Stream:
+    """The mask as bytes: set or not, which no cast would say of 0.5 or 256."""
+    data = source.data.reshape(flat)
+    if data.dtype.itemsize == 1:
+        return Array(data.view(np.uint8), source.kind, source.device)
+    if source.device != "cpu":
+        return Array((data != 0).view(np.uint8), source.kind, source.device)
+    made = Filler(lambda region, block: np.not_equal(data[region], 0, out=block.view(bool)))
+    return Stream(made, ArraySpec(flat, "uint8"), key="set")
+
+
+def _roomier(op: Label, needed: int, mask: ArraySpec, marks: Face, ids: Face, device: str, memory: Memory) -> Label:
+    """The job with room for all components that its parts have, if the budget allows."""
+    bigger, counted = replace(op, capacity=needed), op.out_specs(mask)[1]
+    try:
+        planned("label", bigger, [marks], [ids, *foretold(counted)], device, memory)
+    except BudgetError as error:
+        room = default_capacity(mask.size)
+        raise CapacityError("memory", room, needed, f"give memory={error.smallest} or more") from error
+    return bigger
 
 
 def plan_label(
     shape: tuple[int, ...], *, dtype: str = "bool", connectivity: int = 4, memory: Memory = None, device: str = "auto"
 ) -> Plan:
-    """Plan `label` of a mask of this shape and dtype.
+    """Plan `label` of a C-contiguous mask of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the mask.
+    dtype : str
+        Of the mask.
+    connectivity, memory, device
+        As in `label`.
+
+    Returns
+    -------
+    Plan
+        Its outputs are labels and their number.
 
     Examples
     --------
@@ -90,28 +119,8 @@ def plan_label(
     >>> fp.plan_label((512, 512), device="cpu").footprint.total < 8192
     True
     """
-    limits, budget = limits_and_budget(where(device), memory)
     op = Label(check_connectivity(connectivity))
     spec, _ = described(shape, dtype)
-    flat = (1, *spec.shape) if len(spec.shape) == 1 else spec.shape
-    given = Given() if spec.itemsize == 1 else None
-    return _plan(limits, budget, op, ArraySpec(flat, "uint8"), given, op.out_specs(ArraySpec(flat, "uint8"))[0], Given())
-
-
-def _plan(
-    limits: Limits,
-    budget: int | None,
-    op: Label,
-    mask: ArraySpec,
-    given: Given | None,
-    labels: ArraySpec,
-    out: Given,
-    made: bool = False,
-) -> Plan:
-    def record(b: Builder, _: int) -> None:
-        source = b.inp(mask, "mask", given or Given(owner="plan"))
-        op.record(b, source, b.out(labels, "labels", out), b.out(op.out_specs(mask)[1], "count"))
-        if made:
-            b.library("mask as bytes", mask.nbytes, bound=False)
-
-    return fit(limits, budget, "label", [Variant("images", 1, record, inner=True)])
+    flat = ArraySpec((1, *spec.shape) if len(spec.shape) == 1 else spec.shape, "uint8")
+    mask = foretold(flat) if spec.itemsize == 1 else [Stream(None, flat, key="set")]
+    return planned("label", op, mask, foretold(*op.out_specs(flat)), where(device), memory)

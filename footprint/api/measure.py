@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._run import Memory, described, limits_and_budget, receive, run, where, whole
+from footprint.api._arrays import Memory, described, receive, where
+from footprint.api._call import Face, Stream, call, planned
+from footprint.api._image import foretold
 from footprint.errors import ArgumentError, ShapeError
+from footprint.flow.faces import Region, Taker
+from footprint.flow.plan import Plan
 from footprint.kernels.find_sources.contract import (
     LABEL,
     PEAK,
@@ -22,15 +26,12 @@ from footprint.kernels.find_sources.contract import (
     Y_MIN,
     Y_PEAK,
 )
-from footprint.ops.measure import Measure
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant, fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.ops.measure import Measure, table_specs
+from footprint.spec import ArraySpec
 
-# Bytes a label takes in the catalogue: twelve columns of eight bytes, and the number of its row.
-_ROW = 104
+_WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK,
+          "y_peak": Y_PEAK}  # fmt: skip
+_NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak")
 
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
@@ -81,35 +82,79 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     if count is None:
         count = max(int(ids.data.max()), 0) if ids.spec.size else 0
     op = _op(count)
-    limits, budget = limits_and_budget(where(device, source, ids), memory)
-    plan = _plan(limits, budget, op, (source.spec, source.given), (ids.spec, ids.given))
-    columns: dict[str, np.ndarray] = {}
-    moments: list[np.ndarray] = []
-
-    def take(boxes: np.ndarray) -> None:
-        # While the plan's memory is there: a copy of both tables would be as large as all columns.
-        columns.update(table_columns(moments.pop(), boxes, np.arange(count)))
-
-    run(plan, None, [whole(source), whole(ids)], [lambda *_: moments.append, lambda *_: take])
+    rows = Islands(int(count))
+    call("measure", op, [source, ids], rows.sinks(op.count), where(device, source, ids), memory)
     from astropy.table import Table
 
-    return Table(columns, copy=False)
+    return Table(rows.columns, copy=False)
 
 
-def table_columns(moments: np.ndarray, boxes: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Columns of a catalogue from the rows of a table of moments and boxes."""
-    flux = moments[rows, SUM]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        columns = {"label": boxes[rows, LABEL], "x": moments[rows, SUM_X] / flux, "y": moments[rows, SUM_Y] / flux}
-    columns |= {"peak": moments[rows, PEAK], "flux": flux, "npix": boxes[rows, PIXELS]}
-    names = {"x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK, "y_peak": Y_PEAK}
-    return columns | {name: boxes[rows, column] for name, column in names.items()}
+class Crowded(Exception):
+    """More components were met than a plan has room for."""
+
+    def __init__(self, needed: int, room: int) -> None:
+        super().__init__(needed, room)
+        self.needed, self.room = needed, room
+
+
+class Islands:
+    """Takes a plan's tables of moments and boxes, in this order, and keeps the columns of the rows that count.
+
+    Parameters
+    ----------
+    count
+        How many rows are used: a number, all of which count, or an array that the run writes it to before: then the rows of pieces
+        and of islands that are too small do not.
+    """
+
+    def __init__(self, count: int | np.ndarray) -> None:
+        self.count = count
+        self.columns: dict[str, np.ndarray] = {}
+
+    def sinks(self, capacity: int) -> list[Face]:
+        """What takes them."""
+        specs = table_specs(capacity)
+        return [Stream(Taker(take), spec, key="catalogue") for take, spec in zip((self._sums, self._boxes), specs)]
+
+    def _sums(self, region: Region, moments: np.ndarray) -> None:
+        count = int(self.count if isinstance(self.count, int) else self.count[0])
+        if count > len(moments):
+            raise Crowded(count, len(moments))
+        used = moments[:count]
+        flux = used[:, SUM].copy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = {"x": used[:, SUM_X] / flux, "y": used[:, SUM_Y] / flux}
+        self.columns = {**centre, "peak": used[:, PEAK].copy(), "flux": flux}
+
+    def _boxes(self, region: Region, boxes: np.ndarray) -> None:
+        boxes = boxes[: len(self.columns["flux"])]
+        every = isinstance(self.count, int)
+        rows = np.arange(len(boxes)) if every else np.flatnonzero((boxes[:, PIXELS] > 0) & (boxes[:, LABEL] > 0))
+        for name in self.columns if len(rows) < len(boxes) else ():
+            self.columns[name] = self.columns[name][rows]
+        # Column by column, as the plan has counted one table of them.
+        self.columns |= {name: boxes[rows, column] for name, column in _WHOLE.items()}
+        self.columns = {name: self.columns[name] for name in _NAMES}
 
 
 def plan_measure(
-    shape: tuple[int, int], dtype: str = "float32", *, count: int = 1000, memory: Memory = None, device: str = "auto"
+    shape: tuple[int, int], *, dtype: str = "float32", count: int = 1000, memory: Memory = None, device: str = "auto"
 ) -> Plan:
-    """Plan `measure` of an image of this shape and dtype with ``count`` int32 labels.
+    """Plan `measure` of a C-contiguous image of this shape and dtype with int32 labels.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image and the labels.
+    dtype : str
+        Of the image.
+    count, memory, device
+        As in `measure`.
+
+    Returns
+    -------
+    Plan
+        Its outputs are the tables that the columns are made of.
 
     Examples
     --------
@@ -117,9 +162,9 @@ def plan_measure(
     >>> fp.plan_measure((512, 512), count=100, device="cpu").nbytes
     9600
     """
-    limits, budget = limits_and_budget(where(device), memory)
-    image = described(shape, dtype)
-    return _plan(limits, budget, _op(count), image, described(shape, "int32"))
+    image, op = described(shape, dtype)[0], _op(count)
+    ins = foretold(image, ArraySpec(image.shape, "int32"))
+    return planned("measure", op, ins, Islands(op.count).sinks(op.count), where(device), memory)
 
 
 def _op(count: Any) -> Measure:
@@ -127,12 +172,3 @@ def _op(count: Any) -> Measure:
         raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     # One row at least, because some devices have no arrays of none.
     return Measure(max(int(count), 1))
-
-
-def _plan(limits: Limits, budget: int | None, op: Measure, image: tuple[ArraySpec, Given], labels: tuple[ArraySpec, Given]) -> Plan:
-    def record(b: Builder, _: int) -> None:
-        outs = [b.out(s, name, Given(owner="plan")) for s, name in zip(op.out_specs(image[0], labels[0]), ("moments", "boxes"))]
-        op.record(b, b.inp(image[0], "image", image[1]), b.inp(labels[0], "labels", labels[1]), *outs)
-        b.library("catalogue's columns", _ROW * op.count)
-
-    return fit(limits, budget, "measure", [Variant("images", 1, record, inner=True)])

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._passes import Rows, device_of, run_passes, see
-from footprint.api._run import Memory, Reading, described, limits_and_budget, where
+from footprint.api._arrays import Memory, described, where
+from footprint.api._call import call, planned
+from footprint.api._image import foretold, from_file, host, see
 from footprint.errors import ShapeError
+from footprint.flow.plan import Plan
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
-from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive, pass_variant
-from footprint.plan.fit import fit
-from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
+from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
+from footprint.spec import ArraySpec
 
 
 @dataclass(frozen=True)
@@ -92,26 +91,25 @@ def sigma_clip(
     >>> clip.count, clip.median
     (7, 2.0)
     """
-    rows = see(image, flat=True)
-    op = _op(rows.spec, sigma, maxiters, strict)
-    limits, budget = device_of(rows, device, memory)
-    plan = _plan(limits, budget, op, rows.spec, rows.array.given if rows.array else None, rows.reading)
-    stats, counts = run_passes(plan, rows, 2)
-    return clip_of(stats, counts, rows)
+    seen = see(image, flat=True)
+    stats, counts = np.full(8, np.nan), np.zeros(8, np.int64)
+    op = _op(sigma, maxiters, strict)
+    call("sigma_clip", op, [seen.face], [host(stats), host(counts)], seen.where(device), memory)
+    return clip_of(stats, counts, seen.spec)
 
 
-def clip_of(stats: np.ndarray, counts: np.ndarray, rows: Rows) -> Clip:
+def clip_of(stats: np.ndarray, counts: np.ndarray, image: ArraySpec) -> Clip:
     """The clip's result, or an error where no pixel is finite."""
     if counts[COUNT] == 0:
-        raise ShapeError("image", f"{rows.spec} without a finite pixel", "at least one finite pixel")
+        raise ShapeError("image", f"{image} without a finite pixel", "at least one finite pixel")
     mean, median, std, low, high = (float(stats[i]) for i in (MEAN, MEDIAN, STD, LOW, HIGH))
     return Clip(mean, median, std, low, high, int(counts[COUNT]), int(counts[ITERATIONS]))
 
 
 def plan_sigma_clip(
     shape: tuple[int, ...],
-    dtype: str = "float32",
     *,
+    dtype: str = "float32",
     sigma: float = 3.0,
     maxiters: int | None = None,
     strict: bool = True,
@@ -119,7 +117,23 @@ def plan_sigma_clip(
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
-    """Plan `sigma_clip` of an image of this shape and dtype; ``streamed`` where it comes from a file.
+    """Plan `sigma_clip` of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    dtype : str
+        Of the image.
+    streamed : bool
+        Whether it comes from a file.
+    sigma, maxiters, strict, memory, device
+        As in `sigma_clip`.
+
+    Returns
+    -------
+    Plan
+        Its outputs are statistics and counts.
 
     Examples
     --------
@@ -127,19 +141,12 @@ def plan_sigma_clip(
     >>> fp.plan_sigma_clip((8192, 8192), device="cpu").footprint.total < 8192**2
     True
     """
-    spec, given = described(shape, dtype)
+    spec, _ = described(shape, dtype)
     spec = ArraySpec(as_rows(spec.shape), spec.dtype)
-    limits, budget = limits_and_budget(where(device), memory)
-    return _plan(limits, budget, _op(spec, sigma, maxiters, strict), spec, None if streamed else given)
+    op = _op(sigma, maxiters, strict)
+    ins = [from_file(spec, None)] if streamed else foretold(spec)
+    return planned("sigma_clip", op, ins, foretold(*op.out_specs(spec)), where(device), memory)
 
 
-def _op(spec: ArraySpec, sigma: float, maxiters: int | None, strict: bool) -> SigmaClip:
-    height, width = spec.shape
-    return SigmaClip(height, width, check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))
-
-
-def _plan(
-    limits: Limits, budget: int | None, op: SigmaClip, spec: ArraySpec, given: Given | None, reading: Reading | None = None
-) -> Plan:
-    variant = pass_variant(limits, op, spec, given, None, reading)
-    return fit(limits, budget, "sigma_clip", [variant])
+def _op(sigma: float, maxiters: int | None, strict: bool) -> SigmaClip:
+    return SigmaClip(check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))

@@ -60,10 +60,9 @@ def plan_only(
     with open_source(image, plane) as source, _open_mask(mask) as weights:
         sums = _result(source, weights.shape, mode)
         if isinstance(source, FrameSource):
-            stack = (source.shape, source.dtype.str, weights.shape)
             more: dict[str, Any] = {"result": dtype, "depth": 2 if depth is None else depth, "reading": source.host_bytes}
             writing = _writing(target, source, sums, dtype) if target is not None else 0
-            return plan_convolve_frames(*stack, **options, **more, writing=writing)
+            return plan_convolve_frames(source.shape, source.dtype.str, weights.shape, **options, **more, writing=writing)
         _check_single(depth, dtype)
         writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
         about = (source.shape, source.dtype.str, weights.shape)

@@ -48,7 +48,7 @@ def plan_only(image: str, target: str | None, plane: int | None, segmentation: s
     with open_image(image, plane) as source:
         return plan_find_sources(
             source.shape,
-            source.dtype.str,
+            dtype=source.dtype.str,
             labels=segmentation is not None,
             streamed=True,
             reading=source.host_bytes,

@@ -51,6 +51,8 @@ class BoundPlan(Steps):
         self._turn = threading.Lock()
         self.crossing = Crossing(self)
         self._straight: list[Baked] | None = None
+        # The first phase that uses a slot.
+        self._since = {ref.slot.id: step.phase for step in reversed(plan.steps) for ref in step.refs}
         self.ledger = Ledger(plan, self) if check == "ledger" else None
         try:
             with backend.turn:
@@ -225,12 +227,12 @@ class BoundPlan(Steps):
                 self._execute(self._prepare(index, step, {}, geometry), geometry, feeds)
         self.crossing.finish()
 
-    def begin(self) -> None:
-        """Fill what is kept with zeros: a job's first part finds the same in every run."""
-        if self.ledger is not None:
+    def begin(self, phase: int) -> None:
+        """Fill what is kept from a phase on with zeros: its first part finds the same in every run."""
+        if self.ledger is not None and phase == 0:
             self.ledger.begin()
         for slot in self.plan.slots:
-            if slot.kind == "kept" and self.plan.places[slot.id]:
+            if slot.kind == "kept" and self._since.get(slot.id) == phase:
                 self.backend.clear(self.view(slot, 0, 0, slot.spec))
 
     def flag(self, slot: int, at: int, feeds: Feeds) -> bool:

@@ -26,7 +26,7 @@ from footprint.flow.slots import (
     Slot,
     Step,
 )
-from footprint.kernels.common.table import work_specs
+from footprint.kernels.common.table import state_specs, work_specs
 from footprint.spec import ArraySpec, Limits
 
 # Bytes of a host buffer that arrays of the caller's cross a bus through, whatever their size.
@@ -120,6 +120,12 @@ class Builder:
         """Memory that is all zeros when the job starts and keeps its content from part to part, pass to pass, phase to phase."""
         return self._slot(ArraySpec(shape, dtype), "kept", name)
 
+    def state(self, kernel: str, *refs: Ref, again: bool, **numbers: Number) -> tuple[Ref, ...]:
+        """What a kernel keeps from launch to launch, to be handed to it after ``refs``: kept where it is launched ``again``."""
+        wanted = state_specs(self.limits, kernel, tuple(r.spec for r in refs), numbers)
+        make = self.kept if again else self.scratch
+        return tuple(make(s.shape, s.dtype, f"state of {kernel}") for s in wanted)
+
     def const(self, array: np.ndarray, name: str = "", axes: str = "", of: Ref | None = None) -> Ref:
         """A table written when the plan is bound and kept for all its runs; equal tables are one.
 
@@ -168,7 +174,7 @@ class Builder:
         self.phases[-1] = Phase(flag.slot.id, at, most)
 
     def next_phase(self) -> None:
-        """What is recorded from here on runs when all parts are through what was recorded before."""
+        """What is recorded from here on runs when all parts are through what was recorded before; a phase without steps is none."""
         self.phases.append(Phase())
 
     # -- steps ---------------------------------------------------------------------------------------------------------
@@ -293,17 +299,24 @@ class Builder:
             yield scratch
             self.copy(scratch, ref)
             return
-        parts = {cut.axis for cut in self.cuts if not cut.sums}
-        once = bool(self.cuts) and not parts & set(slot.spec.axes)
         name = f"{slot.name} to deliver"
-        if once:
+        if self._once(slot):
             scratch = self.kept(slot.spec.shape, wanted, name)
         else:
             scratch = self._slot(ArraySpec(slot.spec.shape, wanted, slot.spec.axes), "scratch", name, held=self.summing)
         yield scratch
+        self.give(scratch, ref)
+
+    def _once(self, slot: Slot) -> bool:
+        """Whether a result is there when all parts are through, having no axis that is cut."""
+        parts = {cut.axis for cut in self.cuts if not cut.sums}
+        return bool(self.cuts) and not parts & set(slot.spec.axes)
+
+    def give(self, scratch: Ref, ref: Ref) -> None:
+        """Take what `deliver` would have yielded to a result."""
         # What is made when all parts are through is taken then, after it.
         late = any(s.when == "end" and any(r.slot is scratch.slot for r in s.refs) for s in self.steps)
-        self._take(scratch, ref, "end" if once or late else "last" if self.summing else "part")
+        self._take(scratch, ref, "end" if self._once(ref.slot) or late else "last" if self.summing else "part")
 
     def _take(self, scratch: Ref, ref: Ref, when: str) -> None:
         slot = ref.slot

@@ -46,10 +46,10 @@ def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, don
     keeps = any(slot.kind == "kept" for slot in plan.slots)
     if keeps and (len(bounds) > 1 or done is not None):
         raise AssertionError(f"plan {plan.name} keeps results from part to part: one device, and no going on where it was")
-    for bound in bounds:
-        bound.begin()
     try:
         for number, phase in enumerate(plan.phases):
+            for bound in bounds:
+                bound.begin(number)
             for turn in range(phase.most):
                 job = Job(plan, number, turn, feeds, progress, done)
                 with bounds[0].backend.turn if plan.n_parts == 1 else nullcontext():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,6 +45,8 @@ class Job:
         Bytes read and written by the ``read`` and ``write`` lanes in all, and whether they come from and go to files.
     streamed
         Whether there is anything to overlap with computing.
+    grain
+        Parts along the first axis are cut at multiples of so many rows.
     """
 
     record: Record
@@ -54,6 +57,7 @@ class Job:
     crossing: tuple[int, int] = (0, 0)
     files: tuple[bool, bool] = (False, False)
     streamed: bool = False
+    grain: int = 1
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,10 @@ class _Search:
             builder = Builder(self.limits, cuts, rung.ring)
             try:
                 self.job.record(builder)
-                plan = finish(builder, self.name, rung.lanes, rung.copies)
+                # A job in one part has nothing to run beside, and no use for more copies than parts.
+                parts = math.prod(cut.count for cut in builder.cuts)
+                lanes = rung.lanes if parts > 1 else SERIAL
+                plan = finish(builder, self.name, lanes, min(rung.copies, parts))
                 self._made[key] = replace(plan, seconds=lane_seconds(self.rate, self.job, plan.n_parts))
                 if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
                     self.smallest = plan
@@ -146,18 +153,26 @@ class _Search:
         plan = self.at(cuts, rung)
         return plan is not None and (self.budget is None or plan.footprint.total <= self.budget)
 
+    def grains(self) -> int:
+        """How many of the smallest parts there are along the first axis."""
+        return max(-(-self.job.axes[0][1] // self.job.grain), 1)
+
+    def cut(self, size: int) -> Cut:
+        """Parts of so many grains along the first axis."""
+        axis, total, unit = self.job.axes[0]
+        return Cut(axis, total, min(size * self.job.grain, max(total, 1)), unit)
+
     # -- where lanes overlap -------------------------------------------------------------------------------------------
     def overlapped(self) -> Plan | None:
         """The fastest by prediction, of a few sizes of parts on every rung."""
-        axis, total, unit = self.job.axes[0]
+        total, each = self.grains(), max(self.job.part_bytes * self.job.grain, 1)
         most = self.share(total)
-        sizes = sorted({max(1, min(most, block // max(self.job.part_bytes, 1))) for block in _BLOCKS}, reverse=True)
+        sizes = sorted({max(1, min(most, block // each)) for block in _BLOCKS}, reverse=True)
         best: Plan | None = None
         for rung in (*_LADDER, _LAST[0]):
             for size in sizes:
                 # Parts of equal size: the last is no sliver.
-                even = -(-total // -(-total // size))
-                cuts = (Cut(axis, total, even, unit),)
+                cuts = (self.cut(-(-total // -(-total // size))),)
                 if self.fits(cuts, rung):
                     plan = self.at(cuts, rung)
                     assert plan is not None
@@ -183,9 +198,8 @@ class _Search:
             yield 1, lambda n: ()
             return
         if axes:
-            axis, total, unit = axes[0]
-            yield max(self.share(total), 1), lambda n: (Cut(axis, total, n, unit),)
-            ones: tuple[Cut, ...] = (Cut(axis, total, 1, unit),)
+            yield max(self.share(self.grains()), 1), lambda n: (self.cut(n),)
+            ones: tuple[Cut, ...] = (self.cut(1),)
         else:
             yield 1, lambda n: ()
             ones = ()
@@ -227,12 +241,13 @@ class _Search:
     def with_choices(self, plan: Plan, rung: _Rung | None = None) -> Plan:
         """The plan, with what other sizes along the first axis would take."""
         rung = _Rung(plan.lanes, plan.copies, RING) if rung is None else rung
-        axis, most, unit = self.job.axes[0] if self.job.axes else ("", 1, "")
+        most = self.grains() if self.job.axes else 1
         found: list[Choice] = []
         for size in sorted({max(1, most >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
-            other = self.at((Cut(axis, most, size, unit),) if axis else (), rung)
+            other = self.at((self.cut(size),) if self.job.axes else (), rung)
             if other is not None and (not found or other.footprint.total < found[-1].nbytes):
-                found.append(Choice(size, other.n_parts, other.footprint.total))
+                rows = self.cut(size).size if self.job.axes else size
+                found.append(Choice(rows, other.n_parts, other.footprint.total))
         return replace(plan, choices=tuple(found))
 
     def refusal(self) -> BudgetError:

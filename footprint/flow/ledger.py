@@ -25,13 +25,15 @@ class LifetimeError(AssertionError):
 
 
 class _Use(NamedTuple):
-    """A slot's steps, the threads that run them, and the spans of its thread's trace in which it is needed; None: always."""
+    """A slot's steps, the threads that run them, the spans of its thread's trace in which it is needed; None: all of ``phases``."""
 
     slot: Slot
     threads: frozenset[int]
     spans: tuple[tuple[int, int], ...] | None
     dies: int
     """Step after which its content is never read again; -1 where only the end of the part is sure."""
+    phases: tuple[int, int]
+    """The first and the last in which it is needed."""
 
 
 class Ledger:
@@ -51,10 +53,10 @@ class Ledger:
         self._judge()
         mine = [use for use in self._uses if use.spans is not None and use.slot.space == "device" and plan.limits.host]
         self._dying: dict[int, list[Slot]] = {}
-        self._late: dict[int, list[Slot]] = {}
+        self._late: dict[tuple[int, int], list[Slot]] = {}
         for use in mine:
             (thread,) = use.threads
-            found = self._dying.setdefault(use.dies, []) if use.dies >= 0 else self._late.setdefault(thread, [])
+            found = self._dying.setdefault(use.dies, []) if use.dies >= 0 else self._late.setdefault((use.phases[0], thread), [])
             found.append(use.slot)
         # What threads hand on within a phase: (slot, phase, first thread, last thread).
         several = [use for use in self._uses if len(use.threads) > 1 and use.slot.kind == "scratch" and not _stays(plan, use.slot)]
@@ -101,7 +103,7 @@ class Ledger:
 
     def leave(self, phase: int, thread: int, geometry: Geometry) -> None:
         """A thread has ended a part: what it was last to use is free."""
-        for slot in self._late.get(thread, ()):
+        for slot in self._late.get((phase, thread), ()):
             self._poison(slot, geometry)
         with self._lock:
             for slot, its, _, last in self._handed:
@@ -157,8 +159,10 @@ def _uses(plan: Plan) -> Iterator[_Use]:
             continue
         threads = frozenset(thread[plan.steps[t].lane] for t in steps)
         whole = slot.kind != "scratch" or slot.held or len(threads) > 1 or len(_phases(plan, slot)) > 1 or _stays(plan, slot)
+        numbers = [number for number, _ in _phases(plan, slot)]
+        phases = (min(numbers), max(numbers)) if slot.kind != "const" else (0, len(plan.phases))
         if whole:
-            yield _Use(slot, threads, None, -1)
+            yield _Use(slot, threads, None, -1, phases)
             continue
         # Loops that hold all uses: in each of their turns the slot is another. Others are passed with its content.
         inside = [loop.id for loop in plan.loops if all(loop.first <= t <= loop.last for t in steps)]
@@ -170,7 +174,7 @@ def _uses(plan: Plan) -> Iterator[_Use]:
         edge = any(loop.first <= steps[-1] <= loop.last and loop.id not in inside for loop in plan.loops)
         always = all(plan.steps[t].when == plan.steps[steps[-1]].when for t in steps)
         dies = steps[-1] if always and not edge else -1
-        yield _Use(slot, threads, tuple((found[0], found[-1]) for found in spans.values()), dies)
+        yield _Use(slot, threads, tuple((found[0], found[-1]) for found in spans.values()), dies, phases)
 
 
 def _trace(plan: Plan, thread: int) -> Iterator[tuple[int, Where]]:
@@ -195,7 +199,9 @@ def _unrolled(tree: list[Any], where: Where) -> Iterator[tuple[int, Where]]:
 
 
 def _together(one: _Use, other: _Use) -> bool:
-    if one.spans is None or other.spans is None or one.threads != other.threads:
+    if one.spans is None or other.spans is None:
+        return one.phases[0] <= other.phases[1] and other.phases[0] <= one.phases[1]
+    if one.threads != other.threads:
         return True
     return any(a[0] <= b[1] and b[0] <= a[1] for a in one.spans for b in other.spans)
 

@@ -1,4 +1,4 @@
-"""Which thread uses a slot, from its first to its last step; a slot that several threads use is always alive."""
+"""Which thread uses a slot, from its first to its last step; a slot that several threads use is alive for whole phases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERIAL: Lanes = (("read", "compute", "write"),)
 
 
 class Life(NamedTuple):
-    """Steps ``first`` to ``last``, both inclusive, of one thread; None: of several, or of all parts, so always."""
+    """Steps ``first`` to ``last``, both inclusive, of one thread; None: of several, or of all parts, so of whole phases."""
 
     thread: int | None
     first: int
@@ -27,9 +27,9 @@ def lifetimes(
     """The life of every slot in use, by slot id; unused slots are absent. ``stay``: what is filled once for several passes.
 
     The steps of one thread are ordered, so first to last says all. While one part leaves a slot that two threads use, any step of
-    another part may be running, so it is always alive. So are constants, and what is kept or held from part to part, or crosses
-    phases or into the steps that end one, which run after others recorded later. A slot that crosses a loop's edge must survive
-    every turn, so it lives for the whole loop.
+    another part may be running, so it is alive from the first step of its first phase to the last of its last. So is what is kept
+    or held from part to part, or crosses phases or into the steps that end one, which run after others recorded later; constants
+    are always alive. A slot that crosses a loop's edge must survive every turn, so it lives for the whole loop.
     """
     thread = {lane: i for i, group in enumerate(lanes) for lane in group}
     life: dict[int, Life] = {}
@@ -40,13 +40,17 @@ def lifetimes(
             before = life.get(key, Life(mine, t, t))
             life[key] = Life(mine if before.thread == mine else None, before.first, t)
             phase.setdefault(key, set()).add((step.phase, step.when == "end"))
-    always = Life(None, -1, len(steps))
+    span: dict[int, tuple[int, int]] = {}
+    for t, step in enumerate(steps):
+        span[step.phase] = (span.get(step.phase, (t, t))[0], t)
     for slot in slots:
         if slot.id not in life:
             continue
         shared = life[slot.id].thread is None or len(phase[slot.id]) > 1
         if slot.kind != "scratch" or slot.held or shared or slot.id in stay:
-            life[slot.id] = always
+            used = [number for number, _ in phase[slot.id]]
+            around = (span[min(used)][0], span[max(used)][1])
+            life[slot.id] = Life(None, *(around if slot.kind != "const" else (-1, len(steps))))
     # Inner loops first: a slot stretched over an inner loop may then cross the edge of an outer one.
     for loop in sorted(loops, key=lambda one: one.last - one.first):
         for key, (owner, first, last) in life.items():

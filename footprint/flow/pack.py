@@ -11,7 +11,7 @@ from footprint.spec import aligned
 
 @dataclass(frozen=True)
 class Item:
-    """A slot to place: ``nbytes`` from step ``first`` to step ``last`` of its thread, both inclusive; None: always alive."""
+    """A slot to place: ``nbytes`` from step ``first`` to ``last`` of its thread, inclusive; None: of several, for whole phases."""
 
     id: int
     nbytes: int
@@ -22,8 +22,8 @@ class Item:
     copy: int = 0
 
     def clashes(self, other: Item) -> bool:
-        """Whether both may be alive at once: different threads' may at any time."""
-        if self.thread is None or other.thread is None or self.thread != other.thread:
+        """Whether both may be alive at once: two threads' may at any time, what lives for whole phases meets all in them."""
+        if None not in (self.thread, other.thread) and self.thread != other.thread:
             return True
         return self.first <= other.last and other.first <= self.last
 

@@ -211,6 +211,8 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
     again = {i for i, phase in enumerate(b.phases) if phase.flag is not None}
     filled = {s.refs[1].slot.id for s in steps if s.action == "fill"}
     stay = set() if b.cuts else {r.slot.id for s in steps if s.phase in again for r in s.refs if r.slot.id in filled}
+    # Flags are read when all parts are through.
+    stay |= {phase.flag for phase in b.phases if phase.flag is not None}
     life = lifetimes(slots, steps, b.loops, lanes, stay)
     _check_phases(b)
     several = crossing(slots, steps, lanes)
@@ -233,7 +235,7 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         slots=slots,
         steps=steps,
         loops=tuple(b.loops),
-        phases=tuple(b.phases),
+        phases=tuple(b.phases[: max((step.phase for step in steps), default=0) + 1]),
         places=_places(len(slots), [*placed, *staged]),
         blocks=blocks,
         host_blocks=host_blocks,

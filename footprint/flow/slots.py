@@ -94,7 +94,8 @@ class Given:
     direct
         Native byte order and C-contiguous, so a kernel of that space may read and write it as it is.
     owner
-        ``caller``: an array. ``source``: something that fills, or takes, blocks: a file, an iterator, a worker.
+        ``caller``: an array. ``source``: something that fills, or takes, blocks: a file, an iterator, a worker. ``maker``: the same
+        of the verb itself, in memory, so that nothing is gained by going on beside it.
     beside
         Bytes a source's library takes beside a block of so many bytes of this dtype while it is filled or taken.
     """

@@ -30,6 +30,9 @@ class Op(ABC):
     in_place
         Whether the result may be born where the first input dies. Never with a halo or another dtype: neighbours would be
         read after they were overwritten.
+    again
+        Axes along which the inputs' parts are read more than once: what is to be cut there must be an input of the job, since what
+        an operation before leaves is gone with its part.
     units
         What the axes that are cut count, for the plan's table.
     """
@@ -38,6 +41,7 @@ class Op(ABC):
     cut: str = ""
     sums: str = ""
     in_place: bool = False
+    again: str = ""
     units: Mapping[str, str] = {}
 
     def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -72,6 +76,10 @@ class Op(ABC):
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """Axes that may be cut on a device, for inputs that lie so; all of `cut` unless a device's kernels want more at once."""
         return self.cut
+
+    def grain(self, *specs: ArraySpec) -> int:
+        """Parts along the first axis that is cut begin at multiples of so many rows."""
+        return 1
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of inputs and outputs, for tables and errors."""

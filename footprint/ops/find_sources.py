@@ -1,52 +1,137 @@
-"""Clip, threshold, label and measure, in one launch a block."""
+"""Clip, threshold, label and measure: a pipeline whose last three steps are one kernel where nothing stands between them."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
-from footprint.kernels.find_sources.contract import default_capacities
-from footprint.ops.sigma_clip import SigmaClip
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
-
-# Bytes a source takes in the catalogue: fifteen columns of eight bytes, ra and dec among them.
-_ROW = 120
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Given, Ref
+from footprint.ops.base import Op
+from footprint.ops.label import Label
+from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
+from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
+from footprint.ops.sigma_clip import SigmaClip, kernel_dtype
+from footprint.spec import ArraySpec, Limits
 
 
 @dataclass(frozen=True)
-class FindSources(SigmaClip):
-    """Islands over ``threshold`` sigmas of the noise left after clipping at ``sigma``.
+class Over(Op):
+    """Marks what is over ``sigma`` times the noise that a clip left, above its background."""
 
-    ``capacity`` is the number of components the plan has room for, 0 for the usual; ``labels`` asks for the label image too.
+    sigma: float = 5.0
+
+    axes = ("yx", ".")
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and statistics; mask."""
+        return ("image", "stats"), ("mask",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """One byte a pixel."""
+        return (ArraySpec(specs[0].shape, "uint8", "yx"),)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch."""
+        image, stats, mask = refs
+        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        with b.deliver(mask) as marks:
+            b.launch("threshold.over", x, marks, stats, sigma=self.sigma)
+
+
+@dataclass(frozen=True)
+class Islands(Op):
+    """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted."""
+
+    sigma: float
+    connectivity: int
+    min_area: int
+    capacity: int
+    labels: bool
+
+    axes = ("yx", ".")
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def again(self) -> str:  # type: ignore[override]
+        """Labels are painted when all islands are known."""
+        return "y" if self.labels else ""
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and statistics; count, moments, boxes and labels."""
+        return ("image", "stats"), ("count", "moments", "boxes", "labels")[: 4 if self.labels else 3]
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Components met, moments and boxes, and the label image if wanted."""
+        image = ArraySpec(specs[0].shape, "int32", "yx")
+        return (ArraySpec((1,), "int64"), *table_specs(self.capacity), *((image,) if self.labels else ()))
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """Kernels that are not on the host label the whole image at once."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch, and where the job is cut and labels are wanted another on all parts when the islands are known."""
+        image, stats, count, moments, boxes, *labels = refs
+        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        at_once = labels if not b.cuts else []
+        kernel = "find_sources.labelled" if at_once else "find_sources.table"
+        how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
+        b.library("catalogue's columns", SOURCE_ROW * self.capacity)
+        with ExitStack() as stack:
+            # What is entered last is taken first: how many there are before all else.
+            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
+            n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
+            state = b.state(kernel, x, stats, c, m, n, again=bool(b.cuts))
+            b.launch(kernel, x, stats, c, m, n, *ids, *state, height=image.slot.spec.shape[0], min_area=self.min_area, **how)
+        if labels and not at_once:
+            b.next_phase()
+            x = b.bring(image, dtype=x.spec.dtype)
+            with b.deliver(labels[0], dtype="int32") as painted:
+                b.launch("find_sources.paint", x, stats, c, n, painted, *state, **how)
+
+
+def sources(
+    clip: SigmaClip, sigma: float, connectivity: int, min_area: int, capacity: int, labels: bool, *between: Stage
+) -> Pipeline:
+    """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
+
+    Parameters
+    ----------
+    clip
+        What tells background and noise.
+    sigma, connectivity, min_area
+        As in the verb.
+    capacity
+        Components there is room for.
+    labels
+        Whether the label image is a result.
     """
+    marks = "marks" if between else "mask"
+    pieces = "pieces" if labels else "labels"
+    stages: tuple[Stage, ...] = (
+        Stage(clip, ("image",), ("stats", "counts")),
+        Stage(Over(sigma), ("image", "stats"), ("mask",)),
+        *between,
+        Stage(Label(connectivity), (marks,), (pieces, "count")),
+        Stage(Measure(capacity, True, min_area), ("image", pieces, "stats", "count"), ("moments", "boxes")),
+    )
+    results: tuple[str, ...] = ("stats", "counts", "moments", "boxes", "count")
+    if labels:
+        stages, results = (*stages, Stage(Renumber(), (pieces, "boxes"), ("labels",))), (*results, "labels")
+    return Pipeline(stages, ("image",), results)
 
-    threshold: float = 5.0
-    connectivity: int = 4
-    min_area: int = 1
-    lesson: bool = False
-    capacity: int = 0
-    labels: bool = False
 
-    def out_specs(self, image: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Statistics, counts, moments and boxes of the components, and the label image of the block if wanted."""
-        n = self.capacity or default_capacities(self.height * self.width)[0]
-        table = (ArraySpec((n, 4), "float64"), ArraySpec((n, 8), "int64"))
-        return (*super().out_specs(image), *table, *((ArraySpec(image.shape, "int32"),) if self.labels else ()))
+def _fuse(group: tuple[Stage, ...]) -> Stage | None:
+    over, label, measure, *renumber = group
+    assert isinstance(over.op, Over) and isinstance(label.op, Label) and isinstance(measure.op, Measure)
+    op = Islands(over.op.sigma, label.op.connectivity, measure.op.min_area, measure.op.count, bool(renumber))
+    written = (label.writes[1], *measure.writes, *(name for stage in renumber for name in stage.writes))
+    return Stage(op, over.reads, written)
 
-    def launch(self, b: Builder, *refs: Ref) -> None:
-        """The one step."""
-        capacity = refs[4].spec.shape[0]
-        b.library("catalogue's columns", _ROW * capacity)
-        b.launch(
-            "find_sources.labelled" if self.labels else "find_sources.table",
-            *refs,
-            height=self.height,
-            width=self.width,
-            sigma=self.threshold,
-            kappa=self.sigma,
-            maxiters=self.maxiters,
-            connectivity=self.connectivity,
-            min_area=self.min_area,
-            lesson=self.lesson,
-        )
+
+FUSIONS[(Over, Label, Measure)] = FUSIONS[(Over, Label, Measure, Renumber)] = _fuse

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Given, Ref
+from footprint.kernels.label.contract import default_capacity
+from footprint.ops.base import Op
+from footprint.spec import ArraySpec, Limits
 
 
 def check_connectivity(value: object) -> int:
@@ -20,19 +22,64 @@ def check_connectivity(value: object) -> int:
 
 
 @dataclass(frozen=True)
-class Label:
-    """Numbers the components from 1 in raster order of their first pixel."""
+class Label(Op):
+    """Numbers the components from 1 in raster order of their first pixel.
+
+    Where the job is cut there is room for ``capacity`` components of all parts together (0: the usual); where they are more, labels
+    mean nothing and the count is minus their number. ``made`` tells that the mask was made for the job, and counts with it.
+    """
 
     connectivity: int = 4
+    capacity: int = 0
+    made: bool = False
 
-    def out_specs(self, mask: ArraySpec) -> tuple[ArraySpec, ...]:
+    axes = ("yx",)
+    cut = "y"
+    again = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Mask; labels and their number."""
+        return ("mask",), ("labels", "count")
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """The label image and the number of components."""
+        mask = specs[0]
         if len(mask.shape) != 2:
             raise ShapeError("mask", f"shape {mask.shape}", "(n_y, n_x) or (n_x,)")
-        return ArraySpec(mask.shape, "int32" if mask.size < 2**31 - 1 else "int64"), ArraySpec((1,), "int64")
+        return ArraySpec(mask.shape, "int32" if mask.size < 2**31 - 1 else "int64", "yx"), ArraySpec((1,), "int64")
 
-    def record(self, b: Builder, mask: Ref, labels: Ref, count: Ref) -> None:
-        """One launch."""
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """Kernels that are not on the host label the whole image at once."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch, or two on every part: what joins across parts is known when all were seen."""
+        mask, labels, count = refs
+        if self.made:
+            b.library("mask as bytes", mask.spec.nbytes, bound=False)
+        if b.cuts:
+            self._by_parts(b, mask, labels, count)
+            return
         marks = b.bring(mask, dtype="uint8")
         with b.deliver(labels, dtype=self.out_specs(mask.spec)[0].dtype) as ids, b.deliver(count) as n:
             b.launch("label", marks, ids, n, connectivity=self.connectivity)
+
+    def _by_parts(self, b: Builder, mask: Ref, labels: Ref, count: Ref) -> None:
+        """Parts are labelled by themselves and joined in a table; labelled again, they get the numbers that it gives them."""
+        whole = mask.slot.spec
+        dtype = self.out_specs(whole)[0].dtype
+        capacity = min(self.capacity or default_capacity(whole.size), whole.size)
+        table, seam = b.kept((capacity,), dtype, "components"), b.kept((whole.shape[1],), dtype, "last row of a part")
+        met = b.kept((2,), "int64", "components met")
+        marks = b.bring(mask, dtype="uint8")
+        how = {"first": b.first(marks, "y"), "connectivity": self.connectivity}
+        # Labels of a first kind are needed for a moment only: in the result's place, where that is an array.
+        ids = labels if b.readable(labels, dtype) else b.like(marks, dtype, "labels of a part")
+        b.launch("label.gather", marks, ids, table, seam, met, **how)
+        with b.only("end"), b.deliver(count) as n:
+            b.launch("label.settle", table, met, n)
+        b.next_phase()
+        marks = b.bring(mask, dtype="uint8")
+        with b.deliver(labels, dtype=dtype) as ids:
+            b.launch("label.paint", marks, ids, table, met, **how)

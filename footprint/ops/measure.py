@@ -2,31 +2,94 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from footprint.errors import ShapeError
+from footprint.flow.builder import Builder
+from footprint.flow.slots import Given, Ref
+from footprint.ops.base import Op
 from footprint.ops.sigma_clip import kernel_dtype
-from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
+
+# Bytes a label takes in the catalogue: twelve columns of eight bytes, the number of its row, and for sources snr, ra and dec.
+ROW, SOURCE_ROW = 104, 120
+
+
+def table_specs(count: int) -> tuple[ArraySpec, ArraySpec]:
+    """Moments and boxes of so many labels."""
+    return ArraySpec((count, 4), "float64"), ArraySpec((count, 8), "int64")
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Measures labels 1 to ``count``."""
+class Measure(Op):
+    """Measures labels 1 to ``count``.
+
+    With ``sky`` it also reads a clip's statistics, whose background it subtracts, and how many labels there are, and numbers anew
+    those of at least ``min_area`` pixels.
+    """
 
     count: int
+    sky: bool = False
+    min_area: int = 1
 
-    def out_specs(self, image: ArraySpec, labels: ArraySpec) -> tuple[ArraySpec, ...]:
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of image, labels, statistics and number of labels."""
+        return ("yx", "yx", ".", ".") if self.sky else ("yx", "yx")
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, labels, statistics, number of labels; moments and boxes."""
+        return ("image", "labels", "stats", "count")[: len(self.axes)], ("moments", "boxes")
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Moments (count, 4) and boxes (count, 8)."""
+        image, labels = specs[:2]
         if len(image.shape) != 2:
             raise ShapeError("image", f"shape {image.shape}", "(n_y, n_x)")
         if image.shape != labels.shape:
             raise ShapeError("labels", f"shape {labels.shape}", f"the image's {image.shape}")
-        return ArraySpec((self.count, 4), "float64"), ArraySpec((self.count, 8), "int64")
+        return table_specs(self.count)
 
-    def record(self, b: Builder, image: Ref, labels: Ref, moments: Ref, boxes: Ref) -> None:
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """A sum's unit is found before any is added up, so kernels that are not on the host want the whole image."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
         """One launch."""
+        image, labels, *known, moments, boxes = refs
         x, ids = b.bring(image, dtype=kernel_dtype(image.spec.dtype)), b.bring(labels, dtype="int32")
-        with b.deliver(moments) as m, b.deliver(boxes) as n:
-            b.launch("measure", x, ids, m, n)
+        place = {"first": b.first(x, "y"), "height": image.slot.spec.shape[0]}
+        b.library("catalogue's columns", (SOURCE_ROW if self.sky else ROW) * self.count)
+        with ExitStack() as stack:
+            n, m = stack.enter_context(b.deliver(boxes)), stack.enter_context(b.deliver(moments))
+            if self.sky:
+                b.launch("measure.islands", x, ids, *known, m, n, min_area=self.min_area, **place)
+            else:
+                b.launch("measure", x, ids, m, n, **place)
+
+
+@dataclass(frozen=True)
+class Renumber(Op):
+    """Gives labels the numbers they have got in a table of boxes."""
+
+    axes = ("yx", ".")
+    cut = "y"
+    in_place = True
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Labels and boxes; labels."""
+        return ("pieces", "boxes"), ("labels",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Labels of the same shape."""
+        return (ArraySpec(specs[0].shape, "int32", "yx"),)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch."""
+        pieces, boxes, labels = refs
+        with b.deliver(labels, dtype="int32") as out:
+            b.launch("measure.renumber", b.bring(pieces, dtype="int32"), boxes, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,7 +77,8 @@ class Pipeline(Op):
     @property
     def cut(self) -> str:  # type: ignore[override]
         """Axes of the last operation that none of the others needs whole."""
-        free = (a for a in self._last.cut if all(self._free(s.op, a) and not self._wraps(s, a) for s in self.stages))
+        stages = self.fused().stages
+        free = (a for a in stages[-1].op.cut if all(self._free(s, a) and not self._wraps(s, a) for s in stages))
         return "".join(a for a in free if self._even(a))
 
     @property
@@ -89,9 +91,11 @@ class Pipeline(Op):
     def _last(self) -> Op:
         return self.stages[-1].op
 
-    @staticmethod
-    def _free(op: Op, axis: str) -> bool:
+    def _free(self, stage: Stage, axis: str) -> bool:
         """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""
+        op = stage.op
+        if axis in op.again and any(axis in axes and n not in self.inputs for axes, n in zip(op.axes, stage.reads)):
+            return False
         return axis in op.cut or not any(axis in axes for axes in op.axes)
 
     def _even(self, axis: str) -> bool:
@@ -113,7 +117,13 @@ class Pipeline(Op):
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """What all operations allow."""
-        return "".join(a for a in self.cut if all(a in s.op.cuts_on(limits, ins) or a not in s.op.cut for s in self.stages))
+        stages = self.fused().stages
+        return "".join(a for a in self.cut if all(a in s.op.cuts_on(limits, ins) or a not in s.op.cut for s in stages))
+
+    def grain(self, *specs: ArraySpec) -> int:
+        """The least that all operations begin at multiples of."""
+        known = self.specs(*specs)
+        return math.lcm(*(s.op.grain(*(known[name] for name in s.reads)) for s in self.fused().stages))
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Of the outputs, every operation having checked what it is given."""
@@ -165,11 +175,19 @@ class Pipeline(Op):
         ends = {name: dict(found[name].slot.reach) for name in self.outputs}
         reaches = line._reaches(tuple(cut.axis for cut in b.cuts), ends)
         for number, stage in enumerate(line.stages):
+            # What goes to where kernels cannot read it, and is read again, goes there from a place of its own.
+            again = [name for name in stage.writes if name in found and line._read(name)]
+            given = {name: found[name] for name in again if not b.readable(found[name])}
             for name in stage.writes:
-                if name not in found:
+                if name not in found or name in given:
                     found[name] = line._between(b, number, name, known, found, reaches)
             b.spares = {found[name].slot.id for name in stage.reads if line._alone(name)}
             stage.op.record(b, *(found[name] for name in (*stage.reads, *stage.writes)))
+            for name, ref in given.items():
+                b.give(found[name], ref)
+
+    def _read(self, name: str) -> bool:
+        return any(name in stage.reads for stage in self.stages)
 
     def _between(
         self,

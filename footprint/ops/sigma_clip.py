@@ -1,23 +1,18 @@
-"""Sigma clipping of an image that may come in blocks of rows, once and again, until its kernel says it is done."""
+"""Sigma clipping of an image that may come in parts of rows, once and again, until its kernel says it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.sigma_clip.contract import rows_per_block
-from footprint.plan.builder import Builder
-from footprint.plan.fit import Variant
-from footprint.plan.slots import Given, Ref
+from footprint.flow.builder import Builder
+from footprint.flow.slots import TURN, Given, Ref
+from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block
+from footprint.ops.base import Op
 from footprint.spec import ArraySpec, Limits
-from footprint.units import counted
-
-# Rows of a block, together: enough to keep all cores busy, small beside any image worth cutting.
-BLOCK_PIXELS = 1 << 20
 
 
 def kernel_dtype(dtype: str) -> str:
@@ -55,78 +50,49 @@ def as_rows(shape: tuple[int, ...], name: str = "image") -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class SigmaClip:
-    """Bounds at median -+ ``sigma`` std, until nothing changes or ``maxiters`` (-1: no limit) clips were made."""
+class SigmaClip(Op):
+    """Bounds at median -+ ``sigma`` std, until nothing changes or ``maxiters`` (-1: no limit) clips were made.
 
-    height: int
-    width: int
+    Writes statistics and counts, see `kernels.sigma_clip.contract`; ``zero`` takes the background as 0 for what follows.
+    """
+
     sigma: float = 3.0
     maxiters: int = -1
     strict: bool = True
+    zero: bool = False
 
-    def out_specs(self, image: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Statistics and counts; ``image`` is a block of rows."""
+    axes = ("yx",)
+    cut = "y"
+    again = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, statistics and counts."""
+        return ("image",), ("stats", "counts")
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Statistics and counts."""
         return ArraySpec((8,), "float64"), ArraySpec((8,), "int64")
 
-    def record(self, b: Builder, image: Ref, where: Ref, *outs: Ref) -> None:
-        """Take in a block.
+    def grain(self, *specs: ArraySpec) -> int:
+        """Whole strips, so that sums are the same however the image is cut."""
+        return rows_per_block(specs[0].size, specs[0].shape[1])
 
-        One launch and no other step touches the workspace, so it keeps its content from call to call.
-        """
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """Kernels that are not on the host pass over the whole image by themselves."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch, made again on all parts until it is done; what it knows of the image so far is kept."""
+        image, stats, counts = refs
         x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        with ExitStack() as stack:
-            arrays = [stack.enter_context(b.deliver(out)) for out in outs]
-            self.launch(b, x, b.bring(where), *arrays)
-
-    def launch(self, b: Builder, *refs: Ref) -> None:
-        """The one step."""
-        b.launch(
-            "sigma_clip",
-            *refs,
-            size=self.height * self.width,
-            width=self.width,
-            sigma=self.sigma,
-            maxiters=self.maxiters,
-            strict=self.strict,
-        )
-
-
-def pass_variant(
-    limits: Limits,
-    op: SigmaClip,
-    image: ArraySpec,
-    given: Given | None,
-    labels: Given | None = None,
-    reading: Callable[[int, str], int] | None = None,
-    writing: int = 0,
-) -> Variant:
-    """How to cut a job of several passes: whole where kernels can read the image as it lies, else by blocks the plan owns.
-
-    ``given`` is None for a file; ``reading(rows, dtype)`` says what reading them takes beside the block, ``writing`` what
-    writing the labels does.
-    """
-    height, width = op.height, op.width
-    group = rows_per_block(height * width, width)
-    direct = given is not None and given.direct and np.dtype(image.dtype) == np.dtype(kernel_dtype(image.dtype))
-    whole = given is not None and (direct or not limits.host)
-    at_once = whole or not limits.host
-
-    def record(b: Builder, size: int) -> None:
-        rows = height if at_once else min(size * group, height)
-        block = ArraySpec((rows, width), image.dtype if whole else kernel_dtype(image.dtype))
-        given_here = given if whole and given is not None else Given(owner="plan")
-        refs = [b.inp(block, "image", given_here), b.inp(ArraySpec((3,), "int64"), "where")]
-        names = ("stats", "counts", "moments", "boxes", "labels")
-        for name, spec in zip(names, op.out_specs(block)):
-            owner = Given() if name in ("stats", "counts") else Given(owner="plan")
-            refs.append(b.out(spec, name, labels if name == "labels" and labels is not None and whole else owner))
-        op.record(b, *refs)
-        if writing:
-            b.library("file writer", writing, bound=False)
-        if not whole:
-            if reading is not None:
-                b.library("file reader", reading(rows, block.dtype))
-            b.note(f"{counted(-(-height // rows), 'blocks')} of {counted(rows, 'rows')} per pass; each pass reads every block once")
-
-    groups = 1 if at_once else max(1, -(-min(height * width, BLOCK_PIXELS) // (group * width)))
-    return Variant(f"x {group} rows", groups, record, inner=True)
+        whole, again = image.slot.spec, bool(b.cuts) or not ends_at_once(b.limits)
+        numbers: dict[str, Any] = {"size": whole.size, "width": whole.shape[1], "sigma": self.sigma, "maxiters": self.maxiters}
+        with b.deliver(stats) as s, b.deliver(counts) as c:
+            state = b.state("sigma_clip", x, s, c, again=again, **numbers)
+            place = {"turn": TURN if again else 0, "first": b.first(x, "y")}
+            b.launch("sigma_clip", x, s, c, *state, strict=self.strict, zero=self.zero, **place, **numbers)
+            if again:
+                b.until(c, DONE)
+        if again:
+            b.next_phase()

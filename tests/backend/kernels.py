@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from footprint.backend.base import Backend
-from footprint.kernels.common.table import work_specs
+from footprint.kernels.common.table import state_specs, work_specs
 from footprint.spec import ArraySpec
 
 
@@ -22,17 +22,22 @@ def need_gpu(backend: Backend) -> None:
 
 @contextmanager
 def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: Any) -> Iterator[Any]:
-    """Yield a function that runs the kernel on ``arrays`` and reads them back; its workspace starts as all ones and is kept."""
+    """Yield a function that runs the kernel on ``arrays`` and reads them back, numbers of a run's own replacing these.
+
+    What it keeps and its workspace start as all ones and are kept.
+    """
     specs = tuple(ArraySpec(a.shape, a.dtype.str) for a in arrays)
-    work = work_specs(backend.limits, kernel, specs, numbers)
-    ready = backend.compile(kernel, specs, numbers)
+    state = state_specs(backend.limits, kernel, specs, numbers)
+    scratch = work_specs(backend.limits, kernel, (*specs, *state), numbers)
+    work = (*state, *scratch)
     blocks = [backend.alloc(max(s.nbytes, 1)) for s in (*specs, *work)]
     views = tuple(backend.view(block, 0, spec) for block, spec in zip(blocks, (*specs, *work), strict=True))
     for view, spec in zip(views[len(arrays) :], work, strict=True):
         if spec.nbytes:
             backend.write(view, np.full(spec.nbytes, 0xFF, np.uint8).view(spec.dtype).reshape(spec.shape))
 
-    def run() -> None:
+    def run(**own: Any) -> None:
+        ready = backend.compile(kernel, (*specs, *state), {**numbers, **own})
         for view, array in zip(views, arrays, strict=False):
             if array.nbytes:
                 backend.write(view, array)

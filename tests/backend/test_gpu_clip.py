@@ -32,12 +32,11 @@ def image_of(kind, n, rng):
 
 
 def clip(backend, x, sigma, maxiters, strict):
-    where, stats, counts = np.array([0, 0, 1]), np.full(8, np.nan), np.full(8, -1)
-    arrays = [x.reshape(1, -1), where, stats, counts]
-    with bound(backend, "sigma_clip", arrays, size=x.size, width=x.size, sigma=sigma, maxiters=maxiters, strict=strict) as run:
+    stats, counts = np.full(8, np.nan), np.full(8, -1)
+    arrays, how = [x.reshape(1, -1), stats, counts], {"sigma": sigma, "maxiters": maxiters, "strict": strict, "zero": False}
+    with bound(backend, "sigma_clip", arrays, size=x.size, width=x.size, turn=0, first=0, **how) as run:
         for turn in range(20):
-            where[0] = turn
-            run()
+            run(turn=turn)
             if counts[0]:
                 return stats, counts
     raise AssertionError("the clip did not end")

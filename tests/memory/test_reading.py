@@ -144,10 +144,10 @@ def test_plans_count_staging_only_where_there_is_some(tmp_path):
     for dtype, staged in ((">f4", False), (">i2", True)):
         fits.writeto(tmp_path / f"{dtype[1:]}.fits", np.ones((64, 512), dtype))
         with fp.open_image(tmp_path / f"{dtype[1:]}.fits") as image:
-            about, options = (image.shape, image.dtype.str), {"reading": image.host_bytes, "device": "cpu"}
+            options = {"reading": image.host_bytes, "device": "cpu"}
             plans = [
-                plan_convolve_rows(*about, (3, 3), **options),
-                fp.plan_find_sources(*about, streamed=True, **options),
+                plan_convolve_rows(image.shape, image.dtype.str, (3, 3), **options),
+                fp.plan_find_sources(image.shape, dtype=image.dtype.str, streamed=True, **options),
             ]
         for plan in plans:
             assert any(one.name == "file reader" and one.nbytes for one in plan.libraries) == staged

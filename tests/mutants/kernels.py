@@ -49,6 +49,34 @@ KERNELS = [
         "no joins to the upper right",
     ),
     Mutant(
+        "footprint/kernels/label/cpu.py",
+        "    if first:\n        _join_seam",
+        "    if False:\n        _join_seam",
+        ("tests/property/test_sources_by_parts.py::test_what_joins_late_joins_over_parts",),
+        "parts are not joined",
+    ),
+    Mutant(
+        "footprint/kernels/label/cpu.py",
+        "range(max(x - reach, 0), min(x + reach, width - 1) + 1)",
+        "range(x, x + 1)",
+        ("tests/property/test_sources_by_parts.py::test_what_joins_late_joins_over_parts",),
+        "corners do not join over parts",
+    ),
+    Mutant(
+        "footprint/kernels/label/cpu.py",
+        "    met[1] += found",
+        "    met[1] = found",
+        ("tests/property/test_sources_by_parts.py::test_what_joins_late_joins_over_parts",),
+        "a part is painted with the numbers of another",
+    ),
+    Mutant(
+        "footprint/kernels/measure/cpu.py",
+        "    _measure(image, labels, first, 0.0, moments, boxes)",
+        "    _measure(image, labels, 0, 0.0, moments, boxes)",
+        ("tests/property/test_sources_by_parts.py::test_measured_in_parts_to_the_same_bits",),
+        "every part is measured as the first",
+    ),
+    Mutant(
         "footprint/kernels/measure/cpu.py",
         "if 0 < k <= n:",
         "if 0 < k < n:",
@@ -57,8 +85,8 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/measure/cpu.py",
-        "_gather(row, first, x - 1, y, 0.0,",
-        "_gather(row, first, x - 1, y + 1, 0.0,",
+        "gather(row, first, x - 1, y + r, background,",
+        "gather(row, first, x - 1, y + r + 1, background,",
         (BACKEND + "measure.py::test_of_equal_peaks_the_first_in_raster_order_counts",),
     ),
     Mutant(
@@ -85,9 +113,9 @@ KERNELS = [
         (BACKEND + "find_sources.py::test_options",),
     ),
     Mutant(
-        SOURCES,
-        "least, largest = _level(stats, dtype, sigma, lesson), np.finfo(dtype).max",
-        "least, largest = _level(stats, dtype, sigma, False), np.finfo(dtype).max",
+        CLIP,
+        "0.0 if zero else stats[MEDIAN]",
+        "stats[MEDIAN]",
         (BACKEND + "find_sources.py::test_options",),
         "the lesson's background",
     ),

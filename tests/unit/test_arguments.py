@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.api._call import planned
 
 
 class Foreign:
@@ -167,11 +168,11 @@ class OnDevice:
 def test_masks_on_a_device_are_handed_on_as_bytes(monkeypatch):
     handed: dict = {}
 
-    def run(plan, backend, inputs, outputs):
-        handed.update(plan=plan, mask=inputs[0](0, 1))
+    def call(name, op, ins, outs, device, memory):
+        handed.update(plan=planned(name, op, ins, outs, device, memory), mask=ins[0].data)
 
-    monkeypatch.setattr("footprint.api._run.device_array", lambda array: (array.values, "cuda:0"))
-    monkeypatch.setattr("footprint.api.label.run", run)
+    monkeypatch.setattr("footprint.api._arrays.device_array", lambda array: (array.values, "cuda:0"))
+    monkeypatch.setattr("footprint.api.label.call", call)
     for dtype, made in ((np.float32, 4), (np.uint8, 0), (bool, 0)):
         mask = np.array([[0, 1], [0, 1]]).astype(dtype) * dtype(0.5 if made else 1)
         fp.label(OnDevice(mask), out=OnDevice(np.empty((2, 2), np.int32)), device="null:h100")

@@ -71,12 +71,12 @@ def plans() -> dict[str, Any]:
     found |= {"reconstruct f2": fp.plan_reconstruct((90, 20, 128), dtype="f2", n_flat_groups=0, i0="border", center=60.0, **on)}
     for kind in ("f4", "f8"):
         found |= {
-            f"sigma_clip {kind}": fp.plan_sigma_clip(image, kind, **on),
+            f"sigma_clip {kind}": fp.plan_sigma_clip(image, dtype=kind, **on),
             f"threshold {kind}": fp.plan_threshold(image, dtype=kind, **on),
-            f"measure {kind}": fp.plan_measure(image, kind, **on),
+            f"measure {kind}": fp.plan_measure(image, dtype=kind, **on),
         }
         found |= {
-            f"sources {kind} {c} {labels}": fp.plan_find_sources(image, kind, connectivity=c, min_area=2, labels=labels, **on)
+            f"sources {kind} {c} {labels}": fp.plan_find_sources(image, dtype=kind, connectivity=c, min_area=2, labels=labels, **on)
             for c in (4, 8)
             for labels in (False, True)
         }

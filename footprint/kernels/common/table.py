@@ -41,6 +41,13 @@ def work_specs(limits: Limits, kernel: str, specs: tuple[ArraySpec, ...], number
     return tuple(ask(limits, *specs, **numbers)) if ask else ()
 
 
+def state_specs(limits: Limits, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> tuple[ArraySpec, ...]:
+    """What one kernel keeps from launch to launch: its contract's ``NAME_state``, on a GPU that of its shapes."""
+    folder, function = _split(kernel)
+    ask = getattr(_module(f"{folder}.{'gpu' if limits.family == 'gpu' else 'contract'}"), f"{function}_state", None)
+    return tuple(ask(limits, *specs, **numbers)) if ask else ()
+
+
 def program(limits: Limits, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Program:
     """The GPU launches of one kernel."""
     folder, function = _split(kernel)

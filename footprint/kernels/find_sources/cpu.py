@@ -1,8 +1,8 @@
-"""Clip, threshold, label and measure in two passes over the image, or over its blocks as they come from a file.
+"""Threshold, label and measure in one pass over the image, or over its blocks as they come from a file.
 
-The clip is that of `kernels.cpu.sigma_clip`. A second pass flags the stretches of a row that hold anything over the threshold, then
-walks the flagged ones in raster order: runs of a row join those of the row above by union-find, and each component gathers its
-moments as it grows. Only two rows of runs and one entry a component are kept. A third pass, if wanted, paints the labels.
+The pass flags the stretches of a row that hold anything over the threshold, then walks the flagged ones in raster order: runs of a
+row join those of the row above by union-find, and each component gathers its moments as it grows. Only two rows of runs and one
+entry a component are kept. A second pass, if wanted, paints the labels.
 """
 
 from __future__ import annotations
@@ -11,13 +11,8 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import (
-    BACKGROUND,
     FLAG,
-    ISLANDS,
     LABEL,
-    NEEDED,
-    NOISE,
-    PAINTED,
     PEAK,
     PIXELS,
     SUM,
@@ -30,12 +25,11 @@ from footprint.kernels.find_sources.contract import (
     Y_MIN,
     Y_PEAK,
 )
-from footprint.kernels.sigma_clip.contract import COUNT, DONE, MEDIAN, STD
-from footprint.kernels.sigma_clip.cpu import ENDED, PHASE, SEEN, begin, clip_block, first_above
+from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.kernels.sigma_clip.cpu import first_above
 
-# Phases after the clip's, where it keeps its own; and what the walk carries from row to row.
-DETECTING, PAINTING, FINISHED = 4, 5, 6
-ABOVE, PARITY, MET = 16, 17, 18
+# What the walk carries from row to row: runs of the row above and which half of `runs` has them, components painted.
+ABOVE, PARITY, MET = range(3)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -104,7 +98,7 @@ def _join(above, n_above, at, first, last, reach, boxes):
 
 
 @njit(cache=True, nogil=True)
-def _gather(row, first, last, y, background, moments, boxes, k):
+def gather(row, first, last, y, background, moments, boxes, k):
     """Add a run to its component."""
     total, total_x, peak, at = 0.0, 0.0, -np.inf, first
     for x in range(first, last + 1):
@@ -127,7 +121,7 @@ def _gather(row, first, last, y, background, moments, boxes, k):
 
 
 @njit(cache=True, nogil=True)
-def _open(moments, boxes, k):
+def open_row(moments, boxes, k):
     """A component without pixels."""
     moments[k, :] = 0.0
     moments[k, PEAK] = -np.inf
@@ -150,10 +144,10 @@ def _walk(block, flags, runs, marks, y, least, largest, background, reach, neede
             if not touches:
                 if needed < capacity:
                     k = needed
-                    _open(moments, boxes, k)
+                    open_row(moments, boxes, k)
                 needed += 1
             if k >= 0:
-                _gather(row, first, last, y + r, background, moments, boxes, k)
+                gather(row, first, last, y + r, background, moments, boxes, k)
             here[n, 0], here[n, 1], here[n, 2] = first, last, k
             n += 1
             first, last = _next_run(row, flags[r], last + 1, least, largest)
@@ -163,7 +157,7 @@ def _walk(block, flags, runs, marks, y, least, largest, background, reach, neede
 
 
 @njit(cache=True, nogil=True)
-def _settle(moments, boxes, n, min_area):
+def settle(moments, boxes, n, min_area):
     """Add up the pieces of each island and number the islands by their first pixel; pieces keep no pixels of their own."""
     for k in range(n):
         root = _root(boxes, k)
@@ -219,9 +213,8 @@ def _paint(block, flags, runs, marks, least, largest, reach, met, boxes, labels)
     return met
 
 
-def _level(stats, dtype, sigma, lesson) -> np.floating:
+def _level(stats, dtype, sigma) -> np.floating:
     """The smallest pixel value for which ``value - background > sigma * noise`` in float64."""
-    stats[BACKGROUND], stats[NOISE] = (0.0 if lesson else stats[MEDIAN]), stats[STD]
     background, over = stats[BACKGROUND], sigma * stats[NOISE]
     value = first_above(background + over, dtype)
     up, largest = dtype.type(np.inf), np.finfo(dtype).max
@@ -232,57 +225,37 @@ def _level(stats, dtype, sigma, lesson) -> np.floating:
     return value if float(value) - background > over else up
 
 
-def _advance(block, y, stats, counts, moments, boxes, labels, flags, runs, marks, *, size, sigma, connectivity, min_area, lesson):
-    """Take in one block in the passes after the clip."""
-    dtype, reach = block.dtype, int(connectivity == 8)
-    least, largest = _level(stats, dtype, sigma, lesson), np.finfo(dtype).max
+def _flagged(block, stats, flags, sigma):
+    """The flags of a block, and the values between which a pixel is set; nothing is where the clip found no number."""
+    least, largest = _level(stats, block.dtype, sigma), np.finfo(block.dtype).max
     flags = flags[: block.shape[0]]
     _flag(block, least, largest, flags)
-    marks[SEEN] += block.size
-    if marks[PHASE] == DETECTING:
-        counts[NEEDED] = _walk(
-            block, flags, runs, marks, y, least, largest, stats[BACKGROUND], reach, counts[NEEDED], moments, boxes
-        )
-    else:
-        marks[MET] = _paint(block, flags, runs, marks, least, largest, reach, marks[MET], boxes, labels[: block.shape[0]])
-        counts[PAINTED] = 1
-    if marks[SEEN] < size:
-        return
-    marks[SEEN] = marks[ABOVE] = 0
-    if marks[PHASE] == DETECTING and counts[NEEDED] <= boxes.shape[0]:
-        counts[ISLANDS] = _settle(moments, boxes, counts[NEEDED], min_area)
-        marks[PHASE] = PAINTING if labels is not None else FINISHED
-    else:
-        marks[PHASE] = FINISHED
+    return flags, least, largest
 
 
-def labelled(
-    block, where, stats, counts, moments, boxes, labels, kept, histogram, sums, numbers, marks, flags, runs, *,
-    height, width, sigma, kappa, maxiters, connectivity, min_area, lesson,
-) -> None:  # fmt: skip
+def table(block, stats, count, moments, boxes, runs, marks, flags, *, first, height, sigma, connectivity, min_area) -> None:
     """See `footprint.kernels.find_sources.contract`."""
-    if where[0] == where[1] == 0:
-        begin(stats, counts, numbers, marks)
-    size, rows = height * width, int(where[2])
-    block = block[:rows]
-    while marks[PHASE] != FINISHED:
-        if marks[PHASE] < ENDED:
-            clip_block(
-                block, where, stats, counts, kept, histogram, sums, numbers, marks,
-                size=size, width=width, sigma=kappa, maxiters=maxiters, strict=True,
-            )  # fmt: skip
-            if marks[PHASE] == ENDED:
-                marks[PHASE] = DETECTING if counts[COUNT] else FINISHED
-        else:
-            _advance(
-                block, int(where[1]), stats, counts, moments, boxes, labels, flags, runs, marks,
-                size=size, sigma=sigma, connectivity=connectivity, min_area=min_area, lesson=lesson,
-            )  # fmt: skip
-        if rows < height:
-            break
-    counts[DONE] = marks[PHASE] == FINISHED
+    if first == 0:
+        marks[...] = count[0] = 0
+    flagged, least, largest = _flagged(block, stats, flags, sigma)
+    reach = int(connectivity == 8)
+    count[0] = _walk(block, flagged, runs, marks, first, least, largest, stats[BACKGROUND], reach, count[0], moments, boxes)
+    if first + block.shape[0] == height and count[0] <= boxes.shape[0]:
+        settle(moments, boxes, count[0], min_area)
 
 
-def table(block, where, stats, counts, moments, boxes, *work, **options) -> None:
-    """`labelled` without the label image."""
-    labelled(block, where, stats, counts, moments, boxes, None, *work, **options)
+def paint(block, stats, count, boxes, labels, runs, marks, flags, *, first, sigma, connectivity) -> None:
+    """See `footprint.kernels.find_sources.contract`."""
+    if count[0] > boxes.shape[0]:
+        return
+    if first == 0:
+        marks[...] = 0
+    flagged, least, largest = _flagged(block, stats, flags, sigma)
+    marks[MET] = _paint(block, flagged, runs, marks, least, largest, int(connectivity == 8), marks[MET], boxes, labels)
+
+
+def labelled(block, stats, count, moments, boxes, labels, runs, marks, flags, **options) -> None:
+    """See `footprint.kernels.find_sources.contract`."""
+    table(block, stats, count, moments, boxes, runs, marks, flags, **options)
+    again = {name: options[name] for name in ("first", "sigma", "connectivity")}
+    paint(block, stats, count, boxes, labels, runs, marks, flags, **again)

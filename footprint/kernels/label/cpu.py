@@ -153,17 +153,96 @@ def _number(flat, mask, height, width, firsts):
     return firsts[height]
 
 
-def label(mask, labels, count, firsts, *, connectivity) -> None:
-    """See `footprint.kernels.label.contract`."""
+def _local(mask, labels, firsts, connectivity) -> int:
+    """Label a mask by itself; return the number of components."""
     height, width = mask.shape
     if mask.size == 0:
-        count[0] = 0
-        return
+        return 0
     flat, reach = labels.reshape(-1), int(connectivity == 8)
     if few(mask.size * TOUCH):
-        count[0] = _alone(flat, mask, width, reach)
-        return
+        return _alone(flat, mask, width, reach)
     rows = max(1, -(-height // 64))
     _bands(flat, mask, width, rows, reach)
     _edges(flat, mask, width, rows, reach)
-    count[0] = _number(flat, mask, height, width, firsts)
+    return _number(flat, mask, height, width, firsts)
+
+
+def label(mask, labels, count, firsts, *, connectivity) -> None:
+    """See `footprint.kernels.label.contract`."""
+    count[0] = _local(mask, labels, firsts, connectivity)
+
+
+@njit(cache=True, nogil=True)
+def _open(table, first, stop):
+    """Components that belong to themselves."""
+    for k in range(first, min(stop, table.size)):
+        table[k] = k + 1
+
+
+@njit(cache=True, nogil=True)
+def _leave(row, offset, seam):
+    """Keep a part's last row."""
+    for x in range(row.size):
+        seam[x] = offset + row[x] if row[x] else 0
+
+
+@njit(cache=True, nogil=True)
+def _join_seam(row, seam, offset, reach, table):
+    """Unite the components of a part's first row with those of the row before it; those over the table are left out."""
+    width = row.size
+    for x in range(width):
+        if not row[x]:
+            continue
+        here = offset + row[x]
+        for near in range(max(x - reach, 0), min(x + reach, width - 1) + 1):
+            if seam[near] and here <= table.size:
+                _unite(table, seam[near] - 1, here - 1)
+
+
+def gather(mask, labels, table, seam, met, firsts, *, first, connectivity) -> None:
+    """See `footprint.kernels.label.contract`."""
+    if first == 0:
+        met[:] = 0
+    found, offset = _local(mask, labels, firsts, connectivity), int(met[0])
+    _open(table, offset, offset + found)
+    if first:
+        _join_seam(labels[0], seam, offset, int(connectivity == 8), table)
+    _leave(labels[-1], offset, seam)
+    met[0] += found
+
+
+@njit(cache=True, nogil=True)
+def _settle(table, n):
+    """Number the roots in order; a component reads what the one it belongs to, which comes before it, has got."""
+    islands = 0
+    for k in range(n):
+        if table[k] == k + 1:
+            islands += 1
+            table[k] = islands
+        else:
+            table[k] = table[table[k] - 1]
+    return islands
+
+
+def settle(table, met, count) -> None:
+    """See `footprint.kernels.label.contract`."""
+    count[0] = _settle(table, met[0]) if met[0] <= table.size else -met[0]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _paint(labels, table, offset):
+    for y in prange(labels.shape[0]):
+        for x in range(labels.shape[1]):
+            k = labels[y, x]
+            labels[y, x] = table[offset + k - 1] if k else 0
+
+
+def paint(mask, labels, table, met, firsts, *, first, connectivity) -> None:
+    """See `footprint.kernels.label.contract`."""
+    if first == 0:
+        met[1] = 0
+    if met[0] > table.size:
+        return
+    found = _local(mask, labels, firsts, connectivity)
+    _paint(labels, table, met[1])
+    met[1] += found

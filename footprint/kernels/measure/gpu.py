@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.label.gpu import CHUNK
 from footprint.kernels.threshold.gpu import groups_for
@@ -20,23 +20,24 @@ def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((n, 9), "uint32"), ArraySpec((n, 3), "uint64")
 
 
+def _defines(kind: str, chunks: bool, sky: bool) -> Defines:
+    wide = int(kind == "f64")
+    return ("T", kind), ("WIDE", wide), ("CHUNKS", int(chunks)), ("SKY", int(sky)), ("CHUNK", CHUNK), ("NT", KEEPERS)
+
+
 def launches(
     limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, Argument, Argument, Argument, Argument], work: tuple[W, W],
-    chunks: W | None = None,
+    chunks: W | None = None, sky: bool = False,
 ) -> tuple[Launch, ...]:  # fmt: skip
-    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; sources have stats and label's ``chunks``."""
+    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; with label's ``chunks`` empty ones are passed
+    over, of a ``sky`` the background is subtracted.
+    """
     if pixels.size > LARGEST:
         raise ShapeError("image", f"{pixels.size} pixels", f"at most {LARGEST} where a GPU measures it", "measure it on the cpu")
     image, labels, stats, moments, boxes = arrays
     ints, sums = work
     wide = pixels.itemsize == 8
-    defines = (
-        ("T", c_type(pixels.dtype)),
-        ("WIDE", int(wide)),
-        ("SOURCES", int(chunks is not None)),
-        ("CHUNK", CHUNK),
-        ("NT", KEEPERS),
-    )
+    defines = _defines(c_type(pixels.dtype), chunks is not None, sky)
     swept = -(-pixels.size // CHUNK) if chunks else groups_for(limits, pixels.size)
     listed = groups_for(limits, n)
     sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))
@@ -54,11 +55,40 @@ def launches(
     )
 
 
-def measure_program(limits: Limits, image: ArraySpec, labels: ArraySpec, moments: ArraySpec, boxes: ArraySpec) -> Program:
+def keep(n: int, boxes: Argument, count: Argument, min_area: int, defines: Defines) -> Launch:
+    """Number the labels of at least ``min_area`` pixels."""
+    args = (boxes, count, np.int32(n), np.int32(min(min_area, 2**31 - 1)))
+    return Launch("measure.knl", "measure_keep", (1, 1, 1), (KEEPERS, 1, 1), args, defines)
+
+
+def measure_program(
+    limits: Limits, image: ArraySpec, labels: ArraySpec, moments: ArraySpec, boxes: ArraySpec, **_: object
+) -> Program:
     """See `footprint.kernels.measure.contract` for the arguments."""
     n = boxes.shape[0]
     if n == 0:
         return Program(())
-    # Without sources nothing reads the third array; any stands in for it.
+    # Without a sky nothing reads the third array; any stands in for it.
     made = launches(limits, image, n, (A(0), A(1), A(2), A(2), A(3)), (W(0), W(1)))
     return Program(made if image.size else (made[0], made[-1]), sum_specs(n))
+
+
+def islands_program(
+    limits: Limits, image: ArraySpec, labels: ArraySpec, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
+    *, min_area: int, **_: object,
+) -> Program:  # fmt: skip
+    """See `footprint.kernels.measure.contract` for the arguments."""
+    n = boxes.shape[0]
+    made = launches(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), sky=True)
+    return Program((*made, keep(n, A(5), A(3), min_area, made[0].defines)), sum_specs(n))
+
+
+def renumber(limits: Limits, size: int, n: int, labels: Argument, boxes: Argument, out: Argument, defines: Defines) -> Launch:
+    """The numbers that were kept for those of ``labels``."""
+    args = (labels, boxes, out, np.int64(size), np.int32(n))
+    return Launch("measure.knl", "measure_renumber", (groups_for(limits, size), 1, 1), (256, 1, 1), args, defines)
+
+
+def renumber_program(limits: Limits, labels: ArraySpec, boxes: ArraySpec, out: ArraySpec) -> Program:
+    """See `footprint.kernels.measure.contract` for the arguments."""
+    return Program((renumber(limits, labels.size, boxes.shape[0], A(0), A(1), A(2), _defines("f32", False, False)),))

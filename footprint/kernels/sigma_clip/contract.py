@@ -1,15 +1,16 @@
 """What `sigma_clip` is launched with.
 
-``launch("sigma_clip", block, where, stats, counts, size=, width=, sigma=, maxiters=, strict=)``
+``launch("sigma_clip", block, stats, counts, *state, turn=, first=, size=, width=, sigma=, maxiters=, strict=, zero=)``
 
-* ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or (CPU only) one of several blocks.
-* ``where``  int64 (3,): the number of the pass over the image, the first row of the block in it, and how many
-  of the block's rows count.
-* ``stats``  float64 (8,): what `MEAN` to `HIGH` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
-* ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes.
+* ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or (CPU only) one of several blocks, cut at
+  multiples of `rows_per_block`.
+* ``stats``  float64 (8,): what `MEAN` to `NOISE` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
+* ``state``  what `sigma_clip_state` asks for, kept from block to block and from pass to pass.
+* ``turn``, ``first``  the number of the pass over the image, and the first row of the block in it.
+* ``size``, ``width``  pixels of the image and of a row; ``maxiters`` -1 for until nothing changes; ``zero``: the background is 0.
 
-The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the
-whole image always ends. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
+The clip ends when ``counts[DONE]`` is 1; until then the caller hands in all blocks once more. A launch that is given the whole
+image ends where `ends_at_once`. Not finite pixels are ignored; with none left, ``counts[COUNT]`` is 0.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from math import gcd
 
 from footprint.spec import ArraySpec, Limits
 
-MEAN, MEDIAN, STD, LOW, HIGH = range(5)
+MEAN, MEDIAN, STD, LOW, HIGH, BACKGROUND, NOISE = range(7)
 DONE, COUNT, ITERATIONS = range(3)
 
 # Pixels that are summed before sums are added up in order: a fixed cut makes the sums independent of blocks and threads.
@@ -55,17 +56,31 @@ def sample_stride(size: int, width: int) -> int:
     return stride
 
 
-def sigma_clip_work(
-    limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, **_: object
+def ends_at_once(limits: Limits) -> bool:
+    """Whether one launch on the whole image ends whatever the image: where its groups may wait for each other."""
+    return limits.host or limits.together >= max(1, limits.cores)
+
+
+def _strips(block: ArraySpec, width: int) -> int:
+    return -(-block.size // (rows_per_strip(width) * max(width, 1)))
+
+
+def sigma_clip_state(
+    limits: Limits, block: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """Pixels put aside, a histogram a thread that has a strip, sums a strip, and the state kept from pass to pass."""
-    bins = BINS if size >= 1 << 18 else FEW_BINS
-    strips, kept = -(-block.size // (rows_per_strip(width) * max(width, 1))), kept_capacity(size)
+    """Pixels put aside, a histogram a thread that has a strip, numbers and marks."""
+    bins, kept = BINS if size >= 1 << 18 else FEW_BINS, kept_capacity(size)
     return (
         ArraySpec((kept,), block.dtype),
         # Nothing is counted where all is kept.
-        ArraySpec((min(limits.threads, strips), bins) if kept < size else (1, 1), "int32" if size < 1 << 31 else "int64"),
-        ArraySpec((strips, 6), "float64"),
+        ArraySpec(
+            (min(limits.threads, _strips(block, width)), bins) if kept < size else (1, 1), "int32" if size < 1 << 31 else "int64"
+        ),
         ArraySpec((16,), "float64"),
         ArraySpec((24,), "int64"),
     )
+
+
+def sigma_clip_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, width: int, **_: object) -> tuple[ArraySpec, ...]:
+    """Sums a strip."""
+    return (ArraySpec((_strips(block, width), 6), "float64"),)

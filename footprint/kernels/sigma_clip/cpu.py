@@ -53,6 +53,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     take_all,
 )
 from footprint.kernels.sigma_clip.contract import (
+    BACKGROUND,
     COUNT,
     DONE,
     HIGH,
@@ -60,6 +61,7 @@ from footprint.kernels.sigma_clip.contract import (
     LOW,
     MEAN,
     MEDIAN,
+    NOISE,
     SAMPLE,
     SMALL,
     STD,
@@ -299,17 +301,17 @@ def _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, ma
         _start_scanning(numbers, marks, dtype, *medians, strict)
 
 
-def clip_block(block, where, stats, counts, kept, histogram, sums, numbers, marks, *, size, width, sigma, maxiters, strict) -> None:
+def _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, *, size, width, sigma, maxiters, strict):
     """Take in one block, and at the end of a pass turn to the next."""
-    flat = block.reshape(-1)[: where[2] * width]
-    _read(flat, int(where[1]) * width, kept, histogram, sums, numbers, marks, size, width, strict)
+    flat = block.reshape(-1)
+    _read(flat, first * width, kept, histogram, sums, numbers, marks, size, width, strict)
     marks[SEEN] += flat.size
     if marks[SEEN] == size:
         marks[SEEN] = 0
         _turn(kept, histogram, numbers, marks, stats, counts, size, width, sigma, maxiters, strict)
 
 
-def begin(stats, counts, numbers, marks) -> None:
+def _begin(stats, counts, numbers, marks) -> None:
     """Forget the image before."""
     stats[...] = np.nan
     counts[...] = 0
@@ -329,17 +331,17 @@ def _clip_small(flat, kept, numbers, stats, counts, *, size, width, sigma, maxit
     counts[DONE] = 1
 
 
-def sigma_clip(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options) -> None:
+def sigma_clip(block, stats, counts, kept, histogram, numbers, marks, sums, *, turn, first, zero, **options) -> None:
     """See `footprint.kernels.sigma_clip.contract`."""
-    size = options["size"]
-    if kept.size == size <= SMALL and where[2] * options["width"] == size:
-        _clip_small(block.reshape(-1)[:size], kept, numbers, stats, counts, **options)
-        return
-    if where[0] == where[1] == 0:
-        begin(stats, counts, numbers, marks)
-    whole = where[2] * options["width"] == options["size"]
-    while marks[PHASE] != ENDED:
-        clip_block(block, where, stats, counts, kept, histogram, sums, numbers, marks, **options)
-        if not whole:
-            break
-    counts[DONE] = marks[PHASE] == ENDED
+    if kept.size == block.size == options["size"] <= SMALL:
+        _clip_small(block.reshape(-1), kept, numbers, stats, counts, **options)
+    else:
+        if turn == first == 0:
+            _begin(stats, counts, numbers, marks)
+        while marks[PHASE] != ENDED:
+            _clip_block(block, first, stats, counts, kept, histogram, numbers, marks, sums, **options)
+            if block.size < options["size"]:
+                break
+        counts[DONE] = marks[PHASE] == ENDED
+    if counts[DONE]:
+        stats[BACKGROUND], stats[NOISE] = 0.0 if zero else stats[MEDIAN], stats[STD]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.launch import A, Argument, Launch, Program
+from footprint.kernels.sigma_clip.contract import ends_at_once
 from footprint.spec import ArraySpec, Limits
 
 BINS, LEVELS, STRAYS = 8192, 6, 4096
@@ -15,11 +16,11 @@ PASSES = 40
 Defines = tuple[tuple[str, int | float | str], ...]
 
 
-def state_specs(groups: int, dtype: str) -> tuple[ArraySpec, ...]:
+def sigma_clip_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, size: int, **_: object) -> tuple[ArraySpec, ...]:
     """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds."""
     return (
-        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((groups, 4), "float64"),
-        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), dtype),
+        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((shape(limits, size)[0], 4), "float64"),
+        ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), block.dtype),
     )  # fmt: skip
 
 
@@ -33,8 +34,11 @@ def shape(limits: Limits, size: int) -> tuple[int, int]:
     return max(1, limits.cores), min(wanted, 1 << (max(limits.group, 32).bit_length() - 1))
 
 
-def launches(limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters: int, strict: bool) -> tuple[Launch, ...]:
-    """Clip array 0 with ``where`` as array 1, the state in the first six work arrays."""
+def sigma_clip_program(
+    limits: Limits, block: ArraySpec, stats: ArraySpec, counts: ArraySpec, *state: ArraySpec, turn: int, first: int, size: int,
+    width: int, sigma: float, maxiters: int, strict: bool, zero: bool,
+) -> Program:  # fmt: skip
+    """The whole clip, or PASSES passes of it; see `footprint.kernels.sigma_clip.contract` for the arguments."""
     if block.size < size:
         raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
     groups, items = shape(limits, size)
@@ -44,29 +48,15 @@ def launches(limits: Limits, block: ArraySpec, size: int, sigma: float, maxiters
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
         ("NT", items), ("STRICT", int(strict)),
     )  # fmt: skip
-    state = tuple(W(i) for i in range(6))
-    args: tuple[Argument, ...] = (A(0), *state, np.int64(size), np.float64(sigma), np.int32(maxiters))
-    start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, A(1)), defines)
-    if limits.together >= groups:
-        whole = Launch(
-            "sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, (*defines, ("TOGETHER", 1)), together=True
+    kept = tuple(A(3 + i) for i in range(6))
+    args: tuple[Argument, ...] = (A(0), *kept, np.int64(size), np.float64(sigma), np.int32(maxiters))
+    start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, np.int32(turn)), defines)
+    end = Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), (A(3), A(4), A(1), A(2), np.int32(zero)), defines)
+    if ends_at_once(limits):
+        together = (*defines, ("TOGETHER", 1))
+        return Program(
+            (start, Launch("sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, together, together=True), end)
         )
-        return start, whole
     sweep = Launch("sigma_clip.knl", "clip_sweep", (groups, 1, 1), (items, 1, 1), args, defines)
     conclude = Launch("sigma_clip.knl", "clip_conclude", (1, 1, 1), (items, 1, 1), (*args, np.int32(groups)), defines)
-    return (start, *[sweep, conclude] * PASSES)
-
-
-def end(stats: int, counts: int, defines: Defines, level: int = -1) -> Launch:
-    """Write the results; ``level`` 0 and 1 add what a source finder stands on, see the text."""
-    args = (W(0), W(1), A(stats), A(counts), np.int32(level))
-    return Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), args, defines)
-
-
-def sigma_clip_program(
-    limits: Limits, block: ArraySpec, where: ArraySpec, stats: ArraySpec, counts: ArraySpec, *, size: int, width: int, sigma: float,
-    maxiters: int, strict: bool,
-) -> Program:  # fmt: skip
-    """The whole clip, or PASSES passes of it; see `footprint.kernels.sigma_clip.contract` for the arguments."""
-    made = launches(limits, block, size, sigma, maxiters, strict)
-    return Program((*made, end(2, 3, made[0].defines)), state_specs(shape(limits, size)[0], block.dtype))
+    return Program((start, *[sweep, conclude] * PASSES, end))

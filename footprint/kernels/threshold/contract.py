@@ -2,4 +2,6 @@
 
 ``launch("threshold", image, mask, level=, background=)``: ``mask`` uint8 is 1 where the pixel is finite and
 ``image - background > level`` in float64, 0 elsewhere.
+
+``launch("threshold.over", image, mask, stats, sigma=)``: the same with the background and ``sigma`` times the noise of a clip.
 """

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 PIECE = 1 << 14
 
@@ -31,3 +32,8 @@ def threshold(image, mask, *, level, background) -> None:
         _threshold(values, marks, level, background, 0, values.size)
     else:
         _share_threshold(values, marks, level, background)
+
+
+def over(image, mask, stats, *, sigma) -> None:
+    """See `footprint.kernels.threshold.contract`."""
+    threshold(image, mask, level=sigma * stats[NOISE], background=stats[BACKGROUND])

@@ -21,3 +21,11 @@ def threshold_program(limits: Limits, image: ArraySpec, mask: ArraySpec, *, leve
     args = (A(0), A(1), np.int64(image.size), np.float64(level), np.float64(background))
     defines = (("T", c_type(image.dtype)),)
     return Program((Launch("threshold.knl", "threshold", (groups_for(limits, image.size), 1, 1), (256, 1, 1), args, defines),))
+
+
+def over_program(limits: Limits, image: ArraySpec, mask: ArraySpec, stats: ArraySpec, *, sigma: float) -> Program:
+    """One pass; see `footprint.kernels.threshold.contract`."""
+    args = (A(0), A(1), A(2), np.int64(image.size), np.float64(sigma))
+    defines = (("T", c_type(image.dtype)),)
+    grid = (groups_for(limits, image.size), 1, 1)
+    return Program((Launch("threshold.knl", "threshold_over", grid, (256, 1, 1), args, defines),) if image.size else ())
