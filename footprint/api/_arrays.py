@@ -14,6 +14,7 @@ import numpy as np
 from footprint.backend.device import Device
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
+from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.ready import READY
 from footprint.flow.slots import Given
@@ -82,7 +83,7 @@ def receive(array: Any, name: str) -> Array:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     else:
         raise ArgumentError(name, kind_of(array), "an array")
-    if data.dtype.kind not in "fiub":
+    if data.dtype.kind not in ACCEPTED:
         raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
     return Array(data, kind, "cpu")
 
@@ -99,7 +100,7 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
         kind = np.dtype(object)
-    if kind.kind not in "fiub":
+    if kind.kind not in ACCEPTED:
         raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'")
     return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 

@@ -168,7 +168,8 @@ def plan_verb(
 
 def _key(name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], *rest: Any) -> Any:
     """What decides the plan, or None where it is not worth keeping."""
-    found: list[Any] = [name, op, *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
+    # As written, too: 0.0 and -0.0 are equal, and a border of the one is not one of the other.
+    found: list[Any] = [name, op, repr(op), *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
     for face in (*ins, *outs):
         if isinstance(face, Stream) and face.key is not None:
             found.append((face.spec.shape, face.spec.dtype, face.key))

@@ -13,6 +13,7 @@ import numpy as np
 from footprint.api._arrays import described
 from footprint.api._call import Stream
 from footprint.api._tomo import angles_of, numbers
+from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.flow.builder import Builder
 from footprint.flow.faces import Filler, Region
@@ -20,7 +21,7 @@ from footprint.flow.plan import Plan
 from footprint.flow.slots import Library
 from footprint.kernels.flat.contract import DEAD
 from footprint.ops.base import Table
-from footprint.ops.flatfield import Flat, check_shifts, read_dtype
+from footprint.ops.flatfield import Flat, check_shifts
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 

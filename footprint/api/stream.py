@@ -13,6 +13,7 @@ from footprint.api._arrays import Array, Memory, Progress, described, limits_and
 from footprint.api.convolve import number, weights_of
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
+from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.flow.builder import RING, Builder
 from footprint.flow.fit import lane_seconds
@@ -24,7 +25,7 @@ from footprint.flow.slots import Given
 from footprint.flow.stream import At, FrameStream, run_stack
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
-from footprint.ops.convolve import Correlate, sum_dtype
+from footprint.ops.convolve import Correlate
 from footprint.ops.job import job_of
 from footprint.spec import ArraySpec
 from footprint.units import counted

@@ -78,7 +78,8 @@ def _check_single(depth: int | None, dtype: str | None) -> None:
 
 def _result(source: Any, mask_shape: tuple[int, ...], mode: str) -> Any:
     """Shape and dtype of the sums of an image, or of one frame."""
-    from footprint.ops.convolve import Correlate, sum_dtype
+    from footprint.dtypes import sum_dtype
+    from footprint.ops.convolve import Correlate
     from footprint.spec import ArraySpec
 
     spec = ArraySpec(source.shape[-2:], source.dtype.str)

@@ -14,9 +14,10 @@ from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import plan_convolve
 from footprint.api.fbp import fbp as _fbp
 from footprint.api.fbp import plan_fbp
+from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError, missing_extra
 from footprint.kernels.common.borders import border
-from footprint.ops.convolve import sum_dtype
+from footprint.dtypes import sum_dtype
 from footprint.units import kind_of
 
 try:
@@ -127,7 +128,7 @@ def fbp(sinograms: Any, angles: Any, *, memory: Any = None, device: str = "auto"
 def _check_lazy(name: str, array: Any, eager: str) -> None:
     if not isinstance(array, da.Array):
         raise ArgumentError(name, kind_of(array), "a dask.array.Array", f"{eager} takes arrays in memory")
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in ACCEPTED:
         raise ShapeError(name, f"dtype {array.dtype}", "real numbers: float, integer or bool")
     if any(n != n for n in array.shape):
         raise ShapeError(name, f"chunks of unknown size {array.shape}", "known ones", "call compute_chunk_sizes() first")

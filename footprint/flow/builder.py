@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.backend.fft.base import fft_library
+from footprint.dtypes import across, native
 from footprint.errors import ShapeError
 from footprint.flow.pack import check_block
 from footprint.flow.slots import (
@@ -276,7 +277,7 @@ class Builder:
             self._beside(slot, scratch.spec, "reader")
             self._step("fill", "", (ref, scratch), "read")
         else:
-            crosses = _across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
+            crosses = across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch if crosses == scratch.slot.spec.dtype else self.like(ref, crosses, f"{slot.name} as it crosses")
             self._step("fill", "", (ref, there, *self._stage(slot, there)), "read")
             if there is not scratch:
@@ -326,7 +327,7 @@ class Builder:
         elif slot.given.space == "device":
             self._step("copy", "", (scratch, ref), "compute", when)
         else:
-            crosses = _across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
+            crosses = across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch
             if crosses != scratch.slot.spec.dtype:
                 there = self.like(ref, crosses, f"{slot.name} as it crosses")
@@ -351,16 +352,3 @@ class Builder:
 def _tiny(slot: Slot, there: Ref) -> bool:
     """Whether an array of the caller's crosses a bus with the command itself; a window that wraps may be the larger of the two."""
     return slot.given.owner == "caller" and max(slot.spec.nbytes, there.spec.nbytes) <= TINY
-
-
-def native(dtype: str) -> str:
-    """The same dtype in the machine's byte order."""
-    return np.dtype(dtype).newbyteorder("=").str
-
-
-def _across(src: str, dst: str) -> str:
-    """The dtype that crosses a bus: the smaller of the two, as the device converts faster than the host."""
-    small, large = native(src), native(dst)
-    if np.dtype(small).kind not in "fiub":
-        return large
-    return small if np.dtype(small).itemsize < np.dtype(large).itemsize else large

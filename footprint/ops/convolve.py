@@ -5,23 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from footprint.dtypes import sum_dtype
 from footprint.errors import ShapeError, choose
 from footprint.flow.builder import Builder
-from footprint.flow.slots import NOTHING, Halo, Reach, Ref
+from footprint.flow.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
 
 MODES = ("same", "full", "valid")
-
-
-def sum_dtype(dtype: str | np.dtype) -> str:
-    """Dtype the sums of an image of ``dtype`` are formed in and returned as."""
-    kind = np.dtype(dtype)
-    small = kind.itemsize <= (4 if kind.kind == "f" else 2)
-    return "float32" if small else "float64"
 
 
 @dataclass(frozen=True)
@@ -50,6 +42,10 @@ class Correlate(Op):
     def units(self) -> dict[str, str]:  # type: ignore[override]
         """Rows of an image, samples of a signal."""
         return {"y": "rows", "x": "samples"}
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
+        return "" if self.boundary == "wrap" and ins[0].space == "device" else self.cut
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, mask and out."""

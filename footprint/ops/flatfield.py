@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.builder import Builder
 from footprint.flow.slots import NOTHING, Halo, Reach, Ref
@@ -14,15 +15,6 @@ from footprint.ops.base import Op, Table
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.vertical_shift import split_shifts
 from footprint.spec import ArraySpec
-
-# What the kernels read as it is; readers cast everything else to float32 on the way in.
-_READ_AS_STORED = ("uint8", "uint16", "float32")
-
-
-def read_dtype(stored: object) -> str:
-    """The dtype a block of raw projections is read in."""
-    name = np.dtype(stored).newbyteorder("=").name  # type: ignore[call-overload]
-    return name if name in _READ_AS_STORED else "float32"
 
 
 @dataclass(frozen=True)

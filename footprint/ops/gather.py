@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from footprint.dtypes import native
 from footprint.errors import ShapeError
-from footprint.flow.builder import Builder, native
+from footprint.flow.builder import Builder
 from footprint.flow.slots import NOTHING, Given, Reach, Ref
 from footprint.kernels.common.borders import CODES, NONE, source_index
 from footprint.kernels.pad.contract import LISTED

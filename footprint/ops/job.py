@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footprint.flow.builder import Builder, native
+from footprint.dtypes import native
+from footprint.flow.builder import Builder
 from footprint.flow.fit import Job, fit
 from footprint.flow.plan import Plan
 from footprint.flow.slots import Given

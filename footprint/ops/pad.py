@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from footprint.dtypes import native
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.flow.builder import Builder, native
+from footprint.flow.builder import Builder
 from footprint.flow.slots import Given, Reach, Ref
 from footprint.ops.base import Op
 from footprint.ops.gather import AXES, Continued, checked, gather

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.flow.builder import Builder
 from footprint.flow.slots import TURN, Given, Ref
 from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block
 from footprint.ops.base import Op
 from footprint.spec import ArraySpec, Limits
-
-
-def kernel_dtype(dtype: str) -> str:
-    """What the kernels read: float32 where it holds every value of ``dtype``, else float64."""
-    return "float32" if np.can_cast(np.dtype(dtype), np.float32, "safe") else "float64"
 
 
 def check_positive(name: str, value: object) -> float:

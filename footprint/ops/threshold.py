@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from footprint.dtypes import kernel_dtype
 from footprint.flow.builder import Builder
 from footprint.flow.slots import Ref
 from footprint.ops.base import Op
-from footprint.ops.sigma_clip import kernel_dtype
 from footprint.spec import ArraySpec
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from footprint.dtypes import sum_dtype
 from footprint.errors import ShapeError
 from footprint.flow.builder import Builder
 from footprint.flow.slots import Ref
@@ -46,9 +47,7 @@ class VerticalShift(Op):
             raise ShapeError("radios", f"{len(radios.shape)} dimensions", "3: (n_angles, n_z, n_x)", "use radios[None] for one")
         if whole.shape[0] != radios.shape[0]:
             raise ShapeError("shifts", f"{whole.shape[0]} values", f"{radios.shape[0]}, one per angle")
-        kind = np.dtype(radios.dtype)
-        small = kind.itemsize <= (4 if kind.kind == "f" else 2)
-        return (ArraySpec(radios.shape, "float32" if small else "float64", "azx"),)
+        return (ArraySpec(radios.shape, sum_dtype(radios.dtype), "azx"),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; ``radios`` and ``out`` may be one array of the caller's."""

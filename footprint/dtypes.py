@@ -1,0 +1,41 @@
+"""The one table of dtypes: what is accepted, read as it is stored, summed in, returned, and sent across a bus."""
+
+from __future__ import annotations
+
+import numpy as np
+
+ACCEPTED = "fiub"
+"""Kinds of the arrays that verbs take: floats, integers, bool."""
+READ_AS_STORED = ("uint8", "uint16", "float32")
+"""What projections are read as; everything else is cast to float32 on the way in."""
+
+
+def native(dtype: str | np.dtype) -> str:
+    """The same dtype in the machine's byte order."""
+    return np.dtype(dtype).newbyteorder("=").str
+
+
+def sum_dtype(dtype: str | np.dtype) -> str:
+    """What sums of values of ``dtype`` are formed in and returned as: float32 for small dtypes, float64 for others."""
+    kind = np.dtype(dtype)
+    small = kind.itemsize <= (4 if kind.kind == "f" else 2)
+    return "float32" if small else "float64"
+
+
+def kernel_dtype(dtype: str | np.dtype) -> str:
+    """What kernels that compare values read: float32 where it holds every value of ``dtype``, else float64."""
+    return "float32" if np.can_cast(np.dtype(dtype), np.float32, "safe") else "float64"
+
+
+def read_dtype(stored: object) -> str:
+    """The dtype that a block of raw projections is read in."""
+    name = np.dtype(stored).newbyteorder("=").name  # type: ignore[call-overload]
+    return name if name in READ_AS_STORED else "float32"
+
+
+def across(src: str, dst: str) -> str:
+    """The dtype that crosses a bus: the smaller of the two, as the device converts faster than the host."""
+    small, large = native(src), native(dst)
+    if np.dtype(small).kind not in ACCEPTED:
+        return large
+    return small if np.dtype(small).itemsize < np.dtype(large).itemsize else large
