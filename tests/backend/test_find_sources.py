@@ -200,9 +200,9 @@ def test_bad_images(image):
 def test_of_equal_peaks_in_joined_arms_the_first_in_raster_order_counts(device, rng, left, right, mirrored):
     """Arms of one island that meet further down: each has a peak of the same height of its own."""
     image = (rng.standard_normal((40, 50)) * 0.01).astype("f4")
-    image[2:9, 30], image[0:9, 38], image[8, 30:39] = 5, 5, 5
-    image[left, 30] = image[right, 38] = 9
+    image[2:9, 30:32], image[0:9, 38:40], image[8, 30:40] = 5, 5, 5
+    image[left, 30:32] = image[right, 38:40] = 9
     image = image[:, ::-1].copy() if mirrored else image
     table = check(image, device, sigma=5)
-    at = (right, 38) if right < left or (right == left and mirrored) else (left, 30)
-    assert (table["y_peak"][0], table["x_peak"][0]) == (at[0], 49 - at[1] if mirrored else at[1])
+    y, x = (right, 38) if right < left or (right == left and mirrored) else (left, 30)
+    assert (table["y_peak"][0], table["x_peak"][0]) == (y, 49 - (x + 1) if mirrored else x)

@@ -14,6 +14,8 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
     why: str = ""
     devices: str = "cpu"
+    plain: bool = False
+    """Whether kernels run as the Python they are, which takes less than compiling them."""
 
 
 def mutants() -> list[Mutant]:

@@ -28,10 +28,10 @@ FLOW = [
     Mutant(LIFETIME, "or shared or slot.id in stay", "or shared", POISON, "what is filled once dies in the first pass"),
     Mutant(
         LIFETIME,
-        "shared = life[slot.id].thread is None or len",
-        "shared = len",
+        "Life(mine if before.thread == mine else None, before.first, t)",
+        "Life(mine, before.first, t)",
         POISON,
-        "a slot of two threads lives from first to last step",
+        "a slot of two threads lives as the last one's",
     ),
     Mutant(
         LIFETIME,

@@ -176,6 +176,7 @@ def test_places_are_numbers_of_a_part():
     rows = {(0, "z"): 2, (1, "z"): 4, (-1, ""): 7}
     place = b.first(y, "z") - b.first(x, "z") + 10
     assert isinstance(place, Place) and place.value(lambda slot, axis: rows[slot, axis]) == 4 - 2 + 10
+    assert ((b.first(y, "z") + 1) - (b.first(x, "z") - 2)).value(lambda slot, axis: rows[slot, axis]) == 4 - 2 + 3
     assert (-place).value(lambda slot, axis: rows[slot, axis]) == -12
     assert (TURN + 1).value(lambda slot, axis: rows[slot, axis]) == 8
     assert b.first(x, "q") == 0

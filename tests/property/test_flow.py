@@ -135,7 +135,7 @@ def test_what_ends_a_phase_runs_after_steps_recorded_later():
     def record(cuts=()):
         b = Builder(LIMITS, cuts)
         rows = ArraySpec((8, 4), axes="z.")
-        x, out, told = b.inp(rows, "x"), b.out(rows, "out"), b.out(ArraySpec((8, 4)), "told")
+        x, out, told = b.inp(rows, "x"), b.out(rows, "out"), b.out(ArraySpec((8, 4), "float64"), "told")
         first = b.like(x, name="first")
         b.launch(HERE + "mix", first, x, salt=1)
         with b.only("end"), b.deliver(told, "float32") as y:
@@ -146,7 +146,7 @@ def test_what_ends_a_phase_runs_after_steps_recorded_later():
         b.launch(HERE + "mix", out, third, salt=4)
         return finish(b, "ends")
 
-    x, out, told = np.ones((8, 4), "f4"), np.zeros((8, 4), "f4"), np.zeros((8, 4), "f4")
+    x, out, told = np.ones((8, 4), "f4"), np.zeros((8, 4), "f4"), np.zeros((8, 4))
     for check in ("ledger", ""):
         with record().bind(Counting(), check) as bound:
             bound(x, out=[out, told])
