@@ -58,15 +58,14 @@ def plan_only(
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
-        sums = _result(source, weights.shape, mode)
+        sums, about = _result(source, weights.shape, mode), (source.dtype.str, weights.shape)
         if isinstance(source, FrameSource):
-            more: dict[str, Any] = {"result": dtype, "depth": 2 if depth is None else depth, "reading": source.host_bytes}
-            writing = _writing(target, source, sums, dtype) if target is not None else 0
-            return plan_convolve_frames(source.shape, source.dtype.str, weights.shape, **options, **more, writing=writing)
+            options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
+            writing = _writing(target, source, sums, options["result"]) if target is not None else 0
+            return plan_convolve_frames(source.shape, *about, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth, dtype)
         writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
-        about = (source.shape, source.dtype.str, weights.shape)
-        return plan_convolve_rows(*about, **options, reading=source.host_bytes, writing=writing)
+        return plan_convolve_rows(source.shape, *about, **options, reading=source.host_bytes, writing=writing)
 
 
 def _check_single(depth: int | None, dtype: str | None) -> None:
@@ -90,7 +89,7 @@ def _writing(target: str, source: Any, sums: Any, dtype: str | None) -> int:
     """Bytes of a stack's writer: sums come as they are, or as the result where they had to cross a bus."""
     from footprint.io.image_writer import writing_bytes
 
-    shape, kind = (source.shape[0], *sums.shape), sums.dtype if dtype is None else _floating(dtype)
+    shape, kind = (source.shape[0], *sums.shape), dtype or sums.dtype
     return max(writing_bytes(target, shape, kind, given) for given in (sums.dtype, kind))
 
 

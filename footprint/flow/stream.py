@@ -123,12 +123,12 @@ class StackJob(Job):
         source = Turning(lambda order: Filler(lambda region, block: read(order, block)))
         sink = Turning(lambda order: Taker(lambda region, block: write(order, block)))
         super().__init__(plan, 0, 0, {plan.inputs[0].id: source, plan.outputs[0].id: sink, **rest}, progress, None)
-        self._frames_in_all, self._asked = count, 0
+        self._total, self._asked = count, 0
         self.latencies = np.zeros(count)
 
     def next(self) -> list[Part] | None:
         """The next frame; None after the last."""
-        if self._asked == self._frames_in_all:
+        if self._asked == self._total:
             return None
         self.latencies[self._asked] = -time.perf_counter()
         self._asked += 1
@@ -138,7 +138,7 @@ class StackJob(Job):
         """A frame is written."""
         self.latencies[order] += time.perf_counter()
         if self.progress is not None:
-            self.progress(order + 1, self._frames_in_all)
+            self.progress(order + 1, self._total)
 
 
 def run_stack(
@@ -156,7 +156,7 @@ def run_stack(
         ``progress(frames_done, frames)``.
     """
     job, spent, start = StackJob(bound, count, read, write, rest, progress), SPENT.get(), time.perf_counter()
-    bound.begin(0)
+    bound.begin()
     with spent.of([bound]) if spent is not None else nullcontext():
         job.side_by_side([bound])
     return statistics(count, time.perf_counter() - start, job.latencies)
@@ -193,7 +193,7 @@ class FrameStream(Iterator[np.ndarray]):
         self._job = FrameJob(bound, frames, rest, depth)
         self._start = time.perf_counter()
         self._taken, self._open = 0, True
-        bound.begin(0)
+        bound.begin()
         self._threads = Flow(bound, self._job).threads
         for thread in self._threads:
             thread.start()
