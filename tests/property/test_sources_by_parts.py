@@ -67,8 +67,9 @@ def test_what_joins_late_joins_over_parts(connectivity, out):
         low = smallest(lambda shape=shape, **o: fp.plan_label(shape, dtype="i2", **o))
         plan = fp.plan_label(shape, dtype="i2", memory=low, device="cpu")
         assert plan.n_parts > 4 and plan.footprint.total <= low
+        assert fp.plan_label(shape, dtype="i2", memory=low + 2500, device="cpu").n_parts > 1
         target = np.full(shape, -7, out)
-        labels, count = fp.label(mask.astype("i2"), connectivity, out=target, memory=low + shape[1] * 16, device="cpu")
+        labels, count = fp.label(mask.astype("i2"), connectivity, out=target, memory=low + 2500, device="cpu")
         wanted, number = scipy_label(mask, connectivity)
         assert labels is target and count == number and np.array_equal(labels, wanted)
 
