@@ -156,7 +156,7 @@ def run_stack(
         ``progress(frames_done, frames)``.
     """
     job, spent, start = StackJob(bound, count, read, write, rest, progress), SPENT.get(), time.perf_counter()
-    bound.begin()
+    bound.begin(0)
     with spent.of([bound]) if spent is not None else nullcontext():
         job.side_by_side([bound])
     return statistics(count, time.perf_counter() - start, job.latencies)
@@ -193,7 +193,7 @@ class FrameStream(Iterator[np.ndarray]):
         self._job = FrameJob(bound, frames, rest, depth)
         self._start = time.perf_counter()
         self._taken, self._open = 0, True
-        bound.begin()
+        bound.begin(0)
         self._threads = Flow(bound, self._job).threads
         for thread in self._threads:
             thread.start()
