@@ -62,8 +62,8 @@ _HOME = {
     "rotation_axis": "api.rotation_axis",
     "devices": "backend.registry",
     "stream": "api.stream",
-    "cache_info": "flow.ready",
-    "clear_cache": "flow.ready",
+    "cache_info": "plan.ready",
+    "clear_cache": "plan.ready",
     "estimate_max_chunk_size": "api.estimate",
     "estimate_required_memory": "api.estimate",
 }

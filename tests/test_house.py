@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "footprint"
 # What each layer may import, besides itself.
-LAYERS = ["facts", "kernels", "backend", "flow", "ops", "api", "io", "dist", "cli"]
+LAYERS = ["facts", "kernels", "backend", "plan", "ops", "api", "io", "dist", "cli"]
 FACTS = {"dtypes", "errors", "spec", "units", "settings", "__init__"}
 SAME_LEVEL = {"io": {"dist"}, "dist": {"io"}}
 
@@ -100,7 +100,7 @@ def test_references_are_short():
         assert len(code) <= 90, f"{path}: a reference is plain and short"
 
 
-@pytest.mark.parametrize("part", ["flow", "ops", "api/convolve.py", "api/fbp.py", "cli"])
+@pytest.mark.parametrize("part", ["plan", "ops", "api/convolve.py", "api/fbp.py", "cli"])
 def test_vendors_are_named_by_backends_only(part):
     paths = [PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).rglob("*.py"))
     for path in paths:
@@ -109,7 +109,7 @@ def test_vendors_are_named_by_backends_only(part):
         assert not {n.partition(".")[0] for n in names} & {"cupy", "pyopencl", "torch"}, path
 
 
-@pytest.mark.parametrize("statement", ["import footprint", "import footprint.flow.fit", "import footprint.cli.main"])
+@pytest.mark.parametrize("statement", ["import footprint", "import footprint.plan.fit", "import footprint.cli.main"])
 def test_light_imports_load_no_numerical_library(statement):
     heavy = ("numba", "scipy", "astropy", "h5py", "cupy", "pyopencl")
     code = f"import sys; {statement}; print([m for m in {heavy} if m in sys.modules])"

@@ -16,8 +16,8 @@ from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
 from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.ready import READY
-from footprint.flow.slots import Given
+from footprint.plan.ready import READY
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes, kind_of, parse_bytes
 

@@ -13,13 +13,13 @@ from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
 from footprint.backend.base import Backend
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
-from footprint.flow.bind import BoundPlan
-from footprint.flow.drive import drive
-from footprint.flow.plan import Plan
-from footprint.flow.ready import READY, bind
-from footprint.flow.slots import Given
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, plan_op
+from footprint.plan.bind import BoundPlan
+from footprint.plan.drive import drive
+from footprint.plan.plan import Plan
+from footprint.plan.ready import READY, bind
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 OnPlan = Callable[[Plan], None]
@@ -31,7 +31,7 @@ class Stream:
     Attributes
     ----------
     data
-        A `flow.faces.Source` or `Sink`.
+        A `plan.faces.Source` or `Sink`.
     spec
         Of the whole.
     key

@@ -11,9 +11,9 @@ import numpy as np
 from footprint.api._arrays import Array, Progress, receive, where
 from footprint.api._call import Described, Face, Stream
 from footprint.errors import ShapeError
-from footprint.flow.faces import Filler, Region
-from footprint.flow.slots import Given
 from footprint.ops.sigma_clip import as_rows
+from footprint.plan.faces import Filler, Region
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 # Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.

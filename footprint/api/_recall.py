@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import shared_memory
-from footprint.flow.ready import READY
+from footprint.plan.ready import READY
 
 # Calls remembered; the oldest go first. An entry is a few hundred bytes.
 _MOST = 512

@@ -15,13 +15,13 @@ from footprint.api._call import Stream
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.faces import Filler, Region
-from footprint.flow.plan import Plan
-from footprint.flow.slots import Library
 from footprint.kernels.flat.contract import DEAD
 from footprint.ops.base import Table
 from footprint.ops.flatfield import Flat, check_shifts
+from footprint.plan.builder import Builder
+from footprint.plan.faces import Filler, Region
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Library
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Progress, described, on_host
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.slots import Given
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 

@@ -11,8 +11,8 @@ from footprint.api._call import call, plan_verb
 from footprint.api._recall import Known, again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
-from footprint.flow.plan import Plan
 from footprint.ops.backproject import Backproject, Geometry
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 

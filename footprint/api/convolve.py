@@ -25,10 +25,10 @@ from footprint.api._call import Stream, call, plan_verb, planned
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError
-from footprint.flow.faces import Filler, Region, Taker
-from footprint.flow.plan import Plan
 from footprint.kernels.common.borders import border
 from footprint.ops.convolve import Correlate
+from footprint.plan.faces import Filler, Region, Taker
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 Read = Callable[[int, int, np.ndarray], None]

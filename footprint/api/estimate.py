@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from footprint.errors import choose
-from footprint.flow.plan import Plan
+from footprint.plan.plan import Plan
 
 # Verb -> module of footprint.api that holds its plan_* function.
 _VERBS = {

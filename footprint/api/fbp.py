@@ -10,11 +10,11 @@ from footprint.api._arrays import Memory, Progress, finished, limits_and_budget,
 from footprint.api._call import call, meeting
 from footprint.api._tomo import angles_of, described_stack, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError
-from footprint.flow.plan import Plan
-from footprint.flow.slots import Given
 from footprint.ops.base import Table
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.job import Meeting, plan_op
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
 

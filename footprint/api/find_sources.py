@@ -14,8 +14,6 @@ from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import Clip, clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError
-from footprint.flow.faces import Taker
-from footprint.flow.plan import Plan
 from footprint.kernels.find_sources.contract import default_capacities
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.find_sources import Over, sources
@@ -23,6 +21,8 @@ from footprint.ops.label import Label, check_connectivity
 from footprint.ops.measure import Measure
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
+from footprint.plan.faces import Taker
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 

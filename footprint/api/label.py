@@ -11,10 +11,10 @@ from footprint.api._arrays import Array, Memory, described, finished, output, re
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.errors import BudgetError, CapacityError, ShapeError
-from footprint.flow.faces import Filler
-from footprint.flow.plan import Plan
 from footprint.kernels.label.contract import default_capacity
 from footprint.ops.label import Label, check_connectivity
+from footprint.plan.faces import Filler
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 

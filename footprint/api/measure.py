@@ -10,8 +10,6 @@ from footprint.api._arrays import Memory, described, receive, where
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.faces import Region, Taker
-from footprint.flow.plan import Plan
 from footprint.kernels.find_sources.contract import (
     LABEL,
     PEAK,
@@ -27,6 +25,8 @@ from footprint.kernels.find_sources.contract import (
     Y_PEAK,
 )
 from footprint.ops.measure import Measure, table_specs
+from footprint.plan.faces import Region, Taker
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK,

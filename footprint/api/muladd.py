@@ -10,8 +10,8 @@ from footprint.api._arrays import Array, Memory, check_writable, described, rece
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.plan import Plan
 from footprint.ops.muladd import MulAdd, Region, region
+from footprint.plan.plan import Plan
 
 _AXES = "zyx"
 

@@ -10,9 +10,9 @@ from footprint.api._arrays import Array, Memory, described, finished, output, re
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.flow.plan import Plan
 from footprint.ops.gather import Gather, Scattered
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 # Option -> its default, and the modes that take it.

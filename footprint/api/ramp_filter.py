@@ -10,10 +10,10 @@ from footprint.api._arrays import Memory, described, finished, limits_and_budget
 from footprint.api._call import call
 from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.plan import Plan
-from footprint.flow.slots import Given
 from footprint.ops.job import plan_op
 from footprint.ops.ramp_filter import RampFilter
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 

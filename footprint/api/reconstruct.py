@@ -15,16 +15,16 @@ from footprint.api._tomo import angles_of, in_slices, position
 from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
 from footprint.errors import ArgumentError, BudgetError
-from footprint.flow.builder import Builder
-from footprint.flow.faces import Region, Taker
-from footprint.flow.fit import Job, fit
-from footprint.flow.plan import Plan
-from footprint.flow.slots import Given
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.job import Meeting
 from footprint.ops.job import job_of as as_job
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
+from footprint.plan.builder import Builder
+from footprint.plan.faces import Region, Taker
+from footprint.plan.fit import Job, fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 from footprint.units import kind_of
 

@@ -13,12 +13,12 @@ from footprint.api._arrays import Memory
 from footprint.api._call import Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError
-from footprint.flow.faces import Taker
-from footprint.flow.plan import Plan
 from footprint.ops.base import Table
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Sinograms
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
+from footprint.plan.faces import Taker
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 # Rows compared at most, from the middle of those asked for: more add time and little certainty.

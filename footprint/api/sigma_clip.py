@@ -11,9 +11,9 @@ from footprint.api._arrays import Memory, described, where
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.errors import ShapeError
-from footprint.flow.plan import Plan
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 

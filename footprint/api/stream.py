@@ -15,18 +15,18 @@ from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
-from footprint.flow.builder import RING, Builder
-from footprint.flow.fit import lane_seconds
-from footprint.flow.lifetime import OVERLAPPED
-from footprint.flow.plan import Plan, finish
-from footprint.flow.rates import rates
-from footprint.flow.ready import bind
-from footprint.flow.slots import Given
-from footprint.flow.stream import At, FrameStream, run_stack
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
 from footprint.ops.job import job_of
+from footprint.plan.builder import RING, Builder
+from footprint.plan.fit import lane_seconds
+from footprint.plan.lifetime import OVERLAPPED
+from footprint.plan.plan import Plan, finish
+from footprint.plan.rates import rates
+from footprint.plan.ready import bind
+from footprint.plan.slots import Given
+from footprint.plan.stream import At, FrameStream, run_stack
 from footprint.spec import ArraySpec
 from footprint.units import counted
 

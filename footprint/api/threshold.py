@@ -10,8 +10,8 @@ from footprint.api._arrays import Array, Memory, described, finished, output, re
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import Known, again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.plan import Plan
 from footprint.ops.threshold import Threshold
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 # Names of the axes of an array, the last of them the most usual.

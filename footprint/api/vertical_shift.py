@@ -10,8 +10,8 @@ from footprint.api._arrays import Memory, described, finished, output, receive, 
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import Known, again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.plan import Plan
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
+from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 

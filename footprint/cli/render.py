@@ -16,7 +16,7 @@ import click
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.errors import printable
-from footprint.flow.spent import measuring
+from footprint.plan.spent import measuring
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.ops.base import Op, Table
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 # A gap this many times the next largest is a missing wedge, not a widely spaced angle.

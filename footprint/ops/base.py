@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.flow.builder import Builder
-from footprint.flow.rates import Cost
-from footprint.flow.slots import NOTHING, Given, Reach, Ref
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import NOTHING, Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 

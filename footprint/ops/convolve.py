@@ -7,10 +7,10 @@ from typing import Any
 
 from footprint.dtypes import sum_dtype
 from footprint.errors import ShapeError, choose
-from footprint.flow.builder import Builder
-from footprint.flow.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 MODES = ("same", "full", "valid")

@@ -9,16 +9,16 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, missing_extra
-from footprint.flow.builder import Builder
-from footprint.flow.plan import Plan
-from footprint.flow.rates import Cost, rates
-from footprint.flow.slots import Ref
 from footprint.kernels.fourier.contract import available
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.ops.base import Op, Table
 from footprint.ops.filters import fast_length
 from footprint.ops.fourier import FourierBackproject, least_length
 from footprint.ops.ramp_filter import RampFilter
+from footprint.plan.builder import Builder
+from footprint.plan.plan import Plan
+from footprint.plan.rates import Cost, rates
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import counted
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from footprint.dtypes import kernel_dtype
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Given, Ref
 from footprint.ops.base import Op
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
 from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import NOTHING, Halo, Reach, Ref
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
 from footprint.ops.base import Op, Table
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.vertical_shift import split_shifts
+from footprint.plan.builder import Builder
+from footprint.plan.slots import NOTHING, Halo, Reach, Ref
 from footprint.spec import ArraySpec
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.kernels.fourier.contract import EPSILON, library_bytes
 from footprint.ops.backproject import Geometry
 from footprint.ops.ramp_filter import RampFilter
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 
 
 def least_length(geometry: Geometry) -> int:

@@ -9,11 +9,11 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.errors import ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import NOTHING, Given, Reach, Ref
 from footprint.kernels.common.borders import CODES, NONE, source_index
 from footprint.kernels.pad.contract import LISTED
 from footprint.ops.base import Op, Table
+from footprint.plan.builder import Builder
+from footprint.plan.slots import NOTHING, Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
@@ -34,7 +34,7 @@ class Continued:
         return self.border == "wrap"
 
     def window(self, start: int, stop: int, total: int) -> tuple[int, int]:
-        """See `flow.slots.Reach`."""
+        """See `plan.slots.Reach`."""
         first, last = start - self.before, stop - self.before - 1
         if self.wrap:
             return first, last + 1
@@ -54,7 +54,7 @@ class Continued:
         return low, high + 1
 
     def most(self, size: int, total: int) -> int:
-        """See `flow.slots.Reach`: neighbours come from neighbours or from the same sample."""
+        """See `plan.slots.Reach`: neighbours come from neighbours or from the same sample."""
         return size if self.wrap else min(size, total)
 
 
@@ -81,14 +81,14 @@ class Scattered:
         return Scattered(Table(np.stack(ends, axis=1), np.int64), each)
 
     def window(self, start: int, stop: int, total: int) -> tuple[int, int]:
-        """See `flow.slots.Reach`."""
+        """See `plan.slots.Reach`."""
         if stop <= start:
             return 0, 0
         some = self.bounds.array[start // self.each : -(-stop // self.each)]
         return int(some[:, 0].min()), int(some[:, 1].max()) + 1
 
     def most(self, size: int, total: int) -> int:
-        """See `flow.slots.Reach`."""
+        """See `plan.slots.Reach`."""
         count = min(-(-size // self.each) + (self.each > 1), len(self.bounds))
         if count == 0:
             return 0

@@ -1,15 +1,15 @@
-"""An operation on given inputs and outputs as a job that `flow.fit` can cut."""
+"""An operation on given inputs and outputs as a job that `plan.fit` can cut."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from footprint.dtypes import native
-from footprint.flow.builder import Builder
-from footprint.flow.fit import Job, fit
-from footprint.flow.plan import Plan
-from footprint.flow.slots import Given
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Job, fit
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
 Meeting = tuple[ArraySpec, Given]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Given, Ref
 from footprint.kernels.label.contract import default_capacity
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 

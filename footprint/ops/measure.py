@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Given, Ref
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a label takes in the catalogue: twelve columns of eight bytes, the number of its row, and for sources snr, ra and dec.

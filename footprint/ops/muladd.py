@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 Region = tuple[tuple[int, int, int], ...]

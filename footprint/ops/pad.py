@@ -8,10 +8,10 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Given, Reach, Ref
 from footprint.ops.base import Op
 from footprint.ops.gather import AXES, Continued, checked, gather
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 GATHERED = {"constant": "constant", "empty": "constant", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror",

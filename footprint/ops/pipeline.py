@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from footprint.errors import ArgumentError
-from footprint.flow.builder import Builder
-from footprint.flow.rates import Cost
-from footprint.flow.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ShapeError, choose
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.kernels.ramp_filter.fused import fused, tables
 from footprint.ops.base import Op, Table
 from footprint.ops.filters import PADDINGS, fast_length, response
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 # Padded rows and spectra of one batch: a few second-level caches, so that the transform's memory does not grow with the stack.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.slots import NOTHING
 from footprint.ops.base import Op
 from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, ShiftSinograms, Sinograms
 from footprint.ops.pipeline import Pipeline
+from footprint.plan.slots import NOTHING
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 

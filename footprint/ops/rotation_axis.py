@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.ops.base import Op, Table
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 # Projections that are compared with their opposites, spread over the turn where there are many.

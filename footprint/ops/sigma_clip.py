@@ -9,10 +9,10 @@ import numpy as np
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import TURN, Given, Ref
 from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import TURN, Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 

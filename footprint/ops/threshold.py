@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from footprint.dtypes import kernel_dtype
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from footprint.dtypes import sum_dtype
 from footprint.errors import ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.slots import Ref
 from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import footprint as fp
 from footprint.backend.fft.base import fft_library, with_fft
-from footprint.flow.ready import clear_cache
-from footprint.flow.slots import Given
 from footprint.ops.base import Op
 from footprint.ops.job import plan_op
+from footprint.plan.ready import clear_cache
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 # rows, samples given, length: powers of two, mixed, a prime factor beyond every written-out radix, zero-padding

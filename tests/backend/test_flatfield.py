@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from footprint.flow.builder import Builder
-from footprint.flow.plan import finish
+from footprint.plan.builder import Builder
+from footprint.plan.plan import finish
 from footprint.reference.flatfield import flatfield as reference
 from footprint.reference.flatfield import shift as shift_reference
 from footprint.spec import ArraySpec

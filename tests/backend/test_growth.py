@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.flow.slots import NOTHING, Halo
 from footprint.io.phantom import write_scan
 from footprint.ops.base import Op
 from footprint.ops.fbp import Fbp
 from footprint.ops.filters import fast_length, response
 from footprint.ops.flatfield import DeadPixels, Flat, Flatfield, MinusLog, Sinograms
 from footprint.ops.pipeline import Pipeline
+from footprint.plan.slots import NOTHING, Halo
 from footprint.reference.fbp import fbp
 from footprint.reference.flatfield import flatfield
 from footprint.spec import ArraySpec

@@ -7,9 +7,9 @@ import pytest
 
 import footprint as fp
 from footprint.backend.registry import device_limits
-from footprint.flow.slots import Given
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.ops.job import plan_op
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import footprint as fp
 from footprint.backend.registry import open_backend
-from footprint.flow.builder import Builder
-from footprint.flow.plan import finish
 from footprint.io.phantom import projections, write_scan
 from footprint.ops.rotation_axis import opposites
+from footprint.plan.builder import Builder
+from footprint.plan.plan import finish
 from footprint.reference.rotation_axis import registration
 from footprint.spec import ArraySpec
 from tests.scans import ArrayScan, raw_scan

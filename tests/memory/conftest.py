@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footprint.flow.ready import READY
+from footprint.plan.ready import READY
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ class Mutant(NamedTuple):
 
 def mutants() -> list[Mutant]:
     """All of them."""
-    from tests.mutants.flow import FLOW
     from tests.mutants.kernels import KERNELS
+    from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
 
-    return [*FLOW, *KERNELS, *ROOMS]
+    return [*PLAN, *KERNELS, *ROOMS]

@@ -142,13 +142,13 @@ ROOMS = [
         "footprint/spec.py",
         "checks = (\n            (self.family == wanted.family and self.host == wanted.host,",
         "checks = (\n            (True,",
-        ("tests/null/test_flow_binding.py::test_a_plan_for_more_than_the_device_has_is_refused",),
+        ("tests/null/test_plan_binding.py::test_a_plan_for_more_than_the_device_has_is_refused",),
     ),
     Mutant(
         "footprint/spec.py",
         "return -(-nbytes // align) * align",
         "return nbytes // align * align",
-        ("tests/null/test_flow.py::test_a_table_no_step_reads_takes_nothing",),
+        ("tests/null/test_plan.py::test_a_table_no_step_reads_takes_nothing",),
     ),
     # -- the command line ------------------------------------------------------------------------------------------------
     Mutant(

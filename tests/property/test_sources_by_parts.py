@@ -15,12 +15,12 @@ from footprint.api._call import call
 from footprint.api._image import host
 from footprint.api.measure import Islands
 from footprint.errors import BudgetError
-from footprint.flow.ready import clear_cache
 from footprint.ops.base import Op
 from footprint.ops.find_sources import sources
 from footprint.ops.label import Label
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.ready import clear_cache
 from footprint.reference.label import label as scipy_label
 from footprint.spec import ArraySpec
 

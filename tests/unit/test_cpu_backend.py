@@ -16,8 +16,8 @@ from footprint.backend.fft.numpy import RowFFT, library
 from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
 from footprint.backend.registry import choose_device, device_limits, devices, open_backend
 from footprint.errors import ArgumentError, BackendError
-from footprint.flow.fit import build
-from footprint.flow.slots import Given
+from footprint.plan.fit import build
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
 ROOT = Path(__file__).resolve().parents[2]

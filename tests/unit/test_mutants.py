@@ -27,4 +27,4 @@ def test_the_test_it_names_is_there(test):
 
 def test_they_are_many_and_in_all_rooms():
     assert len({(m.file, m.text, m.fault) for m in ALL}) == len(ALL) >= 60
-    assert {m.file.split("/")[1] for m in ALL} >= {"flow", "kernels", "ops", "io", "cli", "units.py", "errors.py"}
+    assert {m.file.split("/")[1] for m in ALL} >= {"plan", "kernels", "ops", "io", "cli", "units.py", "errors.py"}

@@ -9,7 +9,7 @@ import pytest
 
 import footprint as fp
 from footprint.api.convolve import convolve_rows
-from footprint.flow.spent import SPENT, measuring
+from footprint.plan.spent import SPENT, measuring
 
 IMAGE, MASK = np.ones((64, 48), np.float32), np.ones((3, 3))
 
@@ -61,7 +61,7 @@ def test_nothing_is_measured_unless_asked():
     assert plan.n_parts > 1 or plan.straight
     fp.clear_cache()
     fp.convolve(IMAGE, MASK, device="cpu")
-    from footprint.flow.ready import READY
+    from footprint.plan.ready import READY
 
     assert all(bound.clock is None for bound in READY._idle.values())
 

@@ -11,8 +11,9 @@ import numpy as np
 from footprint.backend.fft.base import fft_library
 from footprint.dtypes import across, native
 from footprint.errors import ShapeError
-from footprint.flow.pack import check_block
-from footprint.flow.slots import (
+from footprint.kernels.common.table import state_specs, work_specs
+from footprint.plan.pack import check_block
+from footprint.plan.slots import (
     NOTHING,
     Cut,
     Given,
@@ -27,7 +28,6 @@ from footprint.flow.slots import (
     Slot,
     Step,
 )
-from footprint.kernels.common.table import state_specs, work_specs
 from footprint.spec import ArraySpec, Limits
 
 # Bytes of a host buffer that arrays of the caller's cross a bus through, whatever their size.

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.flow.faces import COPIERS, fill_from, part_of, pieces, take_to
-from footprint.flow.slots import Ref, Step
+from footprint.plan.faces import COPIERS, fill_from, part_of, pieces, take_to
+from footprint.plan.slots import Ref, Step
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.bind import BoundPlan
-    from footprint.flow.geometry import Geometry
+    from footprint.plan.bind import BoundPlan
+    from footprint.plan.geometry import Geometry
 
 # Bytes that are worth a thread of their own.
 _PIECE, _LEAST = 8 << 20, 1 << 20

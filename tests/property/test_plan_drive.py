@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from footprint.backend.registry import open_backend
-from footprint.flow.builder import Builder
-from footprint.flow.done import DoneSet
-from footprint.flow.drive import Job, drive
-from footprint.flow.lifetime import OVERLAPPED, SERIAL
-from footprint.flow.plan import finish
-from footprint.flow.slots import Cut
 from footprint.ops.base import Table
+from footprint.plan.builder import Builder
+from footprint.plan.done import DoneSet
+from footprint.plan.drive import Job, drive
+from footprint.plan.lifetime import OVERLAPPED, SERIAL
+from footprint.plan.plan import finish
+from footprint.plan.slots import Cut
 from footprint.spec import ArraySpec
-from tests.flow_cases import SOURCE, THREADS, Case, Counting, Sink, Source, cuts_of
-from tests.flow_ops import (
+from tests.plan_cases import SOURCE, THREADS, Case, Counting, Sink, Source, cuts_of
+from tests.plan_ops import (
     Clipped,
     Failing,
     Flat,
@@ -32,7 +32,7 @@ from tests.flow_ops import (
     chain,
     taps,
 )
-from tests.property.test_flow import LONG, case_of
+from tests.property.test_plan import LONG, case_of
 
 
 def naps(parts=6, nap=0.05):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from footprint.flow.slots import Loop, Slot, Step
+from footprint.plan.slots import Loop, Slot, Step
 
 Lanes = tuple[tuple[str, ...], ...]
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from footprint.backend.null import NullBackend, limits
 from footprint.errors import BudgetError, ShapeError
-from footprint.flow.builder import Builder
-from footprint.flow.fit import Job, build, fit
-from footprint.flow.pack import check_block
-from footprint.flow.plan import finish
-from footprint.flow.rates import Cost
-from footprint.flow.slots import TURN, Cut, Given, Halo, Place
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Job, build, fit
+from footprint.plan.pack import check_block
+from footprint.plan.plan import finish
+from footprint.plan.rates import Cost
+from footprint.plan.slots import TURN, Cut, Given, Halo, Place
 from footprint.spec import ArraySpec, Limits
 
 CPU, GPU = Limits(threads=2), limits("h100")
@@ -44,7 +44,7 @@ def rows_job(total, width=1000, given=SOURCE, streamed=False):
 
 @pytest.fixture(autouse=True)
 def kernels_need_nothing(monkeypatch):
-    monkeypatch.setattr("footprint.flow.builder.work_specs", lambda limits, kernel, specs, numbers: ())
+    monkeypatch.setattr("footprint.plan.builder.work_specs", lambda limits, kernel, specs, numbers: ())
 
 
 @given(st.integers(1, 400), st.integers(1, 10**7), st.booleans(), st.sampled_from([CPU, GPU]))
@@ -243,8 +243,8 @@ def test_whatever_decides_the_run_tells_plans_apart(other):
 def test_a_key_is_the_same_in_every_process():
     """Also of plans with sources, whose functions have addresses of their own."""
     code = (
-        "import numpy as np; from footprint.flow.builder import Builder; from footprint.flow.plan import finish;"
-        "from footprint.flow.slots import Cut, Given, Halo; from footprint.spec import ArraySpec, Limits;"
+        "import numpy as np; from footprint.plan.builder import Builder; from footprint.plan.plan import finish;"
+        "from footprint.plan.slots import Cut, Given, Halo; from footprint.spec import ArraySpec, Limits;"
         "b = Builder(Limits(threads=2), (Cut('z', 8, 3),));"
         "b.bring(b.inp(ArraySpec((8, 4), '>f4', 'z.'), 'x', Given(owner='source', beside=lambda spec: 5), {'z': Halo(1, 2)}));"
         "b.const(np.arange(4)); print(finish(b, 'job').key)"

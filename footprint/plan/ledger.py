@@ -7,14 +7,14 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from footprint.flow.geometry import nest
-from footprint.flow.slots import Slot
+from footprint.plan.geometry import nest
+from footprint.plan.slots import Slot
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.bind import BoundPlan
-    from footprint.flow.geometry import Geometry
-    from footprint.flow.plan import Lies, Plan
+    from footprint.plan.bind import BoundPlan
+    from footprint.plan.geometry import Geometry
+    from footprint.plan.plan import Lies, Plan
 
 Where = tuple[tuple[int, int], ...]
 """The turn of every loop around a step, outermost first: ``(loop, turn)``; the pass of the phase comes first, as loop -1."""

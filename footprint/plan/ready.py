@@ -14,8 +14,8 @@ from typing import Any
 from footprint import settings
 from footprint.backend.base import Backend
 from footprint.errors import BackendError
-from footprint.flow.bind import BoundPlan
-from footprint.flow.plan import Plan
+from footprint.plan.bind import BoundPlan
+from footprint.plan.plan import Plan
 
 
 class Ready:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from footprint.units import counted, format_bytes, format_seconds
 
 if TYPE_CHECKING:
-    from footprint.flow.plan import Plan
+    from footprint.plan.plan import Plan
 
 # Arrays of fewer bytes (a mask, a few statistics) would only crowd the table.
 _SMALL = 1024

@@ -10,17 +10,17 @@ import numpy as np
 
 from footprint.backend.base import Backend, Baked
 from footprint.errors import BackendError, ShapeError
-from footprint.flow.cross import Crossing
-from footprint.flow.drive import drive
-from footprint.flow.geometry import WHOLE, Geometry, Prepared, check_direct, few
-from footprint.flow.ledger import Ledger
-from footprint.flow.slots import Part, Step
-from footprint.flow.spent import Clock
-from footprint.flow.steps import Feeds, Steps
+from footprint.plan.cross import Crossing
+from footprint.plan.drive import drive
+from footprint.plan.geometry import WHOLE, Geometry, Prepared, check_direct, few
+from footprint.plan.ledger import Ledger
+from footprint.plan.slots import Part, Step
+from footprint.plan.spent import Clock
+from footprint.plan.steps import Feeds, Steps
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.plan import Plan
+    from footprint.plan.plan import Plan
 
 
 class BoundPlan(Steps):
@@ -93,7 +93,7 @@ class BoundPlan(Steps):
         progress
             Called with rows done and rows in all after each part.
         done
-            What is done already, see `flow.done`.
+            What is done already, see `plan.done`.
         """
         with self._turn:
             if self._straight is not None and progress is None and self.clock is None:

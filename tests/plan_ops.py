@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from footprint.flow.slots import NOTHING, Halo
 from footprint.ops.base import Op, Table
 from footprint.ops.pipeline import Pipeline, Stage
+from footprint.plan.slots import NOTHING, Halo
 from footprint.spec import ArraySpec
 
-HERE = "tests.flow_kernels:"
+HERE = "tests.plan_kernels:"
 
 
 class Stack(Op):

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from footprint.errors import BudgetError
-from footprint.flow.builder import Builder
-from footprint.flow.ledger import LifetimeError
-from footprint.flow.plan import finish
-from footprint.flow.slots import TURN, Cut, Given, Halo, Place
 from footprint.ops.base import Table
 from footprint.ops.pipeline import Pipeline, Stage
+from footprint.plan.builder import Builder
+from footprint.plan.ledger import LifetimeError
+from footprint.plan.plan import finish
+from footprint.plan.slots import TURN, Cut, Given, Halo, Place
 from footprint.spec import ArraySpec
-from tests.flow_cases import LIMITS, SOURCE, THREADS, Case, Counting, cuts_of, scan
-from tests.flow_ops import (
+from tests.plan_cases import LIMITS, SOURCE, THREADS, Case, Counting, cuts_of, scan
+from tests.plan_ops import (
     HERE,
     Clipped,
     Difference,

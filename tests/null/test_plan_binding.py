@@ -10,8 +10,8 @@ import pytest
 
 from footprint.backend.null import NullBackend, limits
 from footprint.errors import BackendError, ShapeError
-from footprint.flow.fit import build
-from footprint.flow.slots import Given
+from footprint.plan.fit import build
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 
 CPU, GPU = Limits(threads=2), limits("h100")
@@ -20,7 +20,7 @@ SOURCE = Given(owner="source")
 
 @pytest.fixture(autouse=True)
 def kernels_need_nothing(monkeypatch):
-    monkeypatch.setattr("footprint.flow.builder.work_specs", lambda limits, kernel, specs, numbers: ())
+    monkeypatch.setattr("footprint.plan.builder.work_specs", lambda limits, kernel, specs, numbers: ())
 
 
 def test_a_plan_for_more_than_the_device_has_is_refused():
@@ -71,7 +71,7 @@ def test_threads_take_turns_in_one_bound_plan(monkeypatch):
 
     source = type("Slow", (), {"fill": staticmethod(fill)})()
     plan = build(CPU, "job", lambda b: b.launch("use", b.bring(b.inp(ArraySpec((4, 5)), "x", SOURCE))))
-    monkeypatch.setattr("footprint.flow.bind.fill_from", lambda given, window, shape, view: given.fill(window, view))
+    monkeypatch.setattr("footprint.plan.bind.fill_from", lambda given, window, shape, view: given.fill(window, view))
     with plan.bind(backend) as bound, ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda _: bound(source), range(6)))
     assert met == [1] * 6

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from footprint.backend.cpu import CpuBackend
-from footprint.flow.builder import Builder
-from footprint.flow.fit import Job, fit
-from footprint.flow.lifetime import OVERLAPPED, SERIAL, Lanes
-from footprint.flow.plan import Lies, Plan, finish
-from footprint.flow.slots import Cut, Given
 from footprint.ops.base import Op
 from footprint.ops.job import job_of
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Job, fit
+from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
+from footprint.plan.plan import Lies, Plan, finish
+from footprint.plan.slots import Cut, Given
 from footprint.spec import ArraySpec, Limits, aligned
 
 LIMITS = Limits(device="cpu", threads=1)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from footprint.backend.base import Backend
-    from footprint.flow.bind import BoundPlan
-    from footprint.flow.slots import Step
+    from footprint.plan.bind import BoundPlan
+    from footprint.plan.slots import Step
 
 
 class Clock:

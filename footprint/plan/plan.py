@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from footprint.flow.bind import BoundPlan
-from footprint.flow.builder import Builder
-from footprint.flow.explain import explain
-from footprint.flow.lifetime import SERIAL, Lanes, crossing, lifetimes
-from footprint.flow.pack import Item, Placed, pack
-from footprint.flow.slots import Cut, Library, Loop, Part, Phase, Place, Slot, Step
+from footprint.plan.bind import BoundPlan
+from footprint.plan.builder import Builder
+from footprint.plan.explain import explain
+from footprint.plan.lifetime import SERIAL, Lanes, crossing, lifetimes
+from footprint.plan.pack import Item, Placed, pack
+from footprint.plan.slots import Cut, Library, Loop, Part, Phase, Place, Slot, Step
 from footprint.spec import ArraySpec, Limits, aligned
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Plan:
         return explain(self)
 
     def bind(self, backend: Backend, check: str = "") -> BoundPlan:
-        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` see `flow.bind.BoundPlan`."""
+        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` see `plan.bind.BoundPlan`."""
         return BoundPlan(self, backend, check)
 
 

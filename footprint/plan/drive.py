@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from footprint.flow.slots import Part
-from footprint.flow.spent import SPENT
+from footprint.plan.slots import Part
+from footprint.plan.spent import SPENT
 
 if TYPE_CHECKING:
-    from footprint.flow.bind import BoundPlan, Feeds
-    from footprint.flow.plan import Plan
+    from footprint.plan.bind import BoundPlan, Feeds
+    from footprint.plan.plan import Plan
 
 Progress = Callable[[int, int], None]
 

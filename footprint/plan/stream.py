@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.flow.drive import Flow, Job, Progress
-from footprint.flow.faces import Filler, Taker, Turning
-from footprint.flow.slots import Part
-from footprint.flow.spent import SPENT
+from footprint.plan.drive import Flow, Job, Progress
+from footprint.plan.faces import Filler, Taker, Turning
+from footprint.plan.slots import Part
+from footprint.plan.spent import SPENT
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.bind import BoundPlan
+    from footprint.plan.bind import BoundPlan
 
 At = Callable[[int, np.ndarray], None]
 """What reads or writes a block that is frame so and so."""

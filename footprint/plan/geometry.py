@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.flow.slots import Loop, Part, Slot, Step
+from footprint.plan.slots import Loop, Part, Slot, Step
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.plan import Plan
+    from footprint.plan.plan import Plan
 
 
 class Geometry(NamedTuple):

@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 
-from footprint.flow.builder import Builder
-from footprint.flow.lifetime import SERIAL, Lanes
-from footprint.flow.plan import Plan, finish
-from footprint.flow.slots import TURN, Cut, Given, Ref
+from footprint.plan.builder import Builder
+from footprint.plan.lifetime import SERIAL, Lanes
+from footprint.plan.plan import Plan, finish
+from footprint.plan.slots import TURN, Cut, Given, Ref
 from footprint.spec import ArraySpec
-from tests.flow_cases import LIMITS, THREADS, Counting, Sink, Source, apart
-from tests.flow_ops import HERE
+from tests.plan_cases import LIMITS, THREADS, Counting, Sink, Source, apart
+from tests.plan_ops import HERE
 
 
 class RandomProgram:

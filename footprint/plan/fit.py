@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from footprint.errors import BudgetError
-from footprint.flow.builder import RING, Builder
-from footprint.flow.lifetime import OVERLAPPED, SERIAL, Lanes
-from footprint.flow.plan import Choice, Plan, finish
-from footprint.flow.rates import Cost, Rates, rates
-from footprint.flow.slots import Cut
+from footprint.plan.builder import RING, Builder
+from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
+from footprint.plan.plan import Choice, Plan, finish
+from footprint.plan.rates import Cost, Rates, rates
+from footprint.plan.slots import Cut
 from footprint.spec import ArraySpec, Limits
 
 Record = Callable[[Builder], None]

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import footprint.flow.ledger as ledger_module
-import footprint.flow.plan as plan_module
-from footprint.flow.builder import Builder
-from footprint.flow.drive import Flow
-from footprint.flow.ledger import LifetimeError
-from footprint.flow.lifetime import OVERLAPPED, SERIAL, Life, lifetimes
-from footprint.flow.pack import Item, pack
-from footprint.flow.plan import finish
-from footprint.flow.slots import Cut, Given, Slot
+import footprint.plan.ledger as ledger_module
+import footprint.plan.plan as plan_module
+from footprint.plan.builder import Builder
+from footprint.plan.drive import Flow
+from footprint.plan.ledger import LifetimeError
+from footprint.plan.lifetime import OVERLAPPED, SERIAL, Life, lifetimes
+from footprint.plan.pack import Item, pack
+from footprint.plan.plan import finish
+from footprint.plan.slots import Cut, Given, Slot
 from footprint.spec import ArraySpec, aligned
-from tests.flow_cases import LIMITS, Counting, Sink, Source
-from tests.flow_ops import HERE
-from tests.flow_programs import RandomProgram, differs, run, same
+from tests.plan_cases import LIMITS, Counting, Sink, Source
+from tests.plan_ops import HERE
+from tests.plan_programs import RandomProgram, differs, run, same
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -144,7 +144,7 @@ def test_the_ledger_sees_a_copy_taken_a_part_too_early(monkeypatch):
     """A thread that does not wait for the copy it wants takes one that is still read."""
     free = Flow._free_at
     monkeypatch.setattr(Flow, "_free_at", lambda self, part, held: free(self, part, held) - 1)
-    monkeypatch.setattr("tests.flow_programs.Sink.take", lambda self, region, block: time.sleep(0.01))
+    monkeypatch.setattr("tests.plan_programs.Sink.take", lambda self, region, block: time.sleep(0.01))
     plan = small(OVERLAPPED, 1, (Cut("z", 8, 1),))
     x = np.ones((8, 4), "f4")
     with pytest.raises(LifetimeError, match=r"of part \d is put onto that of part \d, which is needed"):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.flow.cross import Crossing
-from footprint.flow.faces import fill_from, given, take_to
-from footprint.flow.geometry import Geometry, Prepared, nest
-from footprint.flow.ledger import Ledger
-from footprint.flow.slots import Loop, Place, Slot, Step
-from footprint.flow.spent import Clock
+from footprint.plan.cross import Crossing
+from footprint.plan.faces import fill_from, given, take_to
+from footprint.plan.geometry import Geometry, Prepared, nest
+from footprint.plan.ledger import Ledger
+from footprint.plan.slots import Loop, Place, Slot, Step
+from footprint.plan.spent import Clock
 from footprint.spec import ArraySpec
 
 if TYPE_CHECKING:
-    from footprint.flow.plan import Plan
+    from footprint.plan.plan import Plan
 
 Feeds = Mapping[int, Any]
 """The caller's array, source or sink by slot id."""

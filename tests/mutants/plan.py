@@ -2,14 +2,14 @@
 
 from tests.mutants import Mutant
 
-POISON = ("tests/property/test_flow_poison.py::test_poison",)
-CHAINS = ("tests/property/test_flow.py::test_chains",)
-NULL = "tests/null/test_flow.py::"
-DRAWN = "tests/property/test_flow.py::"
-DRIVE = "tests/property/test_flow_drive.py::"
-LIFETIME, PLAN, SLOTS, DRIVER, BIND, BUILDER = (f"footprint/flow/{n}.py" for n in "lifetime plan slots drive bind builder".split())
+POISON = ("tests/property/test_plan_poison.py::test_poison",)
+CHAINS = ("tests/property/test_plan.py::test_chains",)
+NULL = "tests/null/test_plan.py::"
+DRAWN = "tests/property/test_plan.py::"
+DRIVE = "tests/property/test_plan_drive.py::"
+LIFETIME, PLAN, SLOTS, DRIVER, BIND, BUILDER = (f"footprint/plan/{n}.py" for n in "lifetime plan slots drive bind builder".split())
 
-FLOW = [
+PLAN = [
     Mutant(
         LIFETIME,
         "if inside and (first < loop.first or last > loop.last):",
@@ -46,36 +46,36 @@ FLOW = [
         (NULL + "test_copies_are_paid_for_what_crosses_threads_only",),
     ),
     Mutant(
-        "footprint/flow/pack.py",
+        "footprint/plan/pack.py",
         "return self.first <= other.last and other.first <= self.last",
         "return self.first < other.last and other.first < self.last",
-        ("tests/property/test_flow_poison.py::test_packer_never_overlaps_and_never_beats_the_bound",),
+        ("tests/property/test_plan_poison.py::test_packer_never_overlaps_and_never_beats_the_bound",),
         "lives that touch share bytes",
     ),
     Mutant(
-        "footprint/flow/pack.py",
+        "footprint/plan/pack.py",
         "and self.thread != other.thread:",
         "and False:",
-        ("tests/property/test_flow_poison.py::test_packer_never_overlaps_and_never_beats_the_bound",),
+        ("tests/property/test_plan_poison.py::test_packer_never_overlaps_and_never_beats_the_bound",),
         "threads share bytes",
     ),
     Mutant(
-        "footprint/flow/pack.py",
+        "footprint/plan/pack.py",
         "if offset + size <= max_block and",
         "if offset + size <= 2 * max_block and",
-        ("tests/property/test_flow_poison.py::test_packer_respects_the_largest_block",),
+        ("tests/property/test_plan_poison.py::test_packer_respects_the_largest_block",),
     ),
     Mutant(
-        "footprint/flow/pack.py",
+        "footprint/plan/pack.py",
         "if nbytes > max_block:",
         "if nbytes >= max_block:",
         (NULL + "test_blocks_stay_under_the_largest_allocation",),
     ),
     Mutant(
-        "footprint/flow/pack.py",
+        "footprint/plan/pack.py",
         "if size <= start - at < best:",
         "if size < start - at < best and size == 0:",
-        ("tests/property/test_flow_poison.py::test_packer_is_close_to_the_bound",),
+        ("tests/property/test_plan_poison.py::test_packer_is_close_to_the_bound",),
         "gaps are never used",
     ),
     Mutant(
@@ -214,14 +214,14 @@ FLOW = [
         (DRIVE + "test_what_is_kept_stays_on_one_device",),
     ),
     Mutant(
-        "footprint/flow/done.py",
+        "footprint/plan/done.py",
         "if whole != text:",
         "if whole == text:",
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),
         "a torn line stays",
     ),
     Mutant(
-        "footprint/flow/done.py",
+        "footprint/plan/done.py",
         "any(a <= start and stop <= z for",
         "any(a <= start or stop <= z for",
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),
@@ -258,7 +258,7 @@ FLOW = [
         "kept state starts as it was left",
     ),
     Mutant(
-        "footprint/flow/geometry.py",
+        "footprint/plan/geometry.py",
         '(when == "first" and self.ends[0])',
         'when == "first"',
         CHAINS,
@@ -305,19 +305,19 @@ FLOW = [
         "taken before it is made",
     ),
     Mutant(
-        "footprint/flow/fit.py",
+        "footprint/plan/fit.py",
         "plan.footprint.total <= self.budget)",
         "plan.footprint.total <= 1.1 * self.budget)",
         (NULL + "test_budget_is_kept_or_the_error_names_one_that_works", DRAWN + "test_budgets"),
     ),
     Mutant(
-        "footprint/flow/faces.py",
+        "footprint/plan/faces.py",
         "first = at % n",
         "first = max(at, 0) % n",
         (DRAWN + "test_rows_that_wrap_come_from_the_other_end",),
     ),
     Mutant(
-        "footprint/flow/cross.py",
+        "footprint/plan/cross.py",
         "flat = flat * n + r.start",
         "flat = flat * n",
         (DRIVE + "test_arrays_cross_a_bus_in_pieces",),
@@ -325,7 +325,7 @@ FLOW = [
         devices="opencl",
     ),
     Mutant(
-        "footprint/flow/cross.py",
+        "footprint/plan/cross.py",
         "return tuple((start + r.start, start + r.stop) for",
         "return tuple((r.start, r.stop) for",
         (DRIVE + "test_arrays_cross_a_bus_in_pieces",),
@@ -346,21 +346,21 @@ FLOW = [
         "parts of what is gone are read again",
     ),
     Mutant(
-        "footprint/flow/lifetime.py",
+        "footprint/plan/lifetime.py",
         "span[max(used)][1])",
         "span[min(used)][1])",
-        ("tests/property/test_flow_poison.py::test_poison",),
+        ("tests/property/test_plan_poison.py::test_poison",),
         "what is kept dies with its first phase",
     ),
     Mutant(
-        "footprint/flow/drive.py",
+        "footprint/plan/drive.py",
         "bound.begin(number)",
         "bound.begin(0)",
-        ("tests/property/test_sources_by_parts.py", "tests/property/test_flow_poison.py::test_poison"),
+        ("tests/property/test_sources_by_parts.py", "tests/property/test_plan_poison.py::test_poison"),
         "what is kept is cleared by every phase",
     ),
     Mutant(
-        "footprint/flow/fit.py",
+        "footprint/plan/fit.py",
         "return Cut(axis, total, min(size * self.job.grain, max(total, 1)), unit)",
         "return Cut(axis, total, min(size * self.job.grain + (self.job.grain > 1), max(total, 1)), unit)",
         (
