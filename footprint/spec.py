@@ -89,6 +89,8 @@ class Limits:
         Whether rows that fit on the chip are filtered there, without that library (GPU).
     context
         Bytes the runtime itself holds, measured at start; reported, never ours.
+    devices
+        How many of them share the parts of a job.
     together
         Work-groups of the largest size that surely run side by side, so that they may wait for each other; 0 where not known (GPU).
     """
@@ -106,6 +108,7 @@ class Limits:
     fft: str = "numpy"
     fused: bool = True
     context: int = field(default=0, compare=False)
+    devices: int = field(default=1, compare=False)
     together: int = 0
 
     def lacks(self, wanted: Limits) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.backend.device import Device
+from footprint.backend.device import Device, parse
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
 from footprint.dtypes import ACCEPTED
@@ -125,7 +125,7 @@ def where(device: str | Sequence[str], *arrays: Array) -> Device:
 
 def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[Limits, int | None]:
     """Limits of the device and the bytes a plan may take there: ``memory``, or four fifths of what is free."""
-    limits = with_fft(device_limits(device), fft)
+    limits = replace(with_fft(device_limits(device), fft), devices=len(parse(device).each))
     if limits.free is not None:
         # What is kept for later calls is given up where this one needs it.
         limits = replace(limits, free=limits.free + READY.kept(limits.device))

@@ -150,8 +150,7 @@ def planned(
 ) -> Plan:
     """The plan of such a call."""
     limits, budget = limits_and_budget(device, memory, fft)
-    count = len(parse(device).each)
-    plan = plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes, count)
+    plan = plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
     if limits.free is not None and plan.footprint.total > limits.free - READY.kept(limits.device):
         READY.clear()
     return plan

@@ -24,10 +24,9 @@ def plan_op(
     ins: Sequence[Meeting],
     outs: Sequence[Meeting],
     notes: Sequence[str] = (),
-    devices: int = 1,
 ) -> Plan:
-    """The plan of an operation; ``outs`` differ from the operation's own by dtype only. It has parts for so many devices."""
-    return fit(limits, budget, name, job_of(limits, op, ins, outs, notes), devices)
+    """The plan of an operation; ``outs`` differ from the operation's own by dtype only."""
+    return fit(limits, budget, name, job_of(limits, op, ins, outs, notes))
 
 
 def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meeting], notes: Sequence[str] = ()) -> Job:

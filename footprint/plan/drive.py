@@ -204,6 +204,8 @@ class Flow:
             users = [thread[s.lane] for s in plan.steps if s.phase == job.phase and any(r.slot.id == slot.id for r in s.refs)]
             if slot.kind == "scratch" and slot.space == "device" and users and min(users) < max(users):
                 self.waits[min(users)].add((max(users), slot.held))
+        # What the caller has queued for these arrays, and what was cleared for this job, comes first.
+        self.start = bound.backend.mark()
         self.threads = [
             threading.Thread(target=self._thread, args=(i,), name=f"footprint-{plan.lanes[i][0]}") for i in range(count)
         ]
@@ -223,6 +225,7 @@ class Flow:
         job, order = self.job, 0
         try:
             with self.bound.backend.lane(i):
+                self.bound.backend.after(self.start)
                 while True:
                     with job.cond:
                         while not (job.error or self._ready(i, order)):

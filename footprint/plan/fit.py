@@ -79,8 +79,8 @@ _LADDER = (
 _LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 64), _Rung(SERIAL, 1, 64 << 10))
 
 
-def fit(limits: Limits, budget: int | None, name: str, job: Job, devices: int = 1) -> Plan:
-    """The plan that is predicted to be fastest of those that fit the budget, with parts for so many devices.
+def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
+    """The plan that is predicted to be fastest of those that fit the budget, with parts for every device.
 
     Where nothing can overlap, the whole if it fits, else the largest parts that do. Where it can, parts of several sizes in several
     copies are priced, by the record and by the device's rates.
@@ -90,7 +90,7 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job, devices: int = 
     BudgetError
         Where the smallest parts do not fit: it shows every term and the smallest budget that would do.
     """
-    search = _Search(limits, budget, name, job, devices)
+    search = _Search(limits, budget, name, job)
     if job.streamed and job.axes:
         best = search.overlapped()
         if best is not None:
@@ -117,8 +117,7 @@ def lane_seconds(rate: Rates, job: Job, n_parts: int = 1) -> tuple[tuple[str, fl
 
 
 class _Search:
-    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job, devices: int) -> None:
-        self.devices = devices
+    def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
         self.rate: Rates = rates(limits)
         self.smallest: Plan | None = None
@@ -147,7 +146,8 @@ class _Search:
 
     def share(self, total: int) -> int:
         """The largest part that leaves several for every device, where there are several."""
-        return total if self.devices == 1 else -(-total // min(4 * self.devices, max(total, 1)))
+        n = self.limits.devices
+        return total if n == 1 else -(-total // min(4 * n, max(total, 1)))
 
     def fits(self, cuts: tuple[Cut, ...], rung: _Rung) -> bool:
         plan = self.at(cuts, rung)

@@ -182,7 +182,7 @@ class Plan:
         digest = hashlib.sha256()
         memory = (self.slots, self.places, self.blocks, self.host_blocks)
         # What is free changes from one moment to the next and decided the budget only; a device's name says nothing of the run.
-        limits = replace(self.limits, device="", free=None, context=0)
+        limits = replace(self.limits, device="", free=None, context=0, devices=1)
         program = (self.steps, self.loops, self.phases, self.cuts, self.lanes, self.copies)
         axes = tuple(slot.spec.axes for slot in self.slots)
         digest.update(repr((self.name, limits, memory, program, axes)).encode())

@@ -68,7 +68,7 @@ KINDS = ("npy", "tif", "packed-tif", "h5", "fits", "folder-png", "folder-tif", "
 
 
 def _read(path):
-    name, frames, _, _ = open_planes(path)
+    _, frames, _, _ = open_planes(path)
     out = np.empty(frames.shape, frames.dtype)
     frames.read(0, frames.shape[0], slice(0, frames.shape[1]), out)
     frames.close()
