@@ -67,8 +67,8 @@ class Reporter:
         self.figures |= {"plan_total": size.total, "device": plan.limits.device}
         # A job that is whole has no chunk.
         chunk = plan.chunk.size if plan.chunk else None
-        self.figures |= {"chunk": chunk, "runs": getattr(plan, "n_parts", len(plan.chunks))}
-        self._lanes({lane: t for lane, t in getattr(plan, "seconds", ()) if t > 0}, {})
+        self.figures |= {"chunk": chunk, "runs": plan.n_parts}
+        self._lanes({lane: t for lane, t in plan.seconds if t > 0}, {})
         if not self.silent:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
             show_plan(plan, self._bar.console if self._bar else None)

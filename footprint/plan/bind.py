@@ -15,7 +15,7 @@ from footprint.plan.drive import drive
 from footprint.plan.geometry import WHOLE, Geometry, Prepared, check_direct, few
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Part, Step
-from footprint.plan.spent import Clock
+from footprint.plan.spent import SPENT, Clock
 from footprint.plan.steps import Feeds, Steps
 from footprint.spec import ArraySpec
 
@@ -96,7 +96,8 @@ class BoundPlan(Steps):
             What is done already, see `plan.done`.
         """
         with self._turn:
-            if self._straight is not None and progress is None and self.clock is None:
+            unwatched = progress is None and self.clock is None and SPENT.get() is None
+            if self._straight is not None and unwatched:
                 self._at_once(self.feeds(inputs, out))
                 return
             if not self.blocks and self.plan.blocks:

@@ -42,6 +42,7 @@ def write_files(folder: Path) -> None:
         "nan": np.full((20, 20), np.nan, np.float32),
         "line": np.ones(7),
         "cube": np.ones((3, 8, 8)),
+        "four-axes": np.ones((2, 3, 8, 8)),
         "complex": np.ones((8, 8), complex),
         "nan-mask": np.array([[1.0, np.nan, 1.0]]),
         "big-mask": np.ones((99, 3)),

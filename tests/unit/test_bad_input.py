@@ -33,7 +33,7 @@ _IMAGES = {
     "cut-hdf5": ("cut-scan.nx", "truncated"),
     "empty-image": ("empty.npy", "empty (0, 5)"),
     "line": ("line.npy", "(7,) (n_y, n_x)"),
-    "cube": ("cube.npy", "(3, 8, 8) --plane"),
+    "four-axes": ("four-axes.npy", "(2, 3, 8, 8) --plane"),
     "complex": ("complex.npy", "complex128 real"),
     "no-such-plane": ("cube.npy --plane 3", "--plane 3 0 to 2"),
 }
@@ -133,6 +133,8 @@ for _job, _good, _bad in (
         _ROWS.append((f"{_job.split()[0]}-{_id}", f"{_job.replace('{}', _good)} {_word}", _wanted))
 
 _OWN = {
+    "sources-cube": ("sources cube.npy -o new.ecsv", "(3, 8, 8) --plane"),
+    "plan-sources-cube": ("plan sources cube.npy", "(3, 8, 8) --plane"),
     "convolve-no-mask": ("convolve image.npy -o new.npy", "MASK"),
     "convolve-no-output": ("convolve image.npy mask.npy", "--out"),
     "convolve-extra": ("convolve image.npy mask.npy third.npy -o new.npy", "third.npy"),
