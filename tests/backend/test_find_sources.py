@@ -206,3 +206,13 @@ def test_of_equal_peaks_in_joined_arms_the_first_in_raster_order_counts(device, 
     table = check(image, device, sigma=5)
     y, x = (right, 38) if right < left or (right == left and mirrored) else (left, 30)
     assert (table["y_peak"][0], table["x_peak"][0]) == (y, 49 - (x + 1) if mirrored else x)
+
+
+@pytest.mark.parametrize("options", [{"min_area": 3}, {"lesson": True}, {"connectivity": 8, "min_area": 2}], ids=str)
+def test_islands_of_few_pixels_and_a_background(device, rng, options):
+    """Islands of one to four pixels, two of them joined at a corner, on a background that the lesson does not take off."""
+    image = (rng.standard_normal((24, 30)) * 0.01 + 0.03).astype("f4")
+    for n, (y, x) in enumerate([(2, 3), (8, 20), (15, 9), (20, 24)], 1):
+        image[y, x : x + n] = 5 + np.arange(n)
+    image[9, 22] = 7
+    assert len(check(image, device, sigma=4, **options)) >= 2

@@ -7,7 +7,9 @@ CHAINS = ("tests/property/test_plan.py::test_chains",)
 NULL = "tests/null/test_plan.py::"
 DRAWN = "tests/property/test_plan.py::"
 DRIVE = "tests/property/test_plan_drive.py::"
-LIFETIME, PLAN, SLOTS, DRIVER, BIND, BUILDER = (f"footprint/plan/{n}.py" for n in "lifetime plan slots drive bind builder".split())
+LIFETIME, PLAN, SLOTS, DRIVER, STEPS, BUILDER = (
+    f"footprint/plan/{n}.py" for n in "lifetime plan slots drive steps builder".split()
+)
 
 PLAN = [
     Mutant(
@@ -227,31 +229,35 @@ PLAN = [
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),
     ),
     Mutant(
-        BIND,
+        STEPS,
         "geometry.shapes.values()), moving, rows, copies)",
         "geometry.shapes.values()), moving, copies)",
         CHAINS,
         "a part sees another's rows of a table",
     ),
     Mutant(
-        BIND,
+        STEPS,
         "geometry.shapes.values()), moving, rows, copies)",
         "geometry.shapes.values()), rows, copies)",
         CHAINS,
         "a part has another's numbers",
     ),
     Mutant(
-        BIND, "return geometry.windows[slot.id][0][0] * row", "return 0", CHAINS, "offset of a part in an array that lies whole"
+        "footprint/plan/geometry.py",
+        "offset, row = offset + first * row, row * n",
+        "offset, row = offset, row * n",
+        CHAINS,
+        "offset of a part in an array that lies whole",
     ),
     Mutant(
-        BIND,
+        STEPS,
         'return step.action == "fill" and not self.plan.cuts',
         'return step.action == "fill"',
         (DRAWN + "test_passes_until_a_flag_and_then_a_phase",),
         "parts filled in the first pass only",
     ),
     Mutant(
-        BIND,
+        "footprint/plan/bind.py",
         "                self.backend.clear(self.view(slot, 0, 0, slot.spec))",
         "                pass",
         (DRAWN + "test_passes_until_a_flag_and_then_a_phase",),
@@ -265,10 +271,11 @@ PLAN = [
         "a sum begins anew with every part",
     ),
     Mutant(
-        BUILDER,
-        "leading = all(axis == slot.spec.axes[0] and not",
-        "leading = all(axis and not",
+        SLOTS,
+        "return all(n == 1 for n in self.nominal(cuts)[:last])",
+        "return True",
         (NULL + "test_only_rows_of_the_first_axis_are_read_where_they_lie",),
+        "columns of an array read as if they lay together",
     ),
     Mutant(
         BUILDER,
@@ -371,8 +378,8 @@ PLAN = [
     ),
     Mutant(
         "footprint/ops/pipeline.py",
-        "alone = sum(first in s.reads for s in self.stages) == 1 and",
-        "alone = bool(first) and",
+        "alone = self._alone(first)",
+        "alone = True",
         (DRAWN + "test_what_two_steps_read_is_there_for_both",),
         "in place though somebody else reads it",
     ),
@@ -382,5 +389,24 @@ PLAN = [
         'return "".join(free)',
         (DRAWN + "test_what_two_steps_read_is_there_for_both",),
         "cut where two readers want other rows",
+    ),
+    Mutant(
+        "footprint/plan/ready.py",
+        "if bound.nbytes > limit or key in self._idle:",
+        "if bound.nbytes > 2 * limit or key in self._idle:",
+        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
+    ),
+    Mutant(
+        "footprint/plan/ready.py",
+        "_, oldest = self._idle.popitem(last=False)",
+        "_, oldest = self._idle.popitem()",
+        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
+        "the newest is given up first",
+    ),
+    Mutant(
+        "footprint/plan/ready.py",
+        "        READY.clear()\n        return plan.bind(backend, check)",
+        "        return plan.bind(backend, check)",
+        ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_before_an_allocation_fails",),
     ),
 ]

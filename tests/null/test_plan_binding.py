@@ -71,7 +71,7 @@ def test_threads_take_turns_in_one_bound_plan(monkeypatch):
 
     source = type("Slow", (), {"fill": staticmethod(fill)})()
     plan = build(CPU, "job", lambda b: b.launch("use", b.bring(b.inp(ArraySpec((4, 5)), "x", SOURCE))))
-    monkeypatch.setattr("footprint.plan.bind.fill_from", lambda given, window, shape, view: given.fill(window, view))
+    monkeypatch.setattr("footprint.plan.steps.fill_from", lambda given, window, shape, view: given.fill(window, view))
     with plan.bind(backend) as bound, ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda _: bound(source), range(6)))
     assert met == [1] * 6

@@ -14,9 +14,9 @@ from footprint.errors import ArgumentError, BudgetError, FormatError
     [
         (ArgumentError("sigma", -1, "a number over 0", "give 5"), 2, "footprint: sigma: got -1, wanted a number over 0; give 5."),
         (FormatError("scan.nx", "is truncated"), 2, "footprint: scan.nx: is truncated."),
-        (BudgetError(10, {"arena": 12}, 12), 2, "footprint: memory: this plan needs arena 12 B"),
+        (BudgetError(10, {"arena": 12}, 12), 2, "footprint: memory: this plan needs at least 12 B"),
         (click.UsageError("No such option: --sigam."), 2, "footprint: no such option: --sigam; see footprint --help."),
-        (MemoryError("8 GiB"), 2, "footprint: memory: the system refused more (8 GiB)"),
+        (MemoryError("8 GiB"), 2, "footprint: memory: the system could not provide more (8 GiB)"),
         (PermissionError(13, "Permission denied", "out.h5"), 2, "footprint: out.h5: Permission denied."),
         (KeyboardInterrupt(), 130, "footprint: stopped"),
         (click.Abort(), 130, "footprint: stopped"),
@@ -36,3 +36,15 @@ def test_an_error_is_a_sentence_and_a_code(monkeypatch, capsys, error, code, wor
         main.entry()
     said = capsys.readouterr().err
     assert end.value.code == code and said.startswith(words) and said.count("\n") == 1, said
+
+
+def test_without_a_budget_a_job_may_take_four_fifths_of_what_is_free(monkeypatch):
+    from dataclasses import replace
+
+    from footprint.api import _arrays
+    from footprint.spec import Limits
+
+    monkeypatch.setattr(_arrays, "device_limits", lambda name: replace(Limits(), free=1000))
+    assert _arrays.limits_and_budget("cpu", None)[1] == 800
+    assert _arrays.limits_and_budget("cpu", "50%")[1] == 500
+    assert _arrays.limits_and_budget("cpu", 4000)[1] == 4000
