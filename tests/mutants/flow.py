@@ -7,7 +7,9 @@ CHAINS = ("tests/property/test_flow.py::test_chains",)
 NULL = "tests/null/test_flow.py::"
 DRAWN = "tests/property/test_flow.py::"
 DRIVE = "tests/property/test_flow_drive.py::"
-LIFETIME, PLAN, SLOTS, DRIVER, BIND, BUILDER = (f"footprint/flow/{n}.py" for n in "lifetime plan slots drive bind builder".split())
+LIFETIME, PLAN, SLOTS, DRIVER, BIND, BUILDER, STEPS = (
+    f"footprint/flow/{n}.py" for n in "lifetime plan slots drive bind builder steps".split()
+)
 
 FLOW = [
     Mutant(
@@ -227,24 +229,28 @@ FLOW = [
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),
     ),
     Mutant(
-        BIND,
+        STEPS,
         "geometry.shapes.values()), moving, rows, copies)",
         "geometry.shapes.values()), moving, copies)",
         CHAINS,
         "a part sees another's rows of a table",
     ),
     Mutant(
-        BIND,
+        STEPS,
         "geometry.shapes.values()), moving, rows, copies)",
         "geometry.shapes.values()), rows, copies)",
         CHAINS,
         "a part has another's numbers",
     ),
     Mutant(
-        BIND, "return geometry.windows[slot.id][0][0] * row", "return 0", CHAINS, "offset of a part in an array that lies whole"
+        "footprint/flow/geometry.py",
+        "offset, row = offset + first * row, row * n",
+        "offset, row = offset, row * n",
+        CHAINS,
+        "offset of a part in an array that lies whole",
     ),
     Mutant(
-        BIND,
+        STEPS,
         'return step.action == "fill" and not self.plan.cuts',
         'return step.action == "fill"',
         (DRAWN + "test_passes_until_a_flag_and_then_a_phase",),
@@ -265,9 +271,9 @@ FLOW = [
         "a sum begins anew with every part",
     ),
     Mutant(
-        BUILDER,
-        "leading = all(axis == slot.spec.axes[0] and not",
-        "leading = all(axis and not",
+        "footprint/flow/slots.py",
+        "return all(n == 1 for n in self.nominal(cuts)[:last])",
+        "return True",
         (NULL + "test_only_rows_of_the_first_axis_are_read_where_they_lie",),
     ),
     Mutant(
@@ -371,8 +377,8 @@ FLOW = [
     ),
     Mutant(
         "footprint/ops/pipeline.py",
-        "alone = sum(first in s.reads for s in self.stages) == 1 and",
-        "alone = bool(first) and",
+        "return sum(name in s.reads for s in self.stages) == 1 and",
+        "return bool(name) and",
         (DRAWN + "test_what_two_steps_read_is_there_for_both",),
         "in place though somebody else reads it",
     ),

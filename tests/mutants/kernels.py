@@ -199,20 +199,23 @@ KERNELS = [
         (BACKEND + "pad.py::test_modes",),
     ),
     Mutant(
-        LINES,
+        "footprint/kernels/dead_pixels/cpu.py",
         "(np.float32(i - x + 1) / np.float32(end - x + 1))",
         "(np.float32(i - x) / np.float32(end - x + 1))",
         (BACKEND + "flatfield.py::test_dead_pixels_take_their_neighbours_values",),
     ),
     Mutant(
-        LINES,
+        "footprint/kernels/flat/cpu.py",
         "(_ONE - weight) * near[x] + weight * far[x]",
         "weight * near[x] + (_ONE - weight) * far[x]",
         (BACKEND + "flatfield.py::test_lines",),
         "flats weighed the wrong way round",
     ),
     Mutant(
-        LINES, "if x < border or x >= n - border:", "if x < border or x > n - border:", (BACKEND + "flatfield.py::test_border",)
+        "footprint/kernels/flat/cpu.py",
+        "if x < border or x >= n - border:",
+        "if x < border or x > n - border:",
+        (BACKEND + "flatfield.py::test_border",),
     ),
     Mutant(
         LINES,
