@@ -61,8 +61,10 @@ def stacked(array: Array, name: str) -> tuple[Array, bool]:
     return array, False
 
 
-def in_slices(progress: Progress | None, slices: int) -> Progress | None:
-    """A job that is not cut is all slices at once."""
+def in_slices(progress: Progress | None, slices: int, n_y: int) -> Progress | None:
+    """Told in slices also where a job is not cut along them; in rows where one slice is made in tiles of them."""
     if progress is None:
         return None
-    return lambda done, total: progress(slices, slices) if total == 1 else progress(done, total)
+    return lambda done, total: (
+        progress(done, total) if total == slices or (slices == 1 and total == n_y) else progress(slices, slices)
+    )

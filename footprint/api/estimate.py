@@ -90,7 +90,7 @@ def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **
     --------
     >>> import footprint as fp
     >>> fp.estimate_max_chunk_size("fbp", (100, 90, 128), memory="1MB", device="null:h100")
-    8
+    5
     """
     plan = _plan(verb, *args, memory=memory, **kwargs)
     if plan.chunk is None and plan.choices and not getattr(plan, "cuts", ()):

@@ -118,7 +118,7 @@ def fbp(
     def make() -> Plan:
         return _plan(*limits_and_budget(on, memory, fft), op, meeting(source), meeting(volume))
 
-    watched = in_slices(progress, result.shape[0])
+    watched = in_slices(progress, *result.shape[:2])
     call("fbp", op, [source], [volume], on, memory, fft=fft, progress=watched, make=make)
     return finished(target, out)
 

@@ -144,7 +144,7 @@ def reconstruct(
         on_plan(plan)
     line = way.line(fbp.method)
     sources = job.streams(*way.needed)
-    watched = in_slices(progress, job.n_rows)
+    watched = in_slices(progress, *way.result.shape[:2])
     with job.kept(plan):
         job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
         ins = [sources[name] for name in line.inputs]

@@ -165,11 +165,13 @@ class Job:
                 self.done_set.add(*rows)
             if self.progress is not None:
                 # Passes are counted on: how many there will be, a phase with a flag does not know.
-                self.progress(self._rows + self._skipped, plan.cuts[0].total if plan.chunk else 1)
+                self.progress(self._rows + self._skipped, plan.cuts[0].total if plan.cuts else 1)
 
     def _rows_of(self, group: list[Part]) -> tuple[int, int]:
-        """What a group is of along the first cut; all there is where that is summed."""
-        return group[0][0] if self.plan.chunk else (0, 1)
+        """What a group is of along the first cut; all of it where that is summed."""
+        if not self.plan.cuts:
+            return 0, 1
+        return (0, self.plan.cuts[0].total) if self.plan.cuts[0].sums else group[0][0]
 
     def _count(self, rows: tuple[int, int]) -> bool:
         """Count a group off; whether it was the last of these rows."""

@@ -41,6 +41,27 @@ ROOMS = [
         "halo before: ceil for floor",
     ),
     Mutant(
+        "footprint/ops/flatfield.py",
+        "return Halo(-self.first, self.first)",
+        "return Halo(0, 0)",
+        (BACKEND + "growth.py::test_operations_of_the_tests_own_run_from_file_to_file",),
+        "rows that only neighbours needed are taken for the first of the result",
+    ),
+    Mutant(
+        "footprint/ops/flatfield.py",
+        "    if log != MinusLog():\n        return None\n",
+        "",
+        (BACKEND + "growth.py::test_the_usual_steps_are_fused_and_others_are_not",),
+        "a logarithm with bounds of its own is fused away",
+    ),
+    Mutant(
+        "footprint/plan/builder.py",
+        "return ref.slot.id in self.spares",
+        'return ref.slot.kind == "scratch"',
+        (BACKEND + "growth.py::test_what_two_steps_read_is_spoilt_by_neither",),
+        "what others read, too, is filtered in place",
+    ),
+    Mutant(
         "footprint/ops/convolve.py",
         'return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode]',
         'return {"same": -((taps - 1) // 2), "full": 1 - taps, "valid": 0}[self.mode]',
