@@ -20,8 +20,9 @@ class Mutant(NamedTuple):
 
 def mutants() -> list[Mutant]:
     """All of them."""
+    from tests.mutants.kept import KEPT
     from tests.mutants.kernels import KERNELS
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
 
-    return [*PLAN, *KERNELS, *ROOMS]
+    return [*PLAN, *KEPT, *KERNELS, *ROOMS]

@@ -292,7 +292,7 @@ PLAN = [
         "library memory keeps the smallest",
     ),
     Mutant(
-        BUILDER,
+        "footprint/dtypes.py",
         "return small if np.dtype(small).itemsize < np.dtype(large).itemsize else large",
         "return large",
         (NULL + "test_what_crosses_a_bus_is_the_smaller_dtype",),
@@ -389,24 +389,5 @@ PLAN = [
         'return "".join(free)',
         (DRAWN + "test_what_two_steps_read_is_there_for_both",),
         "cut where two readers want other rows",
-    ),
-    Mutant(
-        "footprint/plan/ready.py",
-        "if bound.nbytes > limit or key in self._idle:",
-        "if bound.nbytes > 2 * limit or key in self._idle:",
-        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
-    ),
-    Mutant(
-        "footprint/plan/ready.py",
-        "_, oldest = self._idle.popitem(last=False)",
-        "_, oldest = self._idle.popitem()",
-        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
-        "the newest is given up first",
-    ),
-    Mutant(
-        "footprint/plan/ready.py",
-        "        READY.clear()\n        return plan.bind(backend, check)",
-        "        return plan.bind(backend, check)",
-        ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_before_an_allocation_fails",),
     ),
 ]
