@@ -295,17 +295,24 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def weights_of(mask: Any, flip: bool, dtype: str) -> Array:
-    """The mask on the host, in order of correlation and in the sums' dtype."""
-    data, kind = np.asarray(on_host(receive(mask, "mask").data)), sum_dtype(dtype)
+def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array:
+    """The mask in order of correlation and in the sums' dtype: on the host, or where it lies beside an image on a device."""
+    seen, kind = receive(mask, "mask"), sum_dtype(dtype)
+    if like is not None and seen.device == like.device != "cpu":
+        return Array(_in_order(seen.data, flip, kind), seen.kind, seen.device)
+    data = np.asarray(on_host(seen.data))
     try:
         return receive(_in_order(data, flip, kind), "mask")
     except (MemoryError, ValueError) as error:
         raise too_large("mask", ArraySpec(data.shape, kind)) from error
 
 
-def _in_order(mask: np.ndarray, flip: bool, dtype: str) -> np.ndarray:
-    return np.ascontiguousarray(mask[(slice(None, None, -1),) * mask.ndim] if flip else mask, dtype)
+def _in_order(mask: Any, flip: bool, dtype: str) -> Any:
+    turned = mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
+    if isinstance(mask, np.ndarray):
+        return np.ascontiguousarray(turned, dtype)
+    # CuPy's: in one kernel, or none.
+    return turned.astype(dtype, order="C", copy=False)
 
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
@@ -322,7 +329,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
         if target is not None and replay(known, (image, _in_order(mask, flip, known.small)), (target,)):
             return target
     source = receive(image, "image")
-    weights = weights_of(mask, flip, source.spec.dtype)
+    weights = weights_of(mask, flip, source.spec.dtype, source)
     op = Correlate(weights.spec.shape, *how)
     result = op.out_specs(source.spec, weights.spec)[0]
     target = output(out, result, source)
@@ -330,6 +337,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
         key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
-        if type(mask) is np.ndarray and key is not None:
+        # Other libraries' masks are brought here by way of one of the two.
+        if type(mask).__module__ in ("numpy", "cupy"):
             remember(look, Known(key, weights.spec.dtype, ((result.shape, np.dtype(result.dtype)),), source.device))
     return finished(target, out)

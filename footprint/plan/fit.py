@@ -17,7 +17,7 @@ from footprint.spec import ArraySpec, Limits
 Record = Callable[[Builder], None]
 
 # Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
-_BLOCKS = (64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
+_BLOCKS = (128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
 # Rows that a sum is cut into multiples of: enough that a result is not read and written for every one.
 _SUMMED = 16
 

@@ -43,7 +43,7 @@ class Rates:
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
-_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=5e-4)
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9)
 
 
