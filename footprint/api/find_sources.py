@@ -13,7 +13,7 @@ from footprint.api._image import Image, Passes, Reading, foretold, from_file, ho
 from footprint.api._sky import NO_SKY, Sky, sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import Clip, clip_of
-from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError
+from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
 from footprint.kernels.find_sources.contract import default_capacities
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.find_sources import Over, sources
@@ -143,7 +143,7 @@ def plan_find_sources(
     connectivity: int = 4,
     min_area: int = 1,
     lesson: bool = False,
-    labels: bool = False,
+    labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
     reading: Reading | None = None,
@@ -159,10 +159,10 @@ def plan_find_sources(
         Of the image.
     dtype : str
         Of the image.
-    labels : bool
-        Whether labels are wanted: an int32 array, or for what is ``streamed`` a file.
+    labels : bool or "file"
+        Whether labels are wanted: an int32 array, unless they, too, go to a file.
     streamed : bool
-        Whether the image comes from a file.
+        Whether the image comes from a file, and labels go to one.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads so
         many rows.
@@ -185,13 +185,15 @@ def plan_find_sources(
     spec, _ = described(shape, dtype)
     if len(spec.shape) != 2 or spec.size == 0:
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
-    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, labels)
+    if isinstance(labels, str):
+        choose("labels", labels, ("file",))
+    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, bool(labels))
     check_capacity(capacity)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
 
     def made(room: int) -> Plan:
         stats, counts, _, _, count, *image = steps(room).out_specs(spec)
-        ids = [Stream(None, one, lambda block: writing) for one in image] if streamed else foretold(*image)
+        ids = [Stream(None, one, lambda block: writing) for one in image] if streamed or labels == "file" else foretold(*image)
         outs = [*foretold(stats, counts), *Islands(0).sinks(room), *foretold(count), *ids]
         return planned("find_sources", steps(room), ins, outs, where(device), memory)
 

@@ -183,7 +183,7 @@ def find_sources_to_fits(scale: int) -> Job:
         with create_image(target, x.shape, "int32", overwrite=True) as writer:
             fp.find_sources(x, labels=writer, memory=memory, device="cpu")
 
-    options: dict[str, Any] = {"labels": True, "writing": writing_bytes(target, x.shape, "int32"), "streamed": True}
+    options: dict[str, Any] = {"labels": "file", "writing": writing_bytes(target, x.shape, "int32")}
     return lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", memory=memory, device="cpu", **options), run
 
 

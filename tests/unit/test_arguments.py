@@ -54,6 +54,7 @@ BAD = {
     "plan-fraction": (lambda: fp.plan_sigma_clip((5.5, 5)), "shape (5.5, 5)"),
     "plan-negative": (lambda: fp.plan_measure((5, -5)), "shape (5, -5)"),
     "plan-mask-negative": (lambda: fp.plan_convolve((5, 5), (3, -3)), "mask_shape (3, -3)"),
+    "plan-labels": (lambda: fp.plan_find_sources((5, 5), labels="fits"), "labels 'fits' file"),
     "plan-dtype": (lambda: fp.plan_threshold((5, 5), dtype="foo"), "dtype 'foo' 'float32'"),
     "plan-complex": (lambda: fp.plan_convolve((5, 5), (3, 3), dtype="complex64"), "dtype 'complex64' real"),
     "plan-stack": (lambda: fp.plan_fbp((4, 5, 6, 7), 180), "shape (4, 5, 6, 7) (n_angles, n_x)"),
