@@ -99,3 +99,44 @@ def test_a_budget_too_small_is_refused_by_its_number():
         fp.stream([frame], mask=np.ones((3, 3)), memory=1000, device="cpu")
     with fp.stream([frame], mask=np.ones((3, 3)), memory=caught.value.smallest, device="cpu") as frames:
         assert frames.plan.footprint.total <= caught.value.smallest
+
+
+@pytest.mark.parametrize("result", [None, "float16", "float64"])
+@pytest.mark.parametrize("dtype", ["uint8", ">u2", "float64"])
+def test_frames_of_a_stack_go_from_reader_to_writer(device, rng, dtype, result):
+    stack, mask, told, got = rng.integers(0, 200, (7, 45, 70)).astype(dtype), rng.standard_normal((3, 6)), [], []
+
+    def read(number, block):
+        block[...] = stack[number]
+
+    def write(number, block):
+        assert number == len(got)
+        got.append(block.copy())
+
+    options = {"boundary": "mirror", "mode": "full", "result": result, "device": device}
+    statistics = fp.convolve_frames(
+        read, stack.shape, dtype, mask, write, flip=False, progress=lambda *n: told.append(n), **options
+    )
+    want = [fp.correlate(frame, mask, boundary="mirror", mode="full", device=device) for frame in stack]
+    assert told == [(n, 7) for n in range(1, 8)] and statistics["frames"] == 7 and statistics["latency_median"] > 0
+    for a, b in zip(got, want, strict=True):
+        # A device may round float64 to float16 by way of float32.
+        np.testing.assert_allclose(a, b.astype(result or b.dtype), rtol=1e-3 if result == "float16" else 0)
+    assert not _threads()
+
+
+@pytest.mark.parametrize("where", ["read", "write"])
+def test_a_stack_whose_reader_or_writer_fails_ends_with_its_error(device, where):
+    def fails(number, block):
+        if number == 3:
+            raise OSError("the disk is gone")
+
+    calls = {"read": lambda number, block: None, "write": lambda number, block: None} | {where: fails}
+    with pytest.raises(OSError, match="the disk is gone"):
+        fp.convolve_frames(calls["read"], (9, 16, 16), "uint8", np.ones((3, 3)), calls["write"], device=device)
+    assert not _threads()
+
+
+def test_a_stack_is_for_one_device():
+    with pytest.raises(fp.ArgumentError, match="device: .*one device"):
+        fp.plan_convolve_frames((9, 16, 16), "uint8", (3, 3), device="null:h100,null:h100")
