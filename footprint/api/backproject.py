@@ -56,7 +56,7 @@ def backproject(
     """
     look = looks("backproject", (center, roi, memory, device), sinogram, out, tables=(angles, axis_shifts))
     flat = getattr(sinogram, "ndim", 0) == 2
-    found = again(look, [sinogram[None] if flat else sinogram], out, (lambda slices: slices[None]) if flat else None)
+    found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")

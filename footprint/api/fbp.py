@@ -105,10 +105,11 @@ def fbp(
     >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
     1.0
     """
-    words = center, padding, method, roi, pixel_size, circle, cutoff, memory, device, fft
-    look = looks("fbp", words, sinogram, out, tables=(angles, filter, axis_shifts)) if progress is None else None
+    name, gains = (filter, None) if isinstance(filter, str) else ("", filter)
+    how = (center, name, padding, method, roi, pixel_size, circle, cutoff, memory, device, fft)
+    look = looks("fbp", how, sinogram, out, tables=(angles, axis_shifts, gains)) if progress is None else None
     flat = getattr(sinogram, "ndim", 0) == 2
-    found = again(look, [sinogram[None] if flat else sinogram], out, (lambda slices: slices[None]) if flat else None)
+    found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
@@ -127,7 +128,7 @@ def fbp(
 
     watched = in_slices(progress, *result.shape[:2])
     key = call("fbp", op, [source], [volume], on, memory, fft=fft, progress=watched, make=make)
-    remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
+    remember(look, Known(key, "", ((wanted.shape, np.dtype(target.spec.dtype)),), source.device))
     return finished(target, out)
 
 

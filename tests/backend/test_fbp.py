@@ -314,3 +314,25 @@ def test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side():
     want[[39, 40]] = 1.5 * step
     np.testing.assert_allclose(own(gappy), want, rtol=1e-12)
     np.testing.assert_allclose(own(gappy), angle_weights(gappy), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", ">f4"])
+@pytest.mark.parametrize("verb", [fp.fbp, fp.backproject])
+def test_a_call_like_an_earlier_one_gives_the_same(verb, dtype, device, rng):
+    """Of one slice and of several, into new arrays and into the caller's, strided or of another dtype."""
+    for shape in ((20, 31), (3, 20, 31)):
+        x, other = rng.random((2, *shape), np.float32)
+        options = {"device": device} | ({"method": "direct"} if verb is fp.fbp else {})
+        want = verb(x, **options)
+        np.testing.assert_array_equal(verb(x, **options), want)
+        wide = np.zeros((*want.shape, 2), dtype)
+        for out in (np.zeros(want.shape, dtype), wide[..., 0]):
+            for given in (x, other, x):
+                assert verb(given, out=out, **options) is out
+            np.testing.assert_array_equal(out, want.astype(dtype))
+        assert not wide[..., 1].any()
+    if verb is fp.fbp:
+        changed = [
+            verb(x, **options | change) for change in ({"filter": "hann"}, {"circle": True}, {"center": 12.0}, {"cutoff": 0.5})
+        ]
+        assert all(not np.array_equal(one, want) for one in changed)
