@@ -17,7 +17,7 @@ import scipy.ndimage
 
 from benchmarks.device import captured, copy_rate, fma_rate, median
 from footprint.backend.cuda import CudaBackend, View, open_backend
-from footprint.kernels.common.table import work_specs
+from footprint.kernels.common.table import state_specs, work_specs
 from footprint.spec import ArraySpec
 
 Peers = dict[str, Callable[[], object]]
@@ -34,8 +34,10 @@ class Bench:
         print(f"{'work':<34}{'ms':>9}{'floor':>9}{'floor/ms':>10}   peers, ms")
 
     def kernel(self, name: str, *arrays: cupy.ndarray, **numbers: Any) -> Callable[[], None]:
-        """One launch, ready to be repeated, with the workspace it asks for."""
+        """One launch, ready to be repeated, with what it keeps and the workspace it asks for."""
         specs = tuple(ArraySpec(a.shape, a.dtype.str) for a in arrays)
+        state = state_specs(self.backend.limits, name, specs, numbers)
+        arrays, specs = (*arrays, *(cupy.empty(s.shape, s.dtype) for s in state)), (*specs, *state)
         work = tuple(cupy.empty(w.shape, w.dtype) for w in work_specs(self.backend.limits, name, specs, numbers))
         views = tuple(View(a.data.ptr, ArraySpec(a.shape, a.dtype.str)) for a in (*arrays, *work))
         ready = self.backend.compile(name, specs, numbers)

@@ -6,6 +6,7 @@ Device time with the arrays on the device, beside cuFFT through CuPy and the les
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 import cupy
 import cupyx.scipy.ndimage
@@ -85,12 +86,17 @@ def sources(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
     for n, number in ((2048, 185), (8192, 2994)):
         host = sky(n, number, rng)
         image, capacity = cupy.asarray(host), default_capacities(n * n)[0]
-        stats, counts = cupy.zeros(8), cupy.zeros(8, "i8")
-        moments, boxes = cupy.zeros((capacity, 4)), cupy.zeros((capacity, 8), "i8")
-        labels, where = cupy.empty((n, n), "i4"), cupy.asarray(np.array([0, 0, n], "i8"))
-        options = {"height": n, "width": n, "sigma": 5.0, "kappa": 3.0, "maxiters": -1, "connectivity": 4, "min_area": 1}
-        arrays = (image, where, stats, counts, moments, boxes, labels)
-        call = bench.kernel("find_sources.labelled", *arrays, lesson=False, **options)
+        stats, counts, count = cupy.zeros(8), cupy.zeros(8, "i8"), cupy.zeros(1, "i8")
+        moments, boxes, labels = cupy.zeros((capacity, 4)), cupy.zeros((capacity, 8), "i8"), cupy.empty((n, n), "i4")
+        clips = {"size": n * n, "width": n, "sigma": 3.0, "maxiters": -1, "strict": True, "zero": False, "turn": 0, "first": 0}
+        first = bench.kernel("sigma_clip", image, stats, counts, **clips)
+        islands = {"first": 0, "height": n, "sigma": 5.0, "connectivity": 4, "min_area": 1}
+        then = bench.kernel("find_sources.labelled", image, stats, count, moments, boxes, labels, **islands)
+
+        def call(first: Callable[[], None] = first, then: Callable[[], None] = then) -> None:
+            first()
+            then()
+
         call()
         clip = plain_clip(host)
         assert stats[1] == clip["median"] and counts[1] == clip["count"], "clip is not the sorted reference's"
