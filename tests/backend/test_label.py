@@ -33,7 +33,10 @@ def test_shapes_that_join_late(device, connectivity):
         check(mask, connectivity, device)
 
 
-def test_more_rows_than_bands(device, rng):
+@pytest.mark.parametrize("alone", [False, True])
+def test_more_rows_than_bands(device, rng, alone, monkeypatch):
+    """By bands whatever the size, and by one thread as small images are."""
+    monkeypatch.setattr("footprint.kernels.label.cpu.few", lambda pixels: alone)
     check(rng.random((1031, 37)) < 0.55, 4, device)
     check(rng.random((1031, 37)) < 0.4, 8, device)
 

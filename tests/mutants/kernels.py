@@ -211,7 +211,7 @@ KERNELS = [
         PAD,
         "return 0.5 * (float(lower) + upper)",
         "return upper",
-        (BACKEND + "pad.py::test_modes[cpu-shape1-width1-median]",),
+        (BACKEND + "pad.py::test_modes[cpu-shape3-width3-median]",),
         "median of an even number",
         plain=True,
     ),
@@ -235,7 +235,7 @@ KERNELS = [
         PAD,
         "width, far = (lo, k) if k < lo else (n - hi, n - 1 - k)",
         "width, far = (lo, k) if k < lo else (n - hi, k - hi)",
-        (BACKEND + "pad.py::test_modes[cpu-shape1-width1-median]",),
+        (BACKEND + "pad.py::test_modes[cpu-shape3-width3-linear_ramp]",),
         plain=True,
     ),
     Mutant(
