@@ -22,6 +22,9 @@ from footprint.spec import ArraySpec, Limits, aligned
 if TYPE_CHECKING:
     from footprint.backend.base import Backend
 
+# Bytes that a thread touches for itself: its stack, and what the C library sets aside for its allocations.
+THREAD = 192 << 10
+
 
 @dataclass(frozen=True)
 class Footprint:
@@ -224,6 +227,8 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         mine = life[slot.id]
         for copy in range(copies if slot.id in several else 1):
             items[slot.space].append(Item(slot.id, spec.nbytes, mine.first, mine.last, slot.name, mine.thread, copy))
+    if len(lanes) > 1:
+        b.library("threads of the lanes", THREAD * len(lanes))
     placed, blocks = pack(items["device"], limits.align, limits.max_block)
     staged, host_blocks = pack(items["host"], 64)
     return Plan(
