@@ -23,7 +23,7 @@ Feeds = Mapping[int, Any]
 """The caller's array, source or sink by slot id."""
 
 # Prepared programs kept a lane: parts at either end and between, in every copy of the slots.
-_KEPT = 64
+_KEPT = 8
 
 
 class Steps:
