@@ -136,6 +136,7 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
     import numpy as np
 
     from footprint.api.convolve import convolve
+    from footprint.api.stream import convolve_frames
     from footprint.errors import FootprintError
     from footprint.io.frame_source import FrameSource
     from footprint.io.image import create_image
@@ -150,7 +151,13 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
     height, width = source.shape[-2:]
     rows = SMALL // (weights.size * width) + 1
     if rows <= height and rows * width <= _WARM:
-        convolve(np.zeros((rows, width), source.dtype), weights, mode="same", boundary=boundary, device=device)
+        convolve(np.zeros((rows, width), source.dtype), weights, boundary=boundary, device=device)
+    if isinstance(source, FrameSource):
+        # Lanes have threads of their own, from which the kernels' are started once more.
+        shape = (2, min(rows, height, _WARM // width + 1), width)
+        convolve_frames(
+            lambda _, block: block.fill(0), shape, source.dtype.str, weights, lambda *_: None, boundary=boundary, device=device
+        )
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:

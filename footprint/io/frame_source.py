@@ -18,6 +18,8 @@ from footprint.io.raw import RawFrames
 VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".ogv", ".wmv", ".gif")
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
 _IMAGES = (".tif", ".tiff", ".fits", ".fit", ".fts", ".npy", ".h5", ".hdf5", *_PICTURES)
+# Bytes of a frame that are cast at a time.
+_STAGED = 1 << 20
 # A decoder keeps frames that later ones refer to, 16 in H.264, some that wait for their turn, and tables beside each. Measured with
 # everything as large as it may be: 26 frames for H.264, 9 with its usual options, 5 to 7 for MPEG-4, FFV1 and VP9.
 _DECODED = 30
@@ -111,18 +113,30 @@ class Planes(FrameSource):
     def __init__(self, path: str, frames: Frames, header: Any = None) -> None:
         self.path, self.header, self._frames = path, header, frames
         self.shape, self.dtype = frames.shape, np.dtype(frames.dtype)
+        self._plain = isinstance(getattr(frames, "raw", frames), RawFrames)
+        row = self.shape[2] * self.dtype.itemsize
+        self._piece = (min(self.shape[1], max(1, _STAGED // max(1, row))), self.shape[2])
+        self._staged: np.ndarray | None = None
 
     def read(self, number: int, out: np.ndarray) -> None:
         """See `FrameSource`."""
-        self._frames.read(number, number + 1, slice(0, self.shape[1]), out[None])
+        if not self._plain or out.dtype == self.dtype:
+            self._frames.read(number, number + 1, slice(0, self.shape[1]), out[None])
+            return
+        # One buffer for all frames: one a frame would leave the allocator with more than one.
+        if self._staged is None:
+            self._staged = np.empty(self._piece, self.dtype)
+        for start in range(0, self.shape[1], self._piece[0]):
+            rows = slice(start, min(start + self._piece[0], self.shape[1]))
+            part = self._staged[: rows.stop - start]
+            self._frames.read(number, number + 1, rows, part[None])
+            cast_into(out[rows], part)
 
     def host_bytes(self, dtype: Any) -> int:
         """See `FrameSource`."""
-        held = self._frames.host_bytes(self.shape[1], dtype)
-        if isinstance(getattr(self._frames, "raw", self._frames), RawFrames):
-            # One frame is read at a time, and never fills the piece that many would.
-            return min(held, self.shape[1] * self.shape[2] * self.dtype.itemsize)
-        return held
+        if self._plain:
+            return 0 if np.dtype(dtype) == self.dtype else self._piece[0] * self._piece[1] * self.dtype.itemsize
+        return self._frames.host_bytes(self.shape[1], dtype)
 
     def close(self) -> None:
         """Close the file."""

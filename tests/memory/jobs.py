@@ -132,7 +132,7 @@ def _frames(source: Any, result: str) -> Job:
     """A stack of frames to a FITS cube, whose bytes are the other way round."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
-    target, mask = Path(folder) / "cube.fits", np.ones((5, 5)) / 25
+    target, mask = Path(folder) / "cube.fits", np.ones((9, 9)) / 81
     options: dict[str, Any] = {"result": result, "reading": source.host_bytes, "device": "cpu"}
     options["writing"] = max(writing_bytes(target, source.shape, result, given) for given in (result, "f4"))
     about: tuple[Any, ...] = (source.shape, source.dtype.str)
@@ -153,6 +153,14 @@ def convolve_frames(scale: int) -> Job:
     stack = RNG.integers(0, 999, (12, 128 * scale, 1024)).astype("u2")
     tifffile.imwrite(Path(folder) / "stack.tif", stack, byteorder=">", compression="zlib", photometric="minisblack")
     return _frames(open_source(Path(folder) / "stack.tif"), "f8")
+
+
+def convolve_cube(scale: int) -> Job:
+    """Frames that the reader has only to cast."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    np.save(Path(folder) / "stack.npy", RNG.integers(0, 999, (12, 256 * scale, 1024)).astype("u2"))
+    return _frames(open_source(Path(folder) / "stack.npy"), "f4")
 
 
 def convolve_video(scale: int) -> Job:
@@ -344,6 +352,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
     "convolve_frames": convolve_frames,
+    "convolve_cube": convolve_cube,
     **({"convolve_video": convolve_video} if importlib.util.find_spec("av") else {}),
     "find_sources_to_fits": find_sources_to_fits,
     "sigma_clip": sigma_clip,
