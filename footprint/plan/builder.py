@@ -269,6 +269,8 @@ class Builder:
     def fetch(self, ref: Ref, scratch: Ref) -> Ref:
         """Carry ``ref``, wherever it lies, into ``scratch``, for kernels that change it."""
         slot = ref.slot
+        if ref.path and slot.kind == "inp":
+            raise AssertionError(f"a window of the input {slot.name} is brought: bring it whole, and take windows of that")
         if slot.kind not in ("inp", "out") or (slot.given.space == "device" and not self.limits.host):
             if slot.kind in ("inp", "out") and not slot.together(self.cuts):
                 raise AssertionError(f"parts of {slot.name}, an array on a device, do not lie together")

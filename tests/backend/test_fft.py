@@ -154,7 +154,9 @@ def test_any_axis_whole_and_in_parts(axis, kind, backend, limits, rng):
         np.testing.assert_allclose(again, back(wanted, n, axis=axis), rtol=0, atol=60 * eps)
         first = first or [spectrum, again]
         for one, other in zip(first, (spectrum, again)):
-            np.testing.assert_array_equal(one, other)
+            # VkFFT orders its sums by how many lines there are.
+            near = 4 * eps * np.abs(one).max() if limits.fft == "vkfft" else 0
+            np.testing.assert_allclose(one, other, rtol=0, atol=near)
 
 
 def test_a_library_says_what_it_takes(limits):

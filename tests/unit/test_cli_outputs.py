@@ -147,7 +147,7 @@ def test_a_mask_beyond_memory_is_a_sentence(shell, folder, kind):
     name = f"new-mask.{kind}"
     if kind == "h5":
         with h5py.File(folder / name, "w") as file:
-            file.create_dataset("mask", (2**40, 2**20), "f4", chunks=(1, 1024))
+            file.create_dataset("mask", (2**40, 2**20), "f4")
     elif kind == "npy":
         with open(folder / name, "wb") as file:
             np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**20)})

@@ -102,7 +102,20 @@ def jobs(rng):
         "y0": -2, "x0": -2, "border_y": "wrap", "border_x": "mirror", "cval": 0.0}  # fmt: skip
     yield "convolve", (image, rng.standard_normal((1, 40), "f4"), 0 * image), {
         "y0": 0, "x0": -7, "border_y": "none", "border_x": "constant", "cval": 2.0}  # fmt: skip
-    yield "pad", (image[None], np.zeros(1, "i8"), np.arange(37), index, np.zeros((1, 37, 61), "f4")), {"fill": 5.0}
+    starts = {
+        "fill": 5.0,
+        "border_z": "none",
+        "z0": 0,
+        "z_base": 0,
+        "z_n": 1,
+        "border_y": "mirror",
+        "y0": 0,
+        "y_base": 0,
+        "y_n": 37,
+    }
+    for rule in ({"border_x": "listed", "x0": 0}, {"border_x": "reflect", "x0": -4}):
+        lists = (index,) if rule["border_x"] == "listed" else ()
+        yield "pad", (image[None], np.zeros((1, 37, 61), "f4"), *lists), {**starts, **rule, "x_base": 0, "x_n": 53}
     yield "pad.ramp", (image[None].copy(),), {"lo": 3, "hi": 30, "left": 1.0, "right": 2.0}
     yield "pad.constant", (image.T[None].copy(),), {**sides, "left": 1.0, "right": 2.0}
     yield "pad.odd", (image.T[None].copy(),), {**sides, "repeat": True}

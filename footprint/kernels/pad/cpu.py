@@ -42,8 +42,8 @@ def _run(how, positions, width):
         return start, max(min(how[3] - how[1], width), start)
     best, length, start = 0, 0, 0
     for k in range(width):
-        if k > start and positions[k] != positions[k - 1] + 1:
-            start = k
+        if positions[k] < 0 or (k > start and positions[k] != positions[k - 1] + 1):
+            start = k + (positions[k] < 0)
         if k + 1 - start > length:
             best, length = start, k + 1 - start
     return best, best + length
