@@ -16,6 +16,7 @@ from footprint.backend.registry import running_backend
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, plan_op
 from footprint.plan.bind import BoundPlan
+from footprint.plan.done import DoneSet
 from footprint.plan.drive import drive
 from footprint.plan.plan import Plan
 from footprint.plan.ready import READY, bind
@@ -78,6 +79,7 @@ def call(
     on_plan: OnPlan | None = None,
     notes: Sequence[str] = (),
     make: Callable[[], Plan] | None = None,
+    done: DoneSet | None = None,
 ) -> Hashable | None:
     """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
 
@@ -91,6 +93,8 @@ def call(
         Called with the plan before anything is allocated or read.
     make
         Makes the plan where there is more to choose than `planned` knows; what it chooses by must be the operation's own.
+    done
+        What an earlier run has done of the job.
 
     Returns
     -------
@@ -114,9 +118,9 @@ def call(
         if key is not None and progress is None:
             bound.replay([face.data for face in (*ins, *outs)])
         elif others:
-            _together(bound, others, ins, outs, progress)
+            _together(bound, others, ins, outs, progress, done)
         else:
-            bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress)
+            bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
     except BaseException:
         bound.free()
         raise
@@ -127,12 +131,14 @@ def call(
     return key
 
 
-def _together(bound: BoundPlan, others: Sequence[Backend], ins: Sequence[Face], outs: Sequence[Face], progress: Any) -> None:
+def _together(
+    bound: BoundPlan, others: Sequence[Backend], ins: Sequence[Face], outs: Sequence[Face], progress: Any, done: DoneSet | None
+) -> None:
     """Run one job on several devices: each has a binding of the plan, and takes the next part when it is free."""
     bounds = [bound]
     try:
         bounds.extend(bind(bound.plan, backend) for backend in others)
-        drive(bounds, bound.feeds([face.data for face in ins], [face.data for face in outs]), progress)
+        drive(bounds, bound.feeds([face.data for face in ins], [face.data for face in outs]), progress, done)
     finally:
         for one in bounds[1:]:
             one.free()

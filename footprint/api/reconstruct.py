@@ -10,6 +10,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, output, receive, where
 from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._resume import done_by
 from footprint.api._scan import AHEAD, ScanJob, job_of, scan_of
 from footprint.api._tomo import angles_of, in_slices, position
 from footprint.api.fbp import fbp_of
@@ -78,7 +79,8 @@ def reconstruct(
         transposition, vertical shifts if any, FBP), returns the list to run: operations inserted, replaced or removed. Each works
         on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its own kernels.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
-        Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``.
+        Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
+        created with ``resume=True`` goes on where a stopped run of the same job was, to the same bits.
     memory : str, int or float, optional
         The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
         worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups; where
@@ -145,10 +147,11 @@ def reconstruct(
     line = way.line(fbp.method)
     sources = job.streams(*way.needed)
     watched = in_slices(progress, *way.result.shape[:2])
+    done = done_by(writer, scan, line, way.needed, plan)
     with job.kept(plan):
         job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
         ins = [sources[name] for name in line.inputs]
-        call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan)
+        call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
     return finished(target, out) if isinstance(target, Array) else out
 
 
@@ -303,7 +306,7 @@ def _taker(writer: Any, result: ArraySpec) -> Taker:
         whole = all(r.stop - r.start == n for r, n in zip(region[1:], result.shape[1:]))
         writer.write(region[0] if whole else (region[0], region[1]), block)
 
-    return Taker(take)
+    return Taker(take, getattr(writer, "flush", None))
 
 
 def _number(center: Any, n_x: int) -> float:

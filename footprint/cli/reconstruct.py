@@ -67,11 +67,13 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
+@click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @common_options
 def command(
     scan: str,
     target: str,
     png: str | None,
+    resume: bool,
     memory: str | None,
     device: str,
     overwrite: bool,
@@ -119,13 +121,15 @@ def command(
                     axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
                     found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
                 about = _about(scan, source, plan, asked) | found
-                with create_volume(target, slices, "float32", overwrite, about) as volume:
+                with create_volume(target, slices, "float32", overwrite, about, resume) as volume:
+                    kept = volume.resumed
                     settings = job | {"center": found["center"], "out": volume}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
             if png is not None:
                 _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
+    figures |= {"resumed": kept} if resume else {}
     figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}
     reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures | ({"png": png} if png is not None else {}))
 

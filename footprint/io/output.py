@@ -19,6 +19,7 @@ from pathlib import Path
 
 from footprint.errors import ArgumentError, FootprintError, FormatError
 from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
+from footprint.io.unfinished import Unfinished, mention
 from footprint.units import format_bytes
 
 
@@ -48,6 +49,8 @@ class Output:
         The target is a folder.
     ours
         Whether a file of an existing folder may be deleted with it.
+    resume
+        Go on with what a stopped run left of it, and leave it to be resumed when this one is stopped; see `unfinished`.
 
     Raises
     ------
@@ -62,13 +65,17 @@ class Output:
         nbytes: int = 0,
         folder: bool = False,
         ours: Callable[[str], bool] = lambda name: False,
+        resume: bool = False,
     ) -> None:
         self.path, self.overwrite, self.folder, self.ours = Path(path), overwrite, folder, ours
         self.target = _target(path)
         clear(self.target.parent)
-        check_output(path, overwrite, nbytes, folder, ours)
+        check_output(path, overwrite, 0 if resume else nbytes, folder, ours)
+        self.partial: Partial | Unfinished
+        if not resume:
+            mention(self.target)
         try:
-            self.partial = Partial(self.target, folder)
+            self.partial = Unfinished(self.target, folder) if resume else Partial(self.target, folder)
         except OSError as error:
             raise FormatError(path, f"cannot be written ({error.strerror})", "choose another folder") from error
         self.temporary = self.partial.path

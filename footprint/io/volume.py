@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,9 @@ from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.done import DoneSet
 from footprint.io.frames import described, row_range
 from footprint.io.output import Output, check_output, writing
+from footprint.io.raw import RawFrames, writing_bytes
+from footprint.io.unfinished import Unfinished
+from footprint.plan.done import DoneSet as DurableRows
 from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
@@ -41,7 +44,16 @@ class VolumeWriter:
         Where it lies until it has its name.
     """
 
-    def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype, out: Output, sink: _Sink) -> None:
+    def __init__(
+        self,
+        path: Path,
+        shape: tuple[int, int, int],
+        dtype: np.dtype,
+        out: Output,
+        sink: _Sink,
+        facts: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._facts = facts
         self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
         self._done = DoneSet(shape[0] * shape[1])
@@ -49,6 +61,49 @@ class VolumeWriter:
     def host_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
         return self._sink.writing_bytes(dtype)
+
+    def resume(self, job: Mapping[str, str], axis: str) -> DurableRows | None:
+        """Which rows an earlier run of this job has written already, and where to note those of this one.
+
+        Parameters
+        ----------
+        job
+            What decides the numbers, by name.
+        axis
+            What rows are counted along: "z", or "y" in a volume of one slice.
+
+        Returns
+        -------
+        plan.done.DoneSet
+            None where the volume was not created to be resumed.
+
+        Raises
+        ------
+        FormatError
+            What is there is of another job.
+        """
+        unfinished = self._out.partial
+        if not isinstance(unfinished, Unfinished) or not (axis == "z" or (axis == "y" and self.shape[0] == 1)):
+            return None
+        facts = {**job, "the axis along which it is cut": axis}
+        if unfinished.known:
+            unfinished.check(facts)
+        else:
+            unfinished.start({**self._facts, **facts})
+        rows = self.shape[1] if axis == "z" else 1
+        for start, stop in unfinished.done.spans:
+            self._done.add(start * rows, stop * rows)
+        return unfinished.done
+
+    @property
+    def resumed(self) -> int:
+        """Slices, or rows of the only slice, that a stopped run has left."""
+        return self._out.partial.done.count if isinstance(self._out.partial, Unfinished) else 0
+
+    def flush(self) -> None:
+        """Wait until what was written is on the disk."""
+        with writing(self.path):
+            self._sink.sync()
 
     def write(self, where: slice | tuple[slice, slice], array: np.ndarray) -> None:
         """Write slices ``where`` (or rows of slices, given ``(slices, rows)``), in any order.
@@ -126,15 +181,13 @@ class _TiffFolder:
     def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
         self._folder, self._shape, self._dtype = folder, shape, dtype
         self._offset: dict[int, int] = {}
+        self._waiting: set[int] = set()
 
     def writing_bytes(self, dtype: Any) -> int:
-        from footprint.io.raw import writing_bytes
-
         return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         from footprint.io import tiff
-        from footprint.io.raw import RawFrames
 
         for i, image in enumerate(array, start):
             name = self._folder / f"slice_{i:05d}.tif"
@@ -143,13 +196,15 @@ class _TiffFolder:
             else:
                 file = tiff.create(name, self._shape[1:], self._dtype)
                 self._offset[i] = file.offset
+            self._waiting.add(i)
             try:
                 file.write(0, rows, image[None])
             finally:
                 file.close()
 
     def sync(self) -> None:
-        for i in self._offset:
+        while self._waiting:
+            i = self._waiting.pop()
             with open(self._folder / f"slice_{i:05d}.tif", "rb+") as file:
                 os.fsync(file.fileno())
 
@@ -185,6 +240,7 @@ def create_volume(
     dtype: Any = "float32",
     overwrite: bool = False,
     attrs: Mapping[str, Any] | None = None,
+    resume: bool = False,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -201,6 +257,9 @@ def create_volume(
         Replace an existing file, or a folder that holds nothing but slices.
     attrs
         How it was made; HDF5 keeps it as attributes of ``entry/reconstruction``.
+    resume
+        Go on with what a stopped `reconstruct` left of it, and leave it to be resumed should this one be stopped: what is done
+        stays beside the target under a hidden name.
 
     Returns
     -------
@@ -210,7 +269,7 @@ def create_volume(
     Raises
     ------
     FormatError
-        The output exists, its folder is missing or read-only, or the disk is full.
+        The output exists, its folder is missing or read-only, or the disk is full; or what is to be resumed is something else.
     ArgumentError
         Unknown suffix.
 
@@ -231,21 +290,28 @@ def create_volume(
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
     nbytes = n_z * n_y * n_x * stored.itemsize
-    out = Output(path, overwrite, nbytes, kind == "folder", _ours)
+    out = Output(path, overwrite, nbytes, kind == "folder", _ours, resume)
+    facts = {"the shape": str(shape), "the dtype": str(stored)}
     sink: _Sink
     try:
         with writing(path):
-            if kind == "hdf5":
+            known = out.partial.known if isinstance(out.partial, Unfinished) else {}
+            if known:
+                assert isinstance(out.partial, Unfinished)
+                out.partial.check(facts)
+            if kind == "folder":
+                sink = _TiffFolder(out.temporary, shape, stored)
+            elif known and known["offset"]:
+                sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
+            elif kind == "hdf5":
                 from footprint.io import hdf5
 
                 sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction")
-            elif kind == "tiff":
+            else:
                 from footprint.io import tiff
 
                 sink = tiff.create(out.temporary, shape, stored)
-            else:
-                sink = _TiffFolder(out.temporary, shape, stored)
     except BaseException:
         out.discard()
         raise
-    return VolumeWriter(Path(path), shape, stored, out, sink)
+    return VolumeWriter(Path(path), shape, stored, out, sink, {**facts, "offset": getattr(sink, "offset", 0)})

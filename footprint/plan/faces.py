@@ -48,10 +48,10 @@ class Filler:
 
 
 class Taker:
-    """A sink that is a function."""
+    """A sink that is a function; ``flush`` waits until what it took is durable."""
 
-    def __init__(self, take: Callable[[Region, np.ndarray], None]) -> None:
-        self.take = take
+    def __init__(self, take: Callable[[Region, np.ndarray], None], flush: Callable[[], None] | None = None) -> None:
+        self.take, self.flush = take, flush
 
 
 def put(dst: np.ndarray, src: np.ndarray) -> None:

@@ -1,0 +1,228 @@
+"""Runs that were stopped go on where they were: to the same bits, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+
+import footprint as fp
+from footprint.io.phantom import write_scan
+
+OPTIONS = {"center": 15.5, "method": "direct", "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("resume") / "scan.nx"
+    write_scan(path, n_angles=40, n_z=24, n_x=32)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(scan):
+    with fp.open_scan(scan) as source:
+        return fp.reconstruct(source, **OPTIONS)
+
+
+class Stopped(Exception):
+    pass
+
+
+def a_few(scan):
+    """A budget that makes some dozen parts."""
+    with pytest.raises(fp.BudgetError) as error:
+        fp.plan_reconstruct(scan, written=True, **OPTIONS, memory=1)
+    return error.value.smallest + 30_000
+
+
+def run(path, target, *, stop_after=None, memory=None, **changes):
+    """Reconstruct to ``target``; slices that were computed."""
+    made = []
+
+    def watch(done, total):
+        made.append(done)
+        if stop_after is not None and len(made) > stop_after:
+            raise Stopped
+
+    with fp.open_scan(path) as source:
+        memory = memory or a_few(source)
+        with fp.create_volume(target, (24, 32, 32), resume=True) as volume:
+            fp.reconstruct(source, out=volume, memory=memory, progress=watch, **{**OPTIONS, **changes})
+    return made
+
+
+def stored(target):
+    if target.is_dir():
+        return np.stack([tifffile.imread(file) for file in sorted(target.glob("*.tif"))])
+    if target.suffix == ".tif":
+        return tifffile.imread(target)
+    with h5py.File(target) as file:
+        return file["entry/reconstruction/results/data"][()]
+
+
+def left(target):
+    return sorted(item.name for item in target.parent.iterdir() if item.name.startswith(f".{target.name}"))
+
+
+@pytest.mark.parametrize("name", ["v.h5", "v.tif", "v"])
+def test_a_stopped_run_goes_on_to_the_same_bits(scan, whole, tmp_path, name):
+    target = tmp_path / name
+    with pytest.raises(Stopped), pytest.warns(UserWarning, match="--resume"):
+        run(scan, target, stop_after=2)
+    assert not target.exists() and left(target) == [f".{name}.unfinished{tail}" for tail in ("", ".done", ".job")]
+    before = (tmp_path / f".{name}.unfinished.done").read_text().splitlines()
+    assert before
+    made = run(scan, target)
+    assert made[0] > sum(int(b) - int(a) for a, b in map(str.split, before)), "what was done was made again"
+    np.testing.assert_array_equal(stored(target), whole)
+    assert left(target) == []
+
+
+def test_another_budget_goes_on_too(scan, whole, tmp_path):
+    with pytest.raises(Stopped), pytest.warns(UserWarning, match="--resume"):
+        run(scan, tmp_path / "v.h5", stop_after=3)
+    run(scan, tmp_path / "v.h5", memory="1GB")
+    np.testing.assert_array_equal(stored(tmp_path / "v.h5"), whole)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"), [({"filter": "hann"}, "filter"), ({"center": 15.25}, "center"), ({"circle": True}, "circle")]
+)
+def test_another_job_is_refused_by_name(scan, whole, tmp_path, changes, word):
+    target = tmp_path / "v.h5"
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        run(scan, target, stop_after=2)
+    before = {name: (tmp_path / name).read_bytes() for name in left(target)}
+    with pytest.raises(fp.FormatError, match=f"cannot be resumed: {word}.* was .* is .* now"), pytest.warns(UserWarning):
+        run(scan, target, **changes)
+    assert {name: (tmp_path / name).read_bytes() for name in left(target)} == before
+    run(scan, target)
+    np.testing.assert_array_equal(stored(target), whole)
+
+
+def test_a_changed_scan_is_refused(scan, tmp_path):
+    mine = tmp_path / "scan.nx"
+    mine.write_bytes(scan.read_bytes())
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        run(mine, tmp_path / "v.h5", stop_after=2)
+    os.utime(mine, (1, 1))
+    with pytest.raises(fp.FormatError, match="cannot be resumed: the scan was"), pytest.warns(UserWarning):
+        run(mine, tmp_path / "v.h5")
+
+
+def test_a_run_without_resume_names_what_is_there_and_leaves_it(scan, tmp_path):
+    target = tmp_path / "v.h5"
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        run(scan, target, stop_after=2)
+    names = left(target)
+    with pytest.warns(UserWarning, match=r"unfinished run of it is there, \.v\.h5\.unfinished"):
+        with fp.create_volume(target, (1, 2, 2)) as volume:
+            volume.write(slice(0, 1), np.zeros((1, 2, 2), "f4"))
+    assert left(target) == names
+
+
+def test_two_runs_do_not_share_one_output(scan, tmp_path):
+    with fp.create_volume(tmp_path / "v.h5", (24, 32, 32), resume=True) as volume:
+        with pytest.raises(fp.FormatError, match="is being written by another run"):
+            fp.create_volume(tmp_path / "v.h5", (24, 32, 32), resume=True)
+        volume.write(slice(0, 24), np.zeros((24, 32, 32), "f4"))
+    assert left(tmp_path / "v.h5") == []
+
+
+def test_torn_journals(scan, whole, tmp_path):
+    """Half a line of rows is no rows, and half a description is no job."""
+    target = tmp_path / "v.h5"
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        run(scan, target, stop_after=3)
+    rows, job = (tmp_path / f".v.h5.unfinished.{kind}" for kind in ("done", "job"))
+    rows.write_bytes(rows.read_bytes() + b"20 2\0\0\n20 2")
+    with pytest.raises(Stopped), pytest.warns(UserWarning):
+        run(scan, target, stop_after=1)
+    assert "20 2\n" not in rows.read_text()
+    job.write_text(job.read_text()[:50])
+    assert run(scan, target)[0] <= 6, "rows of a job that nobody knows count for nothing"
+    np.testing.assert_array_equal(stored(target), whole)
+
+
+def test_what_was_never_begun_leaves_nothing(tmp_path):
+    with pytest.raises(Stopped), fp.create_volume(tmp_path / "v.h5", (2, 3, 4), resume=True) as volume:
+        volume.write(slice(0, 1), np.zeros((1, 3, 4), "f4"))
+        raise Stopped
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLS = int(os.environ.get("FOOTPRINT_TEST_KILLS", "4"))
+
+
+def test_killed_at_random_moments(scan, whole, tmp_path):
+    """SIGKILL, until a run gets through; the first runs die when some rows are durable, the others anywhere."""
+    target, seed = tmp_path / "v.h5", random.randrange(1 << 30)
+    chance, rows = random.Random(seed), tmp_path / ".v.h5.unfinished.done"
+    with fp.open_scan(scan) as source:
+        memory = a_few(source)
+    words = f"reconstruct {scan} -o {target} --center 15.5 --method direct --device cpu --json --resume --memory {memory}".split()
+    code = "import sys, time; sys.argv[0] = 'footprint'; import footprint.plan.done as d; add = d.DoneSet.add\n"
+    code += "d.DoneSet.add = lambda self, *rows: (time.sleep(.02), add(self, *rows), time.sleep(.02))\n"
+    code += "from footprint.cli.main import entry; entry()"
+    killed = 0
+    for _ in range(KILLS):
+        child = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        size = rows.stat().st_size if rows.exists() else 0
+        deadline = time.time() + 60
+        while time.time() < deadline and child.poll() is None and (not rows.exists() or rows.stat().st_size <= size):
+            time.sleep(0.002)
+        time.sleep(chance.random() * 0.06)
+        child.send_signal(signal.SIGKILL)
+        killed += child.wait() == -signal.SIGKILL
+        if target.exists():
+            break
+    assert killed, f"seed {seed}"
+    if not target.exists():
+        before = sum(int(b) - int(a) for a, b in map(str.split, rows.read_text().rstrip().splitlines()))
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["resumed"] >= before > 0
+    np.testing.assert_array_equal(stored(target), whole, err_msg=f"seed {seed}")
+    assert left(target) == []
+
+
+def test_a_full_disk_is_resumed(scan, whole, tmp_path, monkeypatch):
+    from footprint.io.raw import RawFrames
+
+    target, write, writes = tmp_path / "v.h5", RawFrames.write, []
+
+    def full(self, *args):
+        writes.append(1)
+        if len(writes) > 3:
+            raise OSError(28, "No space left on device")
+        return write(self, *args)
+
+    monkeypatch.setattr(RawFrames, "write", full)
+    with pytest.raises(fp.FormatError, match="the disk is full"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(scan, target)
+    monkeypatch.undo()
+    assert run(scan, target)[0] > 1
+    np.testing.assert_array_equal(stored(target), whole)
+
+
+def test_the_journal_is_beside_the_target(tmp_path):
+    """Names near the limit are cut, and links followed."""
+    (tmp_path / "real").mkdir()
+    name = "n" * 250 + ".h5"
+    (tmp_path / "link.h5").symlink_to(Path("real") / name)
+    with pytest.raises(Stopped), fp.create_volume(tmp_path / "link.h5", (2, 3, 4), resume=True) as volume:
+        assert volume.temporary.parent == tmp_path / "real" and len(volume.temporary.name) <= 250
+        raise Stopped
