@@ -217,8 +217,8 @@ PLAN = [
     ),
     Mutant(
         "footprint/plan/done.py",
-        "if whole != text:",
-        "if whole == text:",
+        "if whole != len(text):",
+        "if whole == len(text):",
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),
         "a torn line stays",
     ),

@@ -205,6 +205,28 @@ ROOMS = [
         (UNIT + "exit_codes.py::test_without_a_budget_a_job_may_take_four_fifths_of_what_is_free",),
         "all of the free memory",
     ),
+    # -- runs that go on ---------------------------------------------------------------------------------------------------
+    Mutant(
+        "footprint/io/unfinished.py",
+        "            if before != now:",
+        "            if False:",
+        (UNIT + "resume.py::test_another_job_is_refused_by_name",),
+        "a run goes on with another's slices",
+    ),
+    Mutant(
+        "footprint/io/volume.py",
+        "            unfinished.start({**self._facts, **facts})",
+        "            unfinished.known = {**self._facts, **facts}",
+        (UNIT + "resume.py::test_a_stopped_run_goes_on_to_the_same_bits",),
+        "a journal that is not written down",
+    ),
+    Mutant(
+        "footprint/io/unfinished.py",
+        "            if not self.known or not self.path.exists():",
+        "            if not self.path.exists():",
+        (UNIT + "resume.py::test_torn_journals",),
+        "rows of a job that nobody knows",
+    ),
     # -- the command line ------------------------------------------------------------------------------------------------
     Mutant(
         MAIN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -150,7 +151,7 @@ def test_torn_journals(scan, whole, tmp_path):
     rows.write_bytes(rows.read_bytes() + b"20 2\0\0\n20 2")
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(scan, target, stop_after=1)
-    assert "20 2\n" not in rows.read_text()
+    assert all(re.fullmatch(r"\d+ \d+", line) for line in rows.read_text().splitlines())
     job.write_text(job.read_text()[:50])
     assert run(scan, target)[0] <= 6, "rows of a job that nobody knows count for nothing"
     np.testing.assert_array_equal(stored(target), whole)
