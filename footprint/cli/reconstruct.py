@@ -23,6 +23,8 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
         ),
+        click.option("--angle-unit", default=None, metavar="UNIT", help="What angles are in, deg or rad, whatever the file says."),
+        click.option("--sinograms", is_flag=True, help="SCAN is a stack of sinograms (n_z, n_angles, n_x)."),
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
@@ -133,7 +135,8 @@ def command(
 def _open(scan: str, options: dict[str, Any]) -> Any:
     from footprint.io.scan import open_scan
 
-    return open_scan(scan, *(options.pop(name) for name in ("flats", "darks", "angles", "entry")))
+    named = ("flats", "darks", "angles", "entry", "angle_unit", "sinograms")
+    return open_scan(scan, **{name: options.pop(name) for name in named})
 
 
 def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
