@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tifffile
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -194,8 +195,13 @@ def _count(path: Path) -> int:
     return file.shape[0]
 
 
-def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:
-    """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order."""
+def create(
+    path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, about: Mapping[str, Any] | None = None
+) -> RawFrames:
+    """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order.
+
+    ``about`` says how it was made, as JSON in the first page's description.
+    """
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     # A page costs about 300 bytes of tags; the offsets of a classic TIFF end at 4 GiB.
     big = nbytes + 512 * int(np.prod(shape[:-2], dtype=np.int64)) > (1 << 32) - (1 << 25)
@@ -207,8 +213,31 @@ def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype
         bigtiff=big,
         photometric="minisblack",
         returnoffset=True,
+        **_tags(about or {}),
     ) or (None, None)
     if offset is None:
         raise FormatError(path, f"a TIFF of shape {shape} cannot be laid out", "write .h5 instead")
     frames = (int(np.prod(shape[:-2], dtype=np.int64)), shape[-2], shape[-1])
     return RawFrames(path, offset, frames, dtype, writable=True)
+
+
+def _tags(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance as tifffile takes it: JSON in the description, the program, and pixels a centimetre."""
+    if not about:
+        return {}
+    said = {name: _plain(value) for name, value in about.items() if value is not None}
+    tags: dict[str, Any] = {"metadata": said, "software": str(about.get("program", "footprint"))}
+    size = about.get("pixel_size")
+    if isinstance(size, int | float) and size > 0:
+        tags |= {"resolution": (1 / size, 1 / size), "resolutionunit": "CENTIMETER"}
+    return tags
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: an infinity or NaN would be no JSON, so it is a word."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value if not isinstance(value, str) else printable(value)
+    return printable(str(value))

@@ -40,7 +40,7 @@ def test_degrees_far_from_zero_and_many_turns_are_angles(tmp_path):
     scan, _ = opened(tmp_path / "turns.nx")
     assert fp.plan_fbp((24, 5), scan.angles, device="cpu")
     np.testing.assert_allclose(np.exp(1j * scan.angles), np.exp(1j * np.deg2rad(np.linspace(0, 14400, 26)[2:])), atol=1e-9)
-    with pytest.raises(fp.ArgumentError, match="7200 to 7558, 358 apart, wanted radians; convert degrees with numpy.deg2rad"):
+    with pytest.raises(fp.ArgumentError, match=r"7200 to 7558, 358 apart, wanted radians; convert degrees with numpy.deg2rad"):
         fp.plan_fbp((26, 5), far, device="cpu")
 
 
@@ -69,7 +69,7 @@ def test_degrees_that_a_file_calls_radians_are_refused_until_their_unit_is_given
         fp.open_scan(tmp_path / "a.nx")
     np.testing.assert_allclose(opened(tmp_path / "a.nx", angle_unit="deg")[0].angles, np.deg2rad(turned[2:]))
     nxtomo(tmp_path / "b.nx", KEY, angles=turned, angle_unit="gon")
-    with pytest.raises(FormatError, match="has the unit 'gon'.*angle_unit=deg"):
+    with pytest.raises(FormatError, match=r"has the unit 'gon'.*angle_unit=deg"):
         fp.open_scan(tmp_path / "b.nx")
     np.testing.assert_allclose(opened(tmp_path / "b.nx", angle_unit="deg")[0].angles, np.deg2rad(turned[2:]))
 
