@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from footprint.plan.faces import Filler, Region
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Library
 from footprint.spec import ArraySpec
-from footprint.units import kind_of
+from footprint.units import counted, kind_of
 
 # Blocks of rows that the reader decodes at a time, the first that fits, where a chunk of the file is taller than a block: a row
 # that is kept takes a tenth of one that is worked on, and decoding a chunk costs as much for one row as for all.
@@ -31,6 +32,8 @@ AHEAD = (8, 4, 2, 0)
 _KEPT = "rows decoded ahead"
 # Where there are no flats: each row's ends are taken for the open beam, this share of the row at each.
 _BORDER = 32
+# Share of a row that may be at or below 0 in projections that are not yet line integrals.
+_NEGATIVE = 0.05
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class ScanJob:
         Pixels each projection is shifted along z, if any.
     level
         The open beam where there are no flats; None where flats, or the rows' borders, tell.
+    log
+        Whether projections have yet to become line integrals.
     """
 
     scan: Any
@@ -88,6 +93,7 @@ class ScanJob:
     flat: Flat
     shifts: Table | None
     level: float | None
+    log: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -205,15 +211,58 @@ class ScanJob:
         raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
 
 
-def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> ScanJob:
+class _LineIntegrals:
+    """A scan whose projections are line integrals already: no flats and no darks are asked for."""
+
+    n_flats = n_flat_groups = 0
+
+    def __init__(self, scan: Any) -> None:
+        self._scan = scan
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scan, name)
+
+    def dark_mean(self, rows: slice) -> None:
+        """None taken."""
+
+
+def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
+    """Warn where projections that are to be made line integrals look as if they were, and of flats that are not used."""
+    darks = getattr(scan, "n_darks", 0)
+    if not log and (scan.n_flats or darks):
+        found = f"{counted(scan.n_flats, 'flats')} and {counted(darks, 'darks')}"
+        warnings.warn(f"log=False takes projections for line integrals: the scan's {found} are not used", UserWarning, stacklevel=3)
+    if not log or scan.n_flats or i0 != "auto" or np.dtype(scan.dtype).kind != "f":
+        return
+    _, n_z, n_x = scan.shape
+    row = np.empty((1, 1, n_x), np.float32)
+    scan.read(slice(n_z // 2, n_z // 2 + 1), row, slice(0, 1))
+    share = float(np.mean(row <= 0))
+    if share > _NEGATIVE:
+        found = f"{share:.0%} of the middle row of the first projection are not above 0, as transmissions are"
+        warnings.warn(f"{found}: if the projections are line integrals already, give log=False", UserWarning, stacklevel=3)
+
+
+def pixel_size_of(scan: Any, given: float | str | None) -> float | None:
+    """The length that a result is divided by: as given, or for "auto" the scan's own in centimetres, None where it has none."""
+    if not isinstance(given, str):
+        return given
+    if given != "auto":
+        raise ArgumentError("pixel_size", repr(given), "a length above 0, 'auto' or None")
+    metres = getattr(scan, "pixel_size", None)
+    return None if metres is None else 100 * float(metres)
+
+
+def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None, log: bool = True) -> ScanJob:
     """See a scan's rows as a job, checking every argument."""
     if not hasattr(scan, "angles"):
         raise ArgumentError("scan", kind_of(scan), "an open scan", "open the file first: footprint.open_scan(path)")
+    scan = scan if log else _LineIntegrals(scan)
     n_angles, n_z, n_x = scan.shape
     if min(scan.shape) < 1:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
     start, stop = _rows(rows, n_z)
-    border, level = _open_beam(i0, np.dtype(scan.dtype), n_x)
+    border, level = _open_beam(i0, np.dtype(scan.dtype), n_x) if log else (0, 1.0)
     if scan.n_flats:
         lower, upper, weight = scan.flat_weights()
         border, level = 0, None
@@ -224,7 +273,7 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None) -> ScanJob
     if moves is not None:
         check_shifts(moves.array, n_angles, n_z)
     flat = Flat(Table(lower, np.int64), Table(upper, np.int64), Table(weight, np.float32), border)
-    return ScanJob(scan, start, stop, flat, moves, level)
+    return ScanJob(scan, start, stop, flat, moves, level, log)
 
 
 def _moved(rows: slice, by: int) -> slice:

@@ -11,7 +11,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, output, receive, where
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._resume import done_by
-from footprint.api._scan import AHEAD, ScanJob, job_of, scan_of
+from footprint.api._scan import AHEAD, ScanJob, job_of, pixel_size_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices, position
 from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
@@ -39,12 +39,13 @@ def reconstruct(
     padding: str = "constant",
     method: str = "auto",
     roi: tuple[int, int, int, int] | None = None,
-    pixel_size: float | None = None,
+    pixel_size: float | str | None = None,
     circle: bool = False,
     shifts: Any = None,
     axis_shifts: Any = None,
     cutoff: float = 1.0,
     i0: str | float = "auto",
+    log: bool = True,
     steps: Steps | None = None,
     out: Any = None,
     memory: Memory = None,
@@ -64,16 +65,21 @@ def reconstruct(
     scan : open scan
         See `open_scan`, or any object with its attributes and methods.
     center : float or "auto"
-        Rotation axis in pixels from the centre of pixel 0; "auto" searches it, see `rotation_axis`.
+        Rotation axis in pixels from the centre of pixel 0; "auto" searches it, see `rotation_axis`, in rows of the whole detector,
+        whichever are reconstructed.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
-    filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff
+    filter, padding, method, roi, circle, axis_shifts, cutoff
         As in `fbp`.
+    pixel_size : float or "auto", optional
+        As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
         Vertical shift of each projection in pixels; a positive one reads from larger z. Beyond the detector there is air.
     i0 : "auto", "border" or float
         The open beam where the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is
         1 for floating-point projections, which are taken as corrected already, and "border" for counts.
+    log : bool
+        False where projections are line integrals already: then neither flats and darks nor the logarithm are taken.
     steps : callable, optional
         Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
         transposition, vertical shifts if any, FBP), returns the list to run: operations inserted, replaced or removed. Each works
@@ -126,10 +132,10 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    job = job_of(scan, rows, i0, shifts)
+    job = job_of(scan, rows, i0, shifts, log)
     angles = angles_of(scan.angles, scan.shape[0])
-    axis = _number(center, scan.shape[2])
-    fbp = fbp_of(angles, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    axis, size = _number(center, scan.shape[2]), pixel_size_of(scan, pixel_size)
+    fbp = fbp_of(angles, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
     way = _Way(job, fbp, steps)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target: Face = (
@@ -139,11 +145,12 @@ def reconstruct(
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
     if isinstance(center, str) and center == "auto":
-        found = rotation_axis(scan, rows=(job.start, job.stop), i0=i0, memory=plan.footprint.total)
+        found = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total)
         way = _Way(job, replace(fbp, center=found.center), steps)
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
+    say_of_logarithms(scan, log, i0)
     line = way.line(fbp.method)
     sources = job.streams(*way.needed)
     watched = in_slices(progress, *way.result.shape[:2])
@@ -167,12 +174,13 @@ def plan_reconstruct(
     padding: str = "constant",
     method: str = "auto",
     roi: tuple[int, int, int, int] | None = None,
-    pixel_size: float | None = None,
+    pixel_size: float | str | None = None,
     circle: bool = False,
     shifts: Any = None,
     axis_shifts: Any = None,
     cutoff: float = 1.0,
     i0: str | float = "auto",
+    log: bool = True,
     steps: Steps | None = None,
     written: Any = False,
     memory: Memory = None,
@@ -187,7 +195,7 @@ def plan_reconstruct(
         No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, steps, memory, device, fft
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, steps, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -206,9 +214,10 @@ def plan_reconstruct(
     True
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
-    job = job_of(scan, rows, i0, shifts)
+    job = job_of(scan, rows, i0, shifts, log)
     axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    fbp = fbp_of(known, scan.shape[2], axis, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff)
+    size = pixel_size_of(scan, pixel_size)
+    fbp = fbp_of(known, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
     way = _Way(job, fbp, steps)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return way.plan(limits, budget, (way.result, Given(owner="source", beside=_writing(written)) if written else Given()))
@@ -235,7 +244,7 @@ class _Way:
 
     def steps(self, fbp: Fbp) -> list[Any]:
         """As the caller wants them."""
-        usual = default_steps(self.job.flat, fbp, self.job.shifts)
+        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log)
         if self._change is None:
             return usual
         wanted = "a function of the list of steps that returns a list"

@@ -23,8 +23,8 @@ from footprint.spec import ArraySpec
 
 # Rows compared at most, from the middle of those asked for: more add time and little certainty.
 _ROWS = 16
-# Below this, the caller is warned.
-_DOUBTFUL = 0.5
+# Below this score, and above this spread in pixels, the caller is warned.
+_DOUBTFUL, _SPREAD = 0.5, 0.3
 
 
 class Axis(NamedTuple):
@@ -41,6 +41,7 @@ def rotation_axis(
     rows: Any = None,
     search: tuple[float, float] | None = None,
     i0: str | float = "auto",
+    log: bool = True,
     memory: Memory = None,
 ) -> Axis:
     """Find the rotation axis by registering projections on their mirrored opposites.
@@ -58,7 +59,7 @@ def rotation_axis(
         Detector rows to take the middle of.
     search : (first, last), optional
         Where to look, in pixels; the middle half of the detector, or nearly all of it where the scan says "Half".
-    i0 : str or float
+    i0, log
         As in `reconstruct`.
     memory : str, int or float, optional
         The most it may take.
@@ -76,7 +77,7 @@ def rotation_axis(
     Warns
     -----
     UserWarning
-        A score below 0.5.
+        A score below 0.5, or a spread above 0.3 pixels.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def rotation_axis(
     >>> abs(axis.center - truth.center) < 0.5
     True
     """
-    task = _prepare(scan, rows, search, i0, memory)
+    task = _prepare(scan, rows, search, i0, memory, log)
     task.job.check_flats(task.job.n_rows)
     found: list[float] = []
     kept = Taker(lambda region, correlations: found.extend(task.op.axis(correlations)))
@@ -106,6 +107,13 @@ def rotation_axis(
             UserWarning,
             stacklevel=2,
         )
+    elif spread > _SPREAD:
+        warnings.warn(
+            f"the rotation axis {center:.2f} is unsure: the comparisons it is the median of differ by {spread:.2f} pixels "
+            "(their standard deviation): has the stage, or the sample, moved? Check it, or give center=N",
+            UserWarning,
+            stacklevel=2,
+        )
     return Axis(center, score, spread)
 
 
@@ -115,13 +123,14 @@ def plan_rotation_axis(
     rows: Any = None,
     search: tuple[float, float] | None = None,
     i0: str | float = "auto",
+    log: bool = True,
     memory: Memory = None,
 ) -> Plan:
     """Plan `rotation_axis`.
 
     Parameters
     ----------
-    scan, rows, search, i0, memory
+    scan, rows, search, i0, log, memory
         As in `rotation_axis`.
 
     Returns
@@ -129,7 +138,7 @@ def plan_rotation_axis(
     Plan
         What the search takes.
     """
-    return _prepare(scan, rows, search, i0, memory).plan
+    return _prepare(scan, rows, search, i0, memory, log).plan
 
 
 class _Search(NamedTuple):
@@ -155,14 +164,17 @@ def _sources(job: ScanJob, op: RotationAxis, line: Pipeline) -> list[Stream]:
     return [streams[name] for name in line.inputs]
 
 
-def _prepare(scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory) -> _Search:
-    job = job_of(scan, rows, i0)
+def _prepare(
+    scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory, log: bool = True
+) -> _Search:
+    job = job_of(scan, rows, i0, log=log)
     first, last = _range(scan, search)
     op = RotationAxis(Table(scan.angles, np.float64), first, last - first + 1)
     result, frames = op.out_specs()[0], op.frames
     lower, upper, weight = (Table(table.array[frames]) for table in (job.flat.lower, job.flat.upper, job.flat.weight))
     flat = Flat(lower, upper, weight, job.flat.border)
-    line = Pipeline.chain([flat, MinusLog(), DeadPixels(), Sinograms(), op], "projections", "correlations")
+    steps = [flat, *([MinusLog()] if log else []), DeadPixels(), Sinograms(), op]
+    line = Pipeline.chain(steps, "projections", "correlations")
     n = min(_ROWS, job.n_rows)
     while True:
         start = job.start + (job.n_rows - n) // 2

@@ -84,6 +84,8 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
         name = "output" if option == "--out" else option[2:].replace("-", "_")
         if isinstance(param, click.Option):
             sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
+            if param.is_flag and param.flag_value is False:
+                sentence = sentence.replace(f"{param.name}=False", option)
             sentence = re.sub(rf"\b{name}=(?=\w)", f"{option} ", sentence)
             if names_argument:
                 sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)
@@ -132,5 +134,9 @@ def entry() -> None:
     except MemoryError as error:
         _fail(f"memory: the system could not provide more ({printable(str(error))}); give a smaller --memory.")
     except OSError as error:
+        from footprint.io.output import FULL, reason
+
         name = f"{error.filename}: " if error.filename else ""
-        _fail(printable(f"{name}{error.strerror or error}."))
+        _fail(
+            printable(f"{name}a file could not be written ({reason(error)})." if error.errno in FULL else f"{name}{reason(error)}.")
+        )

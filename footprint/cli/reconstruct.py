@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import ArgumentError, FootprintError
+from footprint.errors import ArgumentError
 from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
@@ -23,6 +22,8 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
         ),
+        click.option("--angle-unit", default=None, metavar="UNIT", help="What angles are in, deg or rad, whatever the file says."),
+        click.option("--sinograms", is_flag=True, help="SCAN is a stack of sinograms (n_z, n_angles, n_x)."),
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
@@ -30,7 +31,18 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--i0", default="auto", show_default=True, help="Open beam where there are no flats: auto, border or a number."
         ),
         click.option(
-            "--pixel-size", type=float, default=None, metavar="CM", help="Pixel size; values are then in 1/cm instead of 1/pixel."
+            "--no-log",
+            "log",
+            flag_value=False,
+            default=True,
+            help="Projections are line integrals: take no flats and no logarithm.",
+        ),
+        click.option(
+            "--pixel-size",
+            default="auto",
+            show_default=True,
+            metavar="CM",
+            help="Pixel size; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
         ),
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
@@ -95,6 +107,7 @@ def command(
     from footprint.api.reconstruct import plan_reconstruct, reconstruct
     from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
+    from footprint.cli.warm import warm
     from footprint.io.output import together
     from footprint.io.volume import check_volume, create_volume
 
@@ -112,36 +125,42 @@ def command(
         reporter.plan(plan)
         n_rows, n_y, n_x = plan.outputs[0].spec.shape
         slices = (n_rows, n_y, n_x)
-        reporter.warm(lambda: _warm(source, plan, job, target))
+        reporter.warm(lambda: warm(source, _method(plan), plan.limits.device, job, target))
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():
                 found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
                 if not found:
                     # The search takes no more than the run that follows it.
-                    axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
+                    axis = rotation_axis(source, i0=job["i0"], log=job["log"], memory=plan.footprint.total)
                     found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
-                about = _about(scan, source, plan, asked) | found
-                with create_volume(target, slices, "float32", overwrite, about, resume) as volume:
+                about = _about(scan, source, plan, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
+                first = job["rows"].start if job["rows"] else 0
+                with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
                     kept = volume.resumed
                     settings = job | {"center": found["center"], "out": volume}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
             if png is not None:
-                _picture(target, volume.temporary, slices[0] // 2, png, overwrite)
+                _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
     figures |= {"resumed": kept} if resume else {}
-    figures |= {"method": _method(plan), "written_bytes": nbytes, "output": target}
+    figures |= {"unit": about["unit"], "method": _method(plan), "written_bytes": nbytes, "output": target}
     reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures | ({"png": png} if png is not None else {}))
 
 
 def _open(scan: str, options: dict[str, Any]) -> Any:
     from footprint.io.scan import open_scan
 
-    return open_scan(scan, *(options.pop(name) for name in ("flats", "darks", "angles", "entry")))
+    named = ("flats", "darks", "angles", "entry", "angle_unit", "sinograms")
+    with warnings.catch_warnings():
+        if not options["log"]:
+            warnings.filterwarnings("ignore", ".* has no (flats|darks)")
+        return open_scan(scan, **{name: options.pop(name) for name in named})
 
 
 def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The options as the library takes them."""
+    from footprint.api._scan import pixel_size_of
     from footprint.io.shifts import read_shifts
 
     job = dict(options)
@@ -150,7 +169,10 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["rows"] is not None:
         job["rows"] = _rows(job["rows"], source.n_z)
     if job["roi"] is not None:
-        job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
+        job["roi"] = _roi(job["roi"], source.n_x)
+    if job["pixel_size"] not in ("auto", "none"):
+        job["pixel_size"] = _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0]
+    job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
     job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
     return job
 
@@ -165,6 +187,16 @@ def _rows(text: str, n_z: int) -> slice:
     if not 0 <= start < stop <= n_z:
         raise ArgumentError("--rows", repr(text), f"A:B with A before B, both from 0 to {n_z}, the rows of this scan")
     return slice(start, stop)
+
+
+def _roi(text: str, width: int) -> tuple[int, int, int, int]:
+    """``X0,X1,Y0,Y1`` inside a slice of so many pixels."""
+    x0, x1, y0, y1 = _numbers("--roi", text, 4, int, "four whole numbers X0,X1,Y0,Y1")
+    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
+        raise ArgumentError(
+            "--roi", repr(text), f"X0,X1,Y0,Y1 with X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
+        )
+    return x0, x1, y0, y1
 
 
 def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:
@@ -186,71 +218,18 @@ def _about(scan: str, source: Any, plan: Any, options: dict[str, Any]) -> dict[s
     from footprint import __version__
 
     about = {name: value for name, value in options.items() if value is not None and name not in ("center", "method")}
+    start, stop = (options["rows"].start, options["rows"].stop) if options["rows"] else (0, source.n_z)
+    span = f"{counted(source.n_angles, 'angles')}, {_degrees(source.angles.min())} to {_degrees(source.angles.max())} degrees"
+    about |= {"rows": f"{start}:{stop}", "angles_used": span, "method": _method(plan)}
     unit = "1/pixel" if options["pixel_size"] is None else "1/cm"
-    about |= {"program": f"footprint {__version__}", "scan": scan, "sample": source.name, "unit": unit, "method": _method(plan)}
-    return about
+    return about | {"program": f"footprint {__version__}", "scan": scan, "sample": source.name, "unit": unit}
 
 
-def _warm(source: Any, plan: Any, job: dict[str, Any], target: str) -> None:
-    """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
-    import tempfile
-    from pathlib import Path
-
-    import numpy as np
-
-    from footprint.api.reconstruct import reconstruct
-    from footprint.api.rotation_axis import rotation_axis
-    from footprint.io.volume import create_volume
-
-    few = _Few(source.dtype, source.n_flats)
-    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "fft")}
-    if job["shifts"] is not None:
-        settings["shifts"] = np.zeros(few.shape[0])
-    source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
-    slices = reconstruct(few, center=3.5, method=_method(plan), device=plan.limits.device, **settings)
-    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
-    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_volume(Path(folder) / f"few{Path(target).suffix}", (2, 8, 8)) as volume:
-            volume.write(slice(0, 2), slices)
-    with warnings.catch_warnings(), suppress(FootprintError):
-        warnings.simplefilter("ignore")
-        rotation_axis(few, i0=job["i0"])
+def _degrees(angle: float) -> str:
+    return f"{angle * 57.29577951308232:.7g}"
 
 
-class _Few:
-    """A scan of 9 projections of 2 x 8 pixels."""
-
-    def __init__(self, dtype: Any, n_flats: int) -> None:
-        import numpy as np
-
-        self.shape, self.dtype, self.n_flats = (9, 2, 8), np.dtype(dtype), min(n_flats, 1)
-        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
-
-    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """Nothing is staged."""
-        return 0
-
-    def read(self, rows: slice, out: Any, angles: slice | None = None) -> None:
-        """A bright slope."""
-        out[...] = [90, 80, 60, 30, 20, 50, 80, 90]
-
-    def flat_weights(self) -> Any:
-        """One group of flats."""
-        import numpy as np
-
-        return np.zeros(9, np.int64), np.zeros(9, np.int64), np.zeros(9, np.float32)
-
-    def flat_means(self, rows: slice) -> Any:
-        """The open beam."""
-        import numpy as np
-
-        return np.full((1, len(range(*rows.indices(2))), 8), 100, np.float32)
-
-    def dark_mean(self, rows: slice) -> None:
-        """None taken."""
-
-
-def _picture(target: str, written: Any, index: int, png: str, overwrite: bool) -> None:
+def _picture(target: str, written: Any, index: int, first: int, png: str, overwrite: bool) -> None:
     """Draw one slice of the volume, written but not yet called ``target``."""
     from footprint.io.image import open_image
     from footprint.io.slice_png import write_slice_png
@@ -258,7 +237,7 @@ def _picture(target: str, written: Any, index: int, png: str, overwrite: bool) -
 
     kind = volume_kind(target)
     if kind == "folder":
-        image = open_image(written / f"slice_{index:05d}.tif")
+        image = open_image(written / f"slice_{first + index:05d}.tif")
     elif kind == "tiff":
         image = open_image(written, index)
     else:

@@ -9,8 +9,9 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io import hdf5, stacks
+from footprint.io.angles import unit_of
 from footprint.io.frames import Group, ScanParts
-from footprint.io.nxtomo import ENERGIES, FRAMES, LENGTHS, angle_unit, quantity
+from footprint.io.nxtomo import ENERGIES, FRAMES, LENGTHS, quantity, unit_named
 
 _PIXEL = ("measurement/instrument/detector/pixel_size_x", "measurement/instrument/detector/actual_pixel_size_x")
 _RESOLUTION = ("measurement/instrument/detection_system/objective/resolution",)
@@ -18,7 +19,7 @@ _DISTANCE = ("measurement/instrument/detector_motor_stack/setup/camera_distance"
 _ENERGY = ("measurement/instrument/monochromator/energy",)
 
 
-def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
+def read_scan(path: str, file: h5py.File, own_angles: bool, unit: str | None = None) -> ScanParts | None:
     """Read a DXchange file, None where it has no ``/exchange/data``."""
     data = hdf5.first(file, ("exchange/data",)) if "exchange" in file else None
     if data is None:
@@ -47,7 +48,7 @@ def read_scan(path: str, file: h5py.File, own_angles: bool) -> ScanParts | None:
         values = stacks.values(path, theta, "angles")
         if len(values) != n:
             raise FormatError(path, f"/exchange/theta has {len(values)} angles for {n} projections", "give them with angles=FILE")
-        parts.angles = values * angle_unit(path, theta)
+        parts.angles, parts.angle_unit = values, unit or unit_of(path, str(theta.name), unit_named(theta))
     parts.pixel_size = quantity(file, _PIXEL, LENGTHS, "um", notes) or quantity(file, _RESOLUTION, LENGTHS, "um", notes)
     parts.distance = quantity(file, _DISTANCE, LENGTHS, "mm", notes)
     parts.energy = quantity(file, _ENERGY, ENERGIES, "keV", notes)

@@ -59,7 +59,10 @@ class Group:
 
 @dataclass
 class ScanParts:
-    """What a file's reader found; `footprint.io.scan.Scan` makes one face of it."""
+    """What a file's reader found; `footprint.io.scan.Scan` makes one face of it.
+
+    ``angles`` are as the file has them, in ``angle_unit``: `footprint.io.angles` makes radians of them.
+    """
 
     path: str
     layout: str
@@ -67,6 +70,7 @@ class ScanParts:
     flats: Group | None = None
     darks: Group | None = None
     angles: np.ndarray | None = None
+    angle_unit: str = "deg"
     pixel_size: float | None = None
     energy: float | None = None
     distance: float | None = None

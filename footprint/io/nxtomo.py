@@ -11,13 +11,13 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io import hdf5, stacks
+from footprint.io.angles import unit_of
 from footprint.io.frames import Group, ScanParts
 
 LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "pm": 1e-12, "km": 1e3}
 LENGTHS |= {"meter": 1.0, "metre": 1.0, "millimeter": 1e-3, "millimetre": 1e-3, "micrometer": 1e-6, "micrometre": 1e-6}
 LENGTHS |= {"micron": 1e-6, "µm": 1e-6, "μm": 1e-6, "nanometer": 1e-9, "nanometre": 1e-9, "centimeter": 1e-2}
 ENERGIES = {"kev": 1.0, "ev": 1e-3, "mev": 1e3, "gev": 1e6, "j": 1 / 1.602176634e-16, "joule": 1 / 1.602176634e-16}
-ANGLES = {"deg": np.pi / 180, "degree": np.pi / 180, "°": np.pi / 180, "rad": 1.0, "radian": 1.0, "mrad": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ _LAYOUTS = (
 )
 
 
-def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool) -> ScanParts | None:
+def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool, unit: str | None = None) -> ScanParts | None:
     """Read the scan of an NXtomo-like file, None where the file has nothing of the kind.
 
-    ``own_angles`` says that the caller brings the angles, so that a file without them is no error.
+    ``own_angles`` says that the caller brings the angles, so that a file without them is no error; ``unit`` that he names theirs.
     """
     notes: list[str] = []
     found = _find(path, file, entry, notes)
@@ -59,7 +59,7 @@ def read_scan(path: str, file: h5py.File, entry: str | None, own_angles: bool) -
     near = detector if isinstance(detector, h5py.Group) else group
     parts = ScanParts(path, layout.name, projections, flats, darks, notes=notes, close=[frames])
     if not own_angles:
-        parts.angles = _angles(path, group, layout, frames.shape[0], projections.index)
+        parts.angles, parts.angle_unit = _angles(path, group, layout, frames.shape[0], projections.index, unit)
     parts.pixel_size = quantity(near, ("x_pixel_size", "pixel_size_x"), LENGTHS, "m", notes)
     parts.distance = quantity(near, ("distance",), LENGTHS, "m", notes)
     names = ("instrument/beam/incident_energy", "beam/incident_energy", "instrument/monochromator/energy")
@@ -140,8 +140,10 @@ def _sort_frames(
     return groups[0], groups[1], groups[2]
 
 
-def _angles(path: str, group: h5py.Group, layout: _Layout, n_frames: int, index: np.ndarray) -> np.ndarray:
-    """Angles of the projections in radians; one a frame or one per projection is accepted."""
+def _angles(
+    path: str, group: h5py.Group, layout: _Layout, n_frames: int, index: np.ndarray, unit: str | None
+) -> tuple[np.ndarray, str]:
+    """Angles of the projections and their unit; one a frame or one per projection is accepted."""
     dataset = hdf5.first(group, layout.angles)
     if dataset is None:
         raise FormatError(path, f"has no rotation angles ({layout.angles[0]})", "give them with angles=FILE")
@@ -151,19 +153,11 @@ def _angles(path: str, group: h5py.Group, layout: _Layout, n_frames: int, index:
     elif len(values) != len(index):
         problem = f"{dataset.name} has {len(values)} angles for {n_frames} frames, {len(index)} of them projections"
         raise FormatError(path, problem, "give them with angles=FILE")
-    return values * angle_unit(path, dataset)
+    return values, unit or unit_of(path, str(dataset.name), unit_named(dataset))
 
 
-def angle_unit(path: str, dataset: h5py.Dataset) -> float:
-    """Radians in one unit of an angle dataset; degrees where it names none."""
-    unit = _unit(dataset)
-    factor = ANGLES.get(unit.rstrip("s") if unit not in ANGLES else unit) if unit else ANGLES["deg"]
-    if factor is None:
-        raise FormatError(path, f"{dataset.name} has the unit {unit!r}, wanted degrees or radians", "give them with angles=FILE")
-    return factor
-
-
-def _unit(dataset: h5py.Dataset) -> str:
+def unit_named(dataset: h5py.Dataset) -> str:
+    """The unit a dataset says it has, in small letters; empty where it says none."""
     for name in ("units", "unit"):
         if name in dataset.attrs:
             return hdf5.text(dataset.attrs[name]).strip().lower()
@@ -177,7 +171,7 @@ def quantity(group: h5py.Group, names: tuple[str, ...], table: dict[str, float],
         if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
             return None
         value = float(stacks.values(group.file.filename, dataset, "a quantity")[0])
-        written = _unit(dataset) or unit.lower()
+        written = unit_named(dataset) or unit.lower()
     except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
         return None
     factor = table.get(written, table.get(written.rstrip("s")))

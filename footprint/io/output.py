@@ -220,10 +220,10 @@ def writing(path: object) -> Iterator[None]:
     except FootprintError:
         raise
     except (OSError, RuntimeError) as error:
-        raise FormatError(path, f"could not be written ({_reason(error)})", "nothing was left behind") from error
+        raise FormatError(path, f"could not be written ({reason(error)})", "nothing was left behind") from error
 
 
-def _reason(error: OSError | RuntimeError) -> str:
+def reason(error: OSError | RuntimeError) -> str:
     """Why a write failed; HDF5 tells the system's number in words only."""
     said = re.search(r"errno = (\d+)", str(error))
     number = getattr(error, "errno", None) or (int(said[1]) if said else None)
@@ -237,6 +237,7 @@ def _reason(error: OSError | RuntimeError) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n")[0][:200]
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LIMITED = "ulimit -f allows this process files of at most"
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
-from footprint.io.frames import Frames, Group, ScanParts, cast_into, check_out, existing_file, reading, row_range, runs
+from footprint.io.angles import resolve
+from footprint.io.frames import Group, ScanParts, cast_into, check_out, reading, row_range, runs
+from footprint.io.stack import attach, open_parts, open_sinograms
 
 
 class Scan:
@@ -202,21 +203,29 @@ def open_scan(
     darks: str | os.PathLike[str] | None = None,
     angles: str | os.PathLike[str] | np.ndarray | None = None,
     entry: str | None = None,
+    *,
+    angle_unit: str | None = None,
+    sinograms: bool = False,
 ) -> Scan:
-    """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or TIFF; recognised by content, not by suffix.
+    """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or a plain stack; recognised by content, not by suffix.
 
     Parameters
     ----------
     path
-        HDF5 file, TIFF file of many pages, or folder of TIFF files.
+        HDF5 file; or a stack ``(n_angles, n_z, n_x)``: a TIFF file of many pages, a folder of TIFF files, names with ``*``,
+        a ``.npy`` file, or one dataset of an HDF5 file, ``FILE:/DATASET``.
     flats, darks
-        Files or folders that replace the scan's own: TIFF, ``.npy``, or HDF5 as ``FILE:/DATASET``.
+        Files or folders that replace the scan's own: stacks like those.
     angles
-        A file of one angle per projection in degrees (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0,
-        end-exclusive, where it lists flats and darks too), or an array in radians. Without it, a DXchange or TIFF scan
-        that has no angles counts as 180 degrees in equal steps.
+        A file of one angle per projection (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0, end-exclusive, where it
+        lists flats and darks too), or an array. Without it, a scan of another format than NXtomo that has no angles counts as
+        180 degrees in equal steps.
+    angle_unit : {"deg", "rad"}, optional
+        What angles are in, whatever the file says. By default files that name no unit are in degrees, and arrays in radians.
     entry
         Which entry of an HDF5 file to read, where it has several.
+    sinograms
+        The stack is ``(n_z, n_angles, n_x)``; of an HDF5 file then a dataset is read, the only one where none is named.
 
     Returns
     -------
@@ -231,7 +240,7 @@ def open_scan(
     Warns
     -----
     UserWarning
-        No flats, no darks, or angles assumed.
+        No flats, no darks, angles assumed, or angles that look like radians in a file of degrees.
 
     Examples
     --------
@@ -248,11 +257,11 @@ def open_scan(
     <Scan scan: 4 projections of 3 x 5 uint16, 2 flats, 2 darks, TIFF>
     """
     own = angles is not None
-    parts = _open_parts(os.fspath(path), entry, own)
+    parts = open_sinograms(os.fspath(path)) if sinograms else open_parts(os.fspath(path), entry, own, angle_unit)
     try:
         with reading(path):
-            _attach(parts, flats, darks)
-            scan = Scan(parts, _resolve_angles(parts, angles))
+            attach(parts, flats, darks)
+            scan = Scan(parts, resolve(parts, angles, angle_unit))
             if scan.n_z == 0 or scan.n_x == 0:
                 raise FormatError(path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:
@@ -262,106 +271,3 @@ def open_scan(
     for note in parts.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return scan
-
-
-def _open_parts(path: str, entry: str | None, own_angles: bool) -> ScanParts:
-    if Path(path).is_dir():
-        from footprint.io.tiff import TiffFolder
-
-        return _tiff_parts(path, TiffFolder(path))
-    existing_file(path, "a scan")
-    from footprint.io.tiff import TiffFile, is_tiff
-
-    if is_tiff(path):
-        return _tiff_parts(path, TiffFile(path))
-    from footprint.io import dxchange, hdf5, nxtomo
-
-    if not hdf5.is_hdf5(path):
-        raise FormatError(path, "is neither HDF5 nor TIFF", "give an NXtomo, DXchange or TIFF scan")
-    file = hdf5.open_file(path)
-    try:
-        with reading(path):
-            parts = dxchange.read_scan(path, file, own_angles) if entry is None else None
-            parts = parts or nxtomo.read_scan(path, file, entry, own_angles)
-            if parts is None:
-                found = hdf5.some(file)
-                raise FormatError(path, f"holds no scan (no instrument/detector/data and no exchange/data; it has {found})")
-            return parts
-    except BaseException:
-        file.close()
-        raise
-
-
-def _tiff_parts(path: str, frames: Frames) -> ScanParts:
-    n = frames.shape[0]
-    group = Group(frames, np.arange(n), np.arange(n, dtype=np.float64))
-    return ScanParts(path, "TIFF", group, name=Path(path).stem, close=[frames])
-
-
-def open_frames(path: str | os.PathLike[str]) -> Frames:
-    """Open a stack of frames: TIFF file or folder, ``.npy``, or HDF5 dataset ``FILE:/DATASET``."""
-    text = os.fspath(path)
-    if Path(text).is_dir():
-        from footprint.io.tiff import TiffFolder
-
-        return TiffFolder(text)
-    file, _, dataset = text.rpartition(":") if ":/" in text and not Path(text).exists() else (text, "", "")
-    existing_file(file, "a stack of frames")
-    from footprint.io.tiff import TiffFile, is_tiff
-
-    if is_tiff(file):
-        return TiffFile(file)
-    from footprint.io import npy
-
-    if npy.is_npy(file):
-        return npy.open_frames(file)
-    from footprint.io import hdf5, stacks
-
-    found = hdf5.open_dataset(file, dataset or None)
-    try:
-        return stacks.Hdf5Frames(file, found)
-    except BaseException:
-        found.file.close()
-        raise
-
-
-def _attach(parts: ScanParts, flats: str | os.PathLike[str] | None, darks: str | os.PathLike[str] | None) -> None:
-    """Bring flats and darks from files of their own, and check that every stack has the projections' size."""
-    for name, path in (("flats", flats), ("darks", darks)):
-        if path is not None:
-            frames = open_frames(path)
-            parts.close.append(frames)
-            setattr(parts, name, Group.all_of(frames, -1.0))
-        group: Group | None = getattr(parts, name)
-        if group is None or group.frames.shape[0] == 0:
-            setattr(parts, name, None)
-            less = "they are not divided by a flat" if name == "flats" else "none is subtracted"
-            parts.notes.append(f"{parts.path} has no {name}: {less}; give some with {name}=FILE")
-        elif group.frames.shape[1:] != parts.projections.frames.shape[1:]:
-            found, want = group.frames.shape[1:], parts.projections.frames.shape[1:]
-            raise FormatError(group.frames.path, f"{name} are {found[0]} x {found[1]}, projections are {want[0]} x {want[1]}")
-
-
-def _resolve_angles(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None) -> np.ndarray:
-    """Angles in radians: those given, the file's own, or 180 degrees in equal steps."""
-    from footprint.io.shifts import check_count, read_numbers
-
-    n = len(parts.projections.index)
-    if given is None:
-        values = parts.angles
-        if values is None:
-            parts.notes.append(f"{parts.path} has no angles: {n} equal steps over 180 degrees are assumed; give angles=FILE")
-            values = np.arange(n) * (np.pi / n)
-    elif isinstance(given, (str, os.PathLike)):
-        values = np.deg2rad(read_numbers(given, "angles"))
-        check_count(given, values, n, "angles")
-    else:
-        values = np.asarray(given, np.float64)
-        if values.shape != (n,):
-            raise ArgumentError("angles", f"shape {values.shape}", f"one angle per projection, shape ({n},)")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        where = parts.path if given is None or isinstance(given, np.ndarray) else given
-        problem = f"{bad.size} of its {n} angles are NaN or infinite, the first is that of projection {bad[0]}"
-        raise FormatError(where, problem, "give them with angles=FILE")
-    return values

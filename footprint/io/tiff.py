@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tifffile
 
-from footprint.errors import FormatError
+from footprint.errors import FormatError, printable
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -28,13 +30,18 @@ def is_tiff(path: str | os.PathLike[str]) -> bool:
         return file.read(4) in _MAGIC
 
 
+def in_order(files: Iterable[Path]) -> list[Path]:
+    """Files by name, numbers in their names compared as numbers."""
+    return sorted(files, key=lambda p: [int(w) if w.isdigit() else w for w in re.split(r"(\d+)", p.name)])
+
+
 def folder_files(path: str | os.PathLike[str]) -> list[Path]:
-    """TIFF files of a folder, numbers in their names compared as numbers."""
+    """TIFF files of a folder, in order."""
     try:
         files = [p for p in Path(path).iterdir() if p.suffix.lower() in SUFFIXES and p.is_file()]
     except OSError as error:
         raise FormatError(path, f"cannot be listed ({error.strerror})") from error
-    return sorted(files, key=lambda p: [int(w) if w.isdigit() else w for w in re.split(r"(\d+)", p.name)])
+    return in_order(files)
 
 
 class TiffFile:
@@ -44,11 +51,13 @@ class TiffFile:
     ----------
     path
         The file.
+    planes
+        Take the planes of one page for frames: a stack of three or four that was written without a word of what it is.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], planes: bool = False) -> None:
         existing_file(path, "a TIFF file")
-        self.path = str(path)
+        self.path, self._planes = str(path), 4 if planes else 1
         if not is_tiff(path):
             raise FormatError(path, "is not a TIFF file")
         self.raw: RawFrames | None = None
@@ -67,7 +76,9 @@ class TiffFile:
         several = [found for found in self._tiff.series if found is self._tiff.series[0] or not found.keyframe.is_reduced]
         series = several[0]
         page = series.keyframe
-        if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != 1:
+        apart = self._planes > 1 and page.planarconfig == 2 and len(series.shape) == 3 and len(several) == 1
+        self._planes = page.samplesperpixel if apart else 1
+        if series.dtype is None or series.dtype.kind not in "iuf" or page.samplesperpixel != self._planes:
             raise FormatError(self.path, f"holds {series.dtype} pixels of {page.samplesperpixel} samples, wanted one grey value")
         shape = tuple(int(n) for n in series.shape)
         if len(shape) < 2 or (len(shape) > 3 and max(shape[:-3]) > 1):
@@ -85,7 +96,7 @@ class TiffFile:
         if series.dataoffset is not None and len(several) == 1:
             stored = np.dtype(series.dtype).newbyteorder(self._tiff.byteorder)
             self.raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
-        elif len(self._pages) != self.shape[0]:
+        elif len(self._pages) * self._planes != self.shape[0]:
             raise FormatError(self.path, f"has {len(self._pages)} pages for {self.shape[0]} frames")
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
@@ -93,7 +104,7 @@ class TiffFile:
         if self.raw is not None:
             return self.raw.host_bytes(n_rows, dtype)
         # The page before is let go only when the next one is there.
-        return 4 * self.shape[1] * self.shape[2] * self.dtype.itemsize
+        return 4 * self._planes * self.shape[1] * self.shape[2] * self.dtype.itemsize
 
     def close(self) -> None:
         """Close the file."""
@@ -111,32 +122,36 @@ class TiffFile:
         for i in range(start, stop):
             # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
             with reading(self.path, f"page {i}"):
-                page = self._pages[i]
+                page = self._pages[i // self._planes]
                 values = None if page is None else page.asarray(maxworkers=1)
+                values = values[i % self._planes] if self._planes > 1 and values is not None else values
             if values is None or values.shape != self.shape[1:]:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
             cast_into(out[i - start], values[rows])
 
 
-class TiffFolder:
-    """A folder of TIFF files of one page each, in the order of the numbers in their names.
+class TiffFiles:
+    """Several TIFF files as one stack of frames.
 
     Parameters
     ----------
     path
-        The folder.
+        What the user named: a folder, or names with ``*``.
+    files
+        The files, in order: of one page each, or of any number where the first has several.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path, self._files = str(path), folder_files(path)
-        if not self._files:
+    def __init__(self, path: str | os.PathLike[str], files: list[Path]) -> None:
+        self.path, self._files = str(path), files
+        if not files:
             raise FormatError(path, "holds no .tif or .tiff files")
-        first = TiffFile(self._files[0])
+        first = TiffFile(files[0], len(files) == 1)
         first.close()
-        if first.shape[0] != 1 and len(self._files) > 1:
-            raise FormatError(self._files[0], f"has {first.shape[0]} pages, wanted one per file in a folder of several")
         self.dtype, self._first = first.dtype, first
-        self.shape = (max(len(self._files), first.shape[0]), first.shape[1], first.shape[2])
+        # Thousands of files of one page each are not opened to be counted: one that differs is found when it is read.
+        counts = [first.shape[0], *(_count(name) if first.shape[0] > 1 else 1 for name in files[1:])]
+        self._starts = np.r_[0, np.cumsum(counts)]
+        self.shape = (int(self._starts[-1]), first.shape[1], first.shape[2])
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
         self._offsets: dict[int, tuple[int, np.dtype]] = {}
 
@@ -148,24 +163,25 @@ class TiffFolder:
         """Nothing is held open between reads."""
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Fill ``out`` with rows of files ``start`` to ``stop``, cast and byte-swapped."""
-        if len(self._files) == 1:
-            self._read_file(0, slice(start, stop), rows, out)
-            return
-        for i in range(start, stop):
-            self._read_file(i, slice(0, 1), rows, out[i - start : i - start + 1])
+        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        at = start
+        while at < stop:
+            i = int(np.searchsorted(self._starts, at, side="right")) - 1
+            first, end = int(self._starts[i]), min(stop, int(self._starts[i + 1]))
+            self._read_file(i, slice(at - first, end - first), rows, out[at - start : end - start])
+            at = end
 
     def _read_file(self, i: int, pages: slice, rows: slice, out: np.ndarray) -> None:
-        want = (1 if len(self._files) > 1 else self.shape[0], *self.shape[1:])
+        want = (int(self._starts[i + 1] - self._starts[i]), *self.shape[1:])
         file: Frames
         if i in self._offsets:
             file = RawFrames(self._files[i], self._offsets[i][0], want, self._offsets[i][1])
         else:
-            file = TiffFile(self._files[i])
+            file = TiffFile(self._files[i], len(self._files) == 1)
         try:
             if file.shape != want or file.dtype != self.dtype:
                 found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
-                raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}")
+                raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
             file.read(pages.start, pages.stop, rows, out)
             if isinstance(file, TiffFile) and file.raw is not None:
                 self._offsets[i] = (file.raw.offset, file.raw.stored)
@@ -173,8 +189,19 @@ class TiffFolder:
             file.close()
 
 
-def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype) -> RawFrames:
-    """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order."""
+def _count(path: Path) -> int:
+    file = TiffFile(path)
+    file.close()
+    return file.shape[0]
+
+
+def create(
+    path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, about: Mapping[str, Any] | None = None
+) -> RawFrames:
+    """Create an uncompressed TIFF (BigTIFF from 4 GB on) of zeros, whose pages can be written in any order.
+
+    ``about`` says how it was made, as JSON in the first page's description.
+    """
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     # A page costs about 300 bytes of tags; the offsets of a classic TIFF end at 4 GiB.
     big = nbytes + 512 * int(np.prod(shape[:-2], dtype=np.int64)) > (1 << 32) - (1 << 25)
@@ -186,8 +213,31 @@ def create(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype
         bigtiff=big,
         photometric="minisblack",
         returnoffset=True,
+        **_tags(about or {}),
     ) or (None, None)
     if offset is None:
         raise FormatError(path, f"a TIFF of shape {shape} cannot be laid out", "write .h5 instead")
     frames = (int(np.prod(shape[:-2], dtype=np.int64)), shape[-2], shape[-1])
     return RawFrames(path, offset, frames, dtype, writable=True)
+
+
+def _tags(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance as tifffile takes it: JSON in the description, the program, and pixels a centimetre."""
+    if not about:
+        return {}
+    said = {name: _plain(value) for name, value in about.items() if value is not None}
+    tags: dict[str, Any] = {"metadata": said, "software": str(about.get("program", "footprint"))}
+    size = about.get("pixel_size")
+    if isinstance(size, int | float) and size > 0:
+        tags |= {"resolution": (1 / size, 1 / size), "resolutionunit": "CENTIMETER"}
+    return tags
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: an infinity or NaN would be no JSON, so it is a word."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value if not isinstance(value, str) else printable(value)
+    return printable(str(value))

@@ -178,8 +178,8 @@ class VolumeWriter:
 class _TiffFolder:
     """One TIFF per slice, each laid out when it is first written."""
 
-    def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
-        self._folder, self._shape, self._dtype = folder, shape, dtype
+    def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype, about: Mapping[str, Any], first: int) -> None:
+        self._folder, self._shape, self._dtype, self._about, self._first = folder, shape, dtype, about, first
         self._offset: dict[int, int] = {}
         self._waiting: set[int] = set()
 
@@ -189,12 +189,12 @@ class _TiffFolder:
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         from footprint.io import tiff
 
-        for i, image in enumerate(array, start):
+        for i, image in enumerate(array, self._first + start):
             name = self._folder / f"slice_{i:05d}.tif"
             if i in self._offset:
                 file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
             else:
-                file = tiff.create(name, self._shape[1:], self._dtype)
+                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, "row": i})
                 self._offset[i] = file.offset
             self._waiting.add(i)
             try:
@@ -240,6 +240,7 @@ def create_volume(
     dtype: Any = "float32",
     overwrite: bool = False,
     attrs: Mapping[str, Any] | None = None,
+    first: int = 0,
     resume: bool = False,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
@@ -248,7 +249,7 @@ def create_volume(
     ----------
     path
         ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
-        of many pages, BigTIFF from 4 GB on. No suffix: a folder of ``slice_00000.tif`` ...
+        of many pages, BigTIFF from 4 GB on. No suffix: a folder of ``slice_00000.tif`` ..., numbered from ``first`` on.
     shape
         ``(n_z, n_y, n_x)``.
     dtype
@@ -256,7 +257,10 @@ def create_volume(
     overwrite
         Replace an existing file, or a folder that holds nothing but slices.
     attrs
-        How it was made; HDF5 keeps it as attributes of ``entry/reconstruction``.
+        How it was made: HDF5 keeps it as attributes of ``entry/reconstruction``, TIFF as JSON in ``ImageDescription`` (of the first
+        page, or of every file with its ``row``). A ``pixel_size`` in centimetres is the TIFF's resolution, too.
+    first
+        Detector row of the first slice, for the names of files.
     resume
         Go on with what a stopped `reconstruct` left of it, and leave it to be resumed should this one be stopped: what is done
         stays beside the target under a hidden name.
@@ -300,7 +304,7 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder":
-                sink = _TiffFolder(out.temporary, shape, stored)
+                sink = _TiffFolder(out.temporary, shape, stored, attrs or {}, first)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":
@@ -310,7 +314,7 @@ def create_volume(
             else:
                 from footprint.io import tiff
 
-                sink = tiff.create(out.temporary, shape, stored)
+                sink = tiff.create(out.temporary, shape, stored, attrs or {})
     except BaseException:
         out.discard()
         raise

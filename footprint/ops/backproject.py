@@ -16,6 +16,8 @@ from footprint.spec import ArraySpec
 
 # A gap this many times the next largest is a missing wedge, not a widely spaced angle.
 _WEDGE = 3.0
+# Radians between the first and the last angle beyond which they are taken for degrees: sixteen turns.
+_LONGEST = 100.0
 
 
 def angle_weights(angles: np.ndarray) -> np.ndarray:
@@ -36,6 +38,16 @@ def angle_weights(angles: np.ndarray) -> np.ndarray:
     weights = np.empty(len(directions))
     weights[order] = (gaps + np.roll(gaps, 1)) / 2
     return weights
+
+
+def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:
+    """Raise unless shifts are finite pixels, one per projection."""
+    if shifts.shape != (n_angles,):
+        raise ShapeError(name, f"shape {shifts.shape}", f"({n_angles},), one per projection")
+    bad = np.flatnonzero(~np.isfinite(shifts))
+    if bad.size:
+        more = f" and {bad.size - 1} more" if bad.size > 1 else ""
+        raise ArgumentError(name, f"{shifts[bad[0]]} at projection {bad[0]}{more}", "finite pixels")
 
 
 @dataclass(frozen=True)
@@ -80,16 +92,17 @@ class Geometry:
         if not np.isfinite(angles).all():
             at = int(np.flatnonzero(~np.isfinite(angles))[0])
             raise ArgumentError("angles", f"{angles[at]} at projection {at}", "finite radians")
-        if np.abs(angles).max() > 100:
-            raise ArgumentError("angles", f"values up to {np.abs(angles).max():.4g}", "radians", "convert with numpy.deg2rad")
+        if (span := float(np.ptp(angles))) > _LONGEST:
+            fix = "convert degrees with numpy.deg2rad, or give what is left after whole turns: numpy.mod(angles, 2 * numpy.pi)"
+            raise ArgumentError("angles", f"values from {angles.min():.4g} to {angles.max():.4g}, {span:.4g} apart", "radians", fix)
         if not (np.isfinite(self.center) and -0.5 <= self.center <= self.n_x - 0.5):
             raise ArgumentError("center", self.center, f"a position on the detector, -0.5 to {self.n_x - 0.5} pixels")
         x0, x1, y0, y1 = self.box
         if not (x0 < x1 and y0 < y1):
             raise ArgumentError("roi", self.roi, "(x0, x1, y0, y1) with x0 < x1 and y0 < y1")
         shifts = self.axis_shifts
-        if shifts is not None and (np.shape(shifts) != angles.shape or not np.isfinite(shifts).all()):
-            raise ShapeError("axis_shifts", f"shape {np.shape(shifts)}", f"{angles.shape} finite pixels, one per angle")
+        if shifts is not None:
+            check_pixels("axis_shifts", np.asarray(shifts), len(angles))
         return self
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
+from footprint.ops.backproject import check_pixels
 from footprint.ops.base import Op, Table
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.ops.vertical_shift import split_shifts
@@ -197,9 +198,8 @@ class ShiftSinograms(Op):
 
 
 def check_shifts(shifts: np.ndarray, n_angles: int, n_z: int) -> None:
-    """Raise where they are not finite and one per angle, or more than a detector of ``n_z`` rows."""
-    if np.shape(shifts) != (n_angles,) or not np.isfinite(shifts).all():
-        raise ShapeError("shifts", f"shape {np.shape(shifts)}", f"({n_angles},) finite pixels, one per projection")
+    """Raise where they are not finite and one per angle, or longer than a detector of ``n_z`` rows."""
+    check_pixels("shifts", np.asarray(shifts), n_angles)
     if n_angles and np.abs(shifts).max() > n_z:
         most = float(np.abs(shifts).max())
         raise ArgumentError("shifts", f"up to {most:.4g} pixels", f"at most the {n_z} rows of the detector")

@@ -21,7 +21,7 @@ Steps = Callable[[list[Op]], Sequence[Op]]
 INPUTS = ("projections", "flats", "dark")
 
 
-def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None) -> list[Op]:
+def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) -> list[Op]:
     """The usual steps, in order.
 
     Axes are named by letters: a the angle, z the detector row and x the detector column of projections ("azx") and sinograms
@@ -33,6 +33,8 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None) -> list[Op]:
         The first and the last step.
     shifts : Table, optional
         Vertical shifts in pixels, one per angle.
+    log
+        Whether projections have yet to become line integrals.
 
     Returns
     -------
@@ -51,7 +53,8 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None) -> list[Op]:
     ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Fbp']
     """
     moved = [] if shifts is None else [ShiftSinograms(shifts)]
-    return [flat, MinusLog(), DeadPixels(), Sinograms(), *moved, fbp]
+    lines = [MinusLog()] if log else []
+    return [flat, *lines, DeadPixels(), Sinograms(), *moved, fbp]
 
 
 def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec], rows: tuple[int, int]) -> Pipeline:

@@ -26,7 +26,7 @@ import sys
 import numpy as np
 from footprint.backend.memory import PeakMeter
 from footprint.io.image import open_image
-from footprint.io.scan import open_frames
+from footprint.io.stack import open_frames
 
 few, many, rows, dtype = sys.argv[1:]
 rows = int(rows)

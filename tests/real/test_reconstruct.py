@@ -33,7 +33,7 @@ def test_the_tooth_from_both_formats_is_one_volume(data, tmp_path):
     found = []
     for name in (TOOTH, "tooth_nxtomo.nx"):
         target, png = tmp_path / f"{len(found)}.h5", tmp_path / "tooth.png"
-        words = ("-o", target, "--png", png, "--json", "--device", "cpu", "--overwrite")
+        words = ("-o", target, "--png", png, "--json", "--device", "cpu", "--overwrite", "--pixel-size", "none")
         report = run(data / "tomography" / name, *words)
         slices, about = volume(target)
         assert abs(report["center"] - 295.8) < 0.5 and report["center"] == about["center"] and report["center_score"] > 0.95

@@ -1,0 +1,73 @@
+"""Rotation angles of a scan: the file's own or the user's, in degrees or radians, judged by what they span."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError, choose
+from footprint.io.frames import ScanParts
+from footprint.io.shifts import check_count, read_numbers
+
+_UNITS = {"deg": np.pi / 180, "degree": np.pi / 180, "°": np.pi / 180, "rad": 1.0, "radian": 1.0, "mrad": 1e-3}
+CHOICES = ("deg", "rad")
+# Degrees that no scan of so many projections spans; half a turn and a whole one in radians do.
+_SHORTEST, _MANY = 7.0, 10
+# Radians that are whole turns of a long scan, or degrees that somebody called radians.
+_LONGEST = 100.0
+
+
+def unit_of(path: str, name: str, unit: str) -> str:
+    """``deg`` or such for the unit that a dataset gives, degrees where it gives none."""
+    known = unit if unit in _UNITS else unit.rstrip("s")
+    if unit and known not in _UNITS:
+        fix = "say what they are with angle_unit=deg or angle_unit=rad, or give them with angles=FILE"
+        raise FormatError(path, f"{name} has the unit {unit!r}, wanted degrees or radians", fix)
+    return known or "deg"
+
+
+def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None, unit: str | None) -> np.ndarray:
+    """Angles in radians: those given, the file's own, or 180 degrees in equal steps; notes say what was assumed.
+
+    ``unit`` is the user's word, which counts more than the file's; files without one are in degrees, arrays in radians.
+    """
+    if unit is not None:
+        choose("angle_unit", unit, CHOICES)
+    n = len(parts.projections.index)
+    where: object = parts.path
+    if given is None:
+        if parts.angles is None:
+            parts.notes.append(f"{parts.path} has no angles: {n} equal steps over 180 degrees are assumed; give angles=FILE")
+            return np.arange(n) * (np.pi / n)
+        values, named = parts.angles, parts.angle_unit
+    elif isinstance(given, (str, os.PathLike)):
+        values, named, where = read_numbers(given, "angles"), "deg", given
+        check_count(given, values, n, "angles")
+    else:
+        values, named, where = np.asarray(given, np.float64), "rad", "angles"
+        if values.shape != (n,):
+            raise ArgumentError("angles", f"shape {values.shape}", f"one angle per projection, shape ({n},)")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        problem = f"{bad.size} of its {n} angles are NaN or infinite, the first is that of projection {bad[0]}"
+        raise FormatError(parts.path if where == "angles" else where, problem, "give them with angles=FILE")
+    return _judged(parts, str(where), values, named, unit)
+
+
+def _judged(parts: ScanParts, where: str, values: np.ndarray, named: str, unit: str | None) -> np.ndarray:
+    """Radians of values in a unit; what cannot be degrees, or radians, is said or refused."""
+    span = float(np.ptp(values)) if len(values) else 0.0
+    radians = values * _UNITS[unit or named]
+    if unit is None and _UNITS[named] == _UNITS["deg"] and len(values) >= _MANY and span <= _SHORTEST:
+        spanned = f"its {len(values)} angles span {span:.4g} degrees only, from {values.min():.4g} to {values.max():.4g}"
+        parts.notes.append(f"{where}: {spanned}: are they radians? Give angle_unit=rad, or angle_unit=deg if they are degrees")
+    if np.ptp(radians) <= _LONGEST if len(values) else True:
+        return radians
+    if _UNITS[unit or named] == 1.0 and unit is None and where != "angles":
+        problem = f"its angles are said to be radians but span {span:.4g}, from {values.min():.4g} to {values.max():.4g}"
+        raise FormatError(
+            where, problem, "give angle_unit=deg if they are degrees, or angle_unit=rad if they count that many turns"
+        )
+    # Whole turns change nothing, but for the digits of the rest.
+    return radians if where == "angles" and unit is None else np.mod(radians, 2 * np.pi)

@@ -1,0 +1,144 @@
+"""The files of a scan: which reader, plain stacks of frames in every format, and sinograms seen as projections."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import FormatError
+from footprint.io.frames import Frames, Group, ScanParts, existing_file, reading
+
+_WILD = "*?["
+
+
+def open_parts(path: str, entry: str | None, own_angles: bool, unit: str | None) -> ScanParts:
+    """What the file or folder holds: a scan that describes itself, or a stack of projections."""
+    file = _file(path)
+    if file is None or path != file or not _is_hdf5(file):
+        return _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF or .npy scan"))
+    from footprint.io import dxchange, hdf5, nxtomo
+
+    opened = hdf5.open_file(path)
+    try:
+        with reading(path):
+            parts = dxchange.read_scan(path, opened, own_angles, unit) if entry is None else None
+            parts = parts or nxtomo.read_scan(path, opened, entry, own_angles, unit)
+            if parts is None:
+                problem = f"holds no scan (no instrument/detector/data and no exchange/data; it has {hdf5.some(opened)})"
+                raise FormatError(path, problem, f'name a stack as "{path}:/NAME"')
+            return parts
+    except BaseException:
+        opened.close()
+        raise
+
+
+def open_sinograms(path: str) -> ScanParts:
+    """A stack of sinograms as the projections they are made of."""
+    return _stack_parts(path, Turned(open_frames(path)))
+
+
+def _stack_parts(path: str, frames: Frames) -> ScanParts:
+    n = frames.shape[0]
+    kind = {"TiffFile": "TIFF", "TiffFiles": "TIFF", "RawFrames": "NumPy", "Turned": "sinograms"}
+    group = Group(frames, np.arange(n), np.arange(n, dtype=np.float64))
+    return ScanParts(path, kind.get(type(frames).__name__, "HDF5"), group, name=Path(path).stem, close=[frames])
+
+
+def _file(path: str) -> str | None:
+    """The file that a name of a stack leads to; None for a folder and for names with ``*``."""
+    if Path(path).is_dir() or (any(c in path for c in _WILD) and not Path(path).exists()):
+        return None
+    named = path.rpartition(":")[0] if ":/" in path and not Path(path).exists() else path
+    existing_file(named, "a scan")
+    return named
+
+
+def _is_hdf5(path: str) -> bool:
+    # Asked first: it needs no library.
+    with open(path, "rb") as file:
+        start = file.read(6)
+    if start == b"\x93NUMPY" or start[:2] in (b"II", b"MM"):
+        return False
+    from footprint.io import hdf5
+
+    return hdf5.is_hdf5(path)
+
+
+def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: TIFF, .npy or HDF5") -> Frames:
+    """Open a stack of frames: TIFF file or folder, names with ``*``, ``.npy``, or HDF5 dataset ``FILE:/DATASET``."""
+    text = os.fspath(path)
+    file = _file(text)
+    from footprint.io.tiff import TiffFile, TiffFiles, folder_files, in_order, is_tiff
+
+    if file is None:
+        if Path(text).is_dir():
+            return TiffFiles(text, folder_files(text))
+        found = in_order(Path(name) for name in glob.glob(text))
+        if not found:
+            raise FormatError(text, "there is no such file", "check the path")
+        return open_frames(found[0], wanted) if len(found) == 1 else TiffFiles(text, found)
+    if is_tiff(file):
+        return TiffFile(file, planes=True)
+    from footprint.io import npy
+
+    if npy.is_npy(file):
+        return npy.open_frames(file)
+    from footprint.io import hdf5, stacks
+
+    if not hdf5.is_hdf5(file):
+        raise FormatError(file, "is none of HDF5, TIFF and .npy", f"give {wanted}")
+    dataset = hdf5.open_dataset(file, None if file == text else text[len(file) + 1 :])
+    try:
+        return stacks.Hdf5Frames(file, dataset)
+    except BaseException:
+        dataset.file.close()
+        raise
+
+
+def attach(parts: ScanParts, flats: str | os.PathLike[str] | None, darks: str | os.PathLike[str] | None) -> None:
+    """Bring flats and darks from files of their own, and check that every stack has the projections' size."""
+    for name, path in (("flats", flats), ("darks", darks)):
+        if path is not None:
+            frames = open_frames(path)
+            parts.close.append(frames)
+            setattr(parts, name, Group.all_of(frames, -1.0))
+        group: Group | None = getattr(parts, name)
+        if group is None or group.frames.shape[0] == 0:
+            setattr(parts, name, None)
+            less = "they are not divided by a flat" if name == "flats" else "none is subtracted"
+            parts.notes.append(f"{parts.path} has no {name}: {less}; give some with {name}=FILE")
+        elif group.frames.shape[1:] != parts.projections.frames.shape[1:]:
+            found, want = group.frames.shape[1:], parts.projections.frames.shape[1:]
+            raise FormatError(group.frames.path, f"{name} are {found[0]} x {found[1]}, projections are {want[0]} x {want[1]}")
+
+
+class Turned:
+    """Sinograms ``(n_z, n_angles, n_x)`` with the face of the projections ``(n_angles, n_z, n_x)``.
+
+    Parameters
+    ----------
+    frames
+        The sinograms, closed with this.
+    """
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames, self.path, self.dtype = frames, frames.path, frames.dtype
+        n_z, n_angles, n_x = frames.shape
+        self.shape = (n_angles, n_z, n_x)
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: rows of projections lie apart, so they are staged."""
+        return self._frames.host_bytes(self.shape[0], None)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._frames.close()
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of projections ``start`` to ``stop``."""
+        if out.size:
+            self._frames.read(rows.start, rows.stop, slice(start, stop), out.swapaxes(0, 1))
