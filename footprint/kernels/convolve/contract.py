@@ -52,8 +52,7 @@ def line_piece(columns: int) -> int:
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """For each thread the source of a block that reaches beyond an edge, its outputs, and for any block a group's sums and
-    what its totals lost."""
+    """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost."""
     height, width = weights.shape
     line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
     size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + 3 * ROWS * BLOCK
