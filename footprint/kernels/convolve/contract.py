@@ -8,6 +8,10 @@ where ``image`` is continued beyond its edges as the two borders say (names of `
 axis whose halo is part of the array). All three are 2-D; ``weights`` are in order of correlation and of the sum's
 dtype, which is also ``image``'s and ``out``'s. Blocks of rows with their halo (``border_y="none"``) equal the whole
 to the last bit: every output is summed in the same order wherever it lies.
+
+Sums have levels, on every device, so that float32 keeps its digits under masks of any size: a chain of at most about 50
+products; some chains; and the total, from which what is rounded away is kept beside it and added at the end. A chain of n
+equal numbers loses up to n / 3 units of 2^-24, the worst of images; so all together lose about 1e-6 of the sum of |w| |x|.
 """
 
 from __future__ import annotations
@@ -22,6 +26,10 @@ BLOCK = 64
 """Most outputs of such a row."""
 SPAN = 32
 """Tap columns that go by before sums are added up."""
+CHAIN = 52
+"""Most products that are summed in one chain."""
+GROUP = 4
+"""Sums of so many spans and tap rows are added up before they are added to the total, which keeps what is rounded away."""
 TAP_ROWS = 5
 """Most tap rows that go by together. Taller masks are split evenly; one or two rows alone would load too often."""
 STRIP = 2048
@@ -30,6 +38,8 @@ LINE_ROWS = 8
 """Vectors of outputs that are summed together where the mask is a single row."""
 LINE_TAPS = 4
 """Most vectors of its taps that go by together."""
+LINE_GROUP = 8
+"""The same as GROUP, for masks of a single row."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
@@ -42,8 +52,9 @@ def line_piece(columns: int) -> int:
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """For each thread the source of a block that reaches beyond an edge, and its outputs."""
+    """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost."""
     height, width = weights.shape
-    size = line_piece(out.shape[1]) + width - 1 + STEP if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + ROWS * BLOCK
-    line = limits.align // np.dtype(out.dtype).itemsize
-    return (ArraySpec((limits.threads, -(-size // line) * line), out.dtype),)
+    line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
+    size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + 3 * ROWS * BLOCK
+    grain = limits.align // np.dtype(out.dtype).itemsize
+    return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

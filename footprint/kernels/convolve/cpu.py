@@ -1,7 +1,7 @@
 """Direct correlation on the CPU: the image is read where it lies, but for the blocks that reach beyond an edge.
 
-One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and each such part
-is summed on its own before it is added, so that float32 keeps its digits under large masks. Blocks at an edge are computed
+One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and sums have the
+levels that the contract speaks of. Blocks at an edge are computed
 whole, from a copy with the border and into a copy, so that every output goes through the same sums wherever it lies.
 """
 
@@ -13,8 +13,32 @@ from numba import njit, prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import LINE_ROWS, LINE_TAPS, ROWS, SPAN, STRIP, TAP_ROWS, line_piece
-from footprint.kernels.convolve.cpu_sums import VECTORS, image2, image3, image4, image5, line1, line2, line3, line4
+from footprint.kernels.convolve.contract import (
+    CHAIN,
+    GROUP,
+    LINE_GROUP,
+    LINE_ROWS,
+    LINE_TAPS,
+    ROWS,
+    SPAN,
+    STEP,
+    STRIP,
+    TAP_ROWS,
+    line_piece,
+)
+from footprint.kernels.convolve.cpu_sums import (
+    VECTORS,
+    image2,
+    image3,
+    image4,
+    image5,
+    image_total,
+    line1,
+    line2,
+    line3,
+    line4,
+    line_total,
+)
 
 _source = njit(cache=True, nogil=True)(borders.source_index)
 
@@ -38,24 +62,41 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
 
 
 @njit(cache=True, nogil=True)
-def _image_blocks(image, at, pitch, weights, height, width, start, stop, out, to, step, count):
+def _chain(columns, taps):
+    """Columns of a chain, so that chains are nearly equal."""
+    if columns * taps <= CHAIN:
+        return columns  # without the divisions, which small masks would feel
+    chains = (columns * taps + CHAIN - 1) // CHAIN
+    return (columns + chains - 1) // chains
+
+
+@njit(cache=True, nogil=True)
+def _image_blocks(image, at, pitch, weights, height, width, start, stop, out, to, step, count, work, free):
     """Neighbouring blocks of outputs under the tap columns from ``start`` up to ``stop``."""
     parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
+    turns = (width + SPAN - 1) // SPAN * parts
+    direct = turns <= GROUP
+    target, pace = (out, step) if direct else (work, block)
     for x in range(0, count * block, block):
+        turn = start // SPAN * parts
+        goal = to + x if direct else free
         for j in range(start, stop, SPAN):
             i, n = 0, min(SPAN, stop - j)
             for part in range(parts):
                 taps, source, first = (height + parts - 1 - part) // parts, at + i * pitch + x + j, i * width + j
-                fresh = i + j == 0
+                fresh, chain = turn % GROUP == 0, _chain(n, taps)
                 if taps == 5:
-                    image5(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                    image5(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
                 elif taps == 4:
-                    image4(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                    image4(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
                 elif taps == 3:
-                    image3(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                    image3(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
                 else:
-                    image2(image, source, pitch, weights, first, width, n, out, to + x, step, fresh)
+                    image2(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
                 i += taps
+                turn += 1
+                if not direct and (turn % GROUP == 0 or turn == turns):
+                    image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
 
 
 @njit(cache=True, nogil=True)
@@ -66,11 +107,12 @@ def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0
     block = VECTORS * BYTES // image.itemsize
     pitch = block + SPAN  # not a literal: Numba would compile what it is handed to once more
     to = base + (ROWS + height - 1) * pitch
+    free = to + ROWS * block
     for j in range(0, width, SPAN):
         for r in range(rows + height - 1):
             place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
             _fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
-        _image_blocks(work, base - j, pitch, weights, height, width, j, min(j + SPAN, width), work, to, block, 1)
+        _image_blocks(work, base - j, pitch, weights, height, width, j, min(j + SPAN, width), work, to, block, 1, work, free)
     for q in range(rows):
         start = (y + q) * step + x
         source, target = work[to + q * block : to + q * block + columns], out[start : start + columns]
@@ -84,6 +126,7 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
     groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
+    free = base + (ROWS + height - 1) * (block + SPAN) + ROWS * block
     for unit in range(first, last):
         strip, y = unit // groups * piece, unit % groups * ROWS
         rows, stop = min(ROWS, all_rows - y), min(strip + piece, all_columns)
@@ -94,7 +137,8 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
         count = max(0, (end - first_inside) // block) if inside else 0
         if count > 0:
             at, to = (y + y0) * image_width + first_inside + x0, y * all_columns + first_inside
-            _image_blocks(image, at, image_width, weights, height, width, 0, width, out, to, all_columns, count)
+            args = weights, height, width, 0, width, out, to, all_columns, count, work, free
+            _image_blocks(image, at, image_width, *args)
         for x in range(strip, stop, block):
             if count == 0 or not first_inside <= x < first_inside + count * block:
                 columns = min(block, stop - x)
@@ -102,36 +146,42 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
 
 
 @njit(cache=True, nogil=True)
-def _line_block(image, at, weights, out, to):
+def _line_block(image, at, weights, out, to, work, free):
     """One block of outputs; of the taps, a vector's length apart, the first columns have one more than the others."""
-    lanes, fresh = BYTES // image.itemsize, True
+    lanes = BYTES // image.itemsize
     whole, more = weights.size // lanes, weights.size % lanes
+    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
+    turn, direct = 0, turns <= LINE_GROUP
+    target, goal = (out, to) if direct else (work, free)
     for side in range(2):
         column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
         parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
         for part in range(parts):
             taps, first = (height + parts - 1 - part) // parts, i * lanes + column
+            fresh, chain = turn % LINE_GROUP == 0, _chain(count, taps)
             if taps == 4:
-                line4(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+                line4(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
             elif taps == 3:
-                line3(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+                line3(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
             elif taps == 2:
-                line2(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+                line2(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
             else:
-                line1(image, at + first, lanes, weights, first, lanes, count, out, to, lanes, fresh)
+                line1(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
             i += taps
-            fresh = False
+            turn += 1
+            if not direct and (turn % LINE_GROUP == 0 or turn == turns):
+                line_total(work, free, out, to, lanes, turn <= LINE_GROUP, turn == turns)
 
 
 @njit(cache=True, nogil=True)
 def _line_blocks(image, at, weights, out, to, columns, work, edge):
     apart()
-    block = LINE_ROWS * BYTES // image.itemsize
+    block, free = LINE_ROWS * BYTES // image.itemsize, edge + STEP
     for left in range(0, columns, block):
         if left + block <= columns:
-            _line_block(image, at + left, weights, out, to + left)
+            _line_block(image, at + left, weights, out, to + left, work, free)
         else:
-            _line_block(image, at + left, weights, work, edge)
+            _line_block(image, at + left, weights, work, edge, work, free)
             for k in range(columns - left):
                 out[to + left + k] = work[edge + k]
 

@@ -22,36 +22,44 @@ VECTORS = 4 if REGISTERS >= 32 else 2
 def _sums(e: Emit, taps: int, rows: int, vectors: int) -> None:
     """``out[to + q step + x] (+)= sum of weights[first + t stride + j] image[at + (q + t) pitch + j + x]``, t < taps, j < count.
 
-    For ``q < rows`` and ``x`` in ``vectors`` vectors; the sum starts at 0 and is added to what is there unless ``fresh``.
+    For ``q < rows`` and ``x`` in ``vectors`` vectors; the sum of every ``chain`` columns starts at 0 and is added to what is
+    there, unless it is ``fresh`` and the first.
     """
     b, lanes = e.b, e.kind.count
-    at, pitch, first, stride, count, to, step, fresh = (e.args[i] for i in (1, 2, 4, 5, 6, 8, 9, 10))
+    at, pitch, first, stride, count, chain, to, step, fresh = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9, 10, 11))
     block = [(q, c) for q in range(rows) for c in range(vectors)]
-    held = {place: cgutils.alloca_once_value(b, e.zero()) for place in block}
+    held = {place: cgutils.alloca_once(b, e.kind) for place in block}
     starts = [e.add(at, e.mul(pitch, r)) for r in range(rows + taps - 1)]
-    with cgutils.for_range(b, count) as loop:
-        weights = [e.splat(3, e.add(e.add(first, e.mul(stride, t)), loop.index)) for t in range(taps)]
-        sums = {place: b.load(held[place]) for place in block}
-        for r, start in enumerate(starts):
-            for c in range(vectors):
-                values = e.load(0, e.add(e.add(start, loop.index), c * lanes))
-                for q in range(max(0, r - taps + 1), min(rows, r + 1)):
-                    sums[q, c] = e.multiply_add(values, weights[r - q], sums[q, c])
+    with cgutils.for_range_slice(b, ir.Constant(count.type, 0), count, chain) as (begin, _):
         for place in block:
-            b.store(sums[place], held[place])
-    with b.if_else(b.trunc(fresh, ir.IntType(1))) as (new, more):
-        for case, adds in ((new, False), (more, True)):
-            with case:
-                for q, c in block:
-                    place, total = e.add(to, e.add(e.mul(step, q), c * lanes)), b.load(held[q, c])
-                    e.store(b.fadd(e.load(7, place), total) if adds else total, 7, place)
+            b.store(e.zero(), held[place])
+        end = b.add(begin, chain)
+        with cgutils.for_range_slice(
+            b, begin, b.select(b.icmp_signed("<", end, count), end, count), ir.Constant(count.type, 1)
+        ) as (column, _):
+            weights = [e.splat(3, e.add(e.add(first, e.mul(stride, t)), column)) for t in range(taps)]
+            sums = {place: b.load(held[place]) for place in block}
+            for r, start in enumerate(starts):
+                for c in range(vectors):
+                    values = e.load(0, e.add(e.add(start, column), c * lanes))
+                    for q in range(max(0, r - taps + 1), min(rows, r + 1)):
+                        sums[q, c] = e.multiply_add(values, weights[r - q], sums[q, c])
+            for place in block:
+                b.store(sums[place], held[place])
+        starting = b.icmp_signed("==", begin, ir.Constant(count.type, 0))
+        with b.if_else(b.and_(b.trunc(fresh, ir.IntType(1)), starting)) as (new, more):
+            for case, adds in ((new, False), (more, True)):
+                with case:
+                    for q, c in block:
+                        place, total = e.add(to, e.add(e.mul(step, q), c * lanes)), b.load(held[q, c])
+                        e.store(b.fadd(e.load(8, place), total) if adds else total, 8, place)
 
 
 def _maker(taps: int, rows: int, vectors: int) -> Any:
     """The intrinsic for so many tap rows."""
 
     @intrinsic
-    def sums(typing_context, image, at, pitch, weights, first, stride, count, out, to, step, fresh):  # type: ignore[no-untyped-def]
+    def sums(typing_context, image, at, pitch, weights, first, stride, count, chain, out, to, step, fresh):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             # The compiler would unroll it and copy it to wherever it is called: nothing gained, and slow to compile.
             set.update(builder.function.attributes, ("noinline", "optsize"))
@@ -59,10 +67,56 @@ def _maker(taps: int, rows: int, vectors: int) -> Any:
             return context.get_dummy_value()
 
         n = types.int64
-        return types.void(image, n, n, weights, n, n, n, out, n, n, types.uint8), code
+        return types.void(image, n, n, weights, n, n, n, n, out, n, n, types.uint8), code
 
     return sums
 
 
+def _totals(e: Emit, rows: int, vectors: int) -> None:
+    """Add a group's sums, from ``free`` on, to the outputs; what is rounded away is kept behind them and added at the ``end``.
+
+    The first group, a ``new`` one, is the total itself. What is lost in adding two numbers is a number (Knuth).
+    """
+    b, lanes = e.b, e.kind.count
+    free, to, step, new, end = (e.args[i] for i in (1, 3, 4, 5, 6))
+    truth, size = ir.IntType(1), rows * vectors * lanes
+    block = [
+        (e.add(free, n * lanes), e.add(e.add(to, e.mul(step, n // vectors)), n % vectors * lanes)) for n in range(rows * vectors)
+    ]
+    with b.if_else(b.trunc(new, truth)) as (first, later):
+        with first:
+            for group, total in block:
+                e.store(e.load(0, group), 2, total)
+                e.store(e.zero(), 0, e.add(group, size))
+        with later:
+            for group, total in block:
+                old, more, lost = e.load(2, total), e.load(0, group), e.load(0, e.add(group, size))
+                both = b.fadd(old, more)
+                got = b.fsub(both, old)
+                e.store(both, 2, total)
+                left = b.fadd(b.fsub(old, b.fsub(both, got)), b.fsub(more, got))
+                e.store(b.fadd(lost, left), 0, e.add(group, size))
+    with b.if_then(b.trunc(end, truth)):
+        for group, total in block:
+            lost = e.load(0, e.add(group, size))
+            # Where sums are infinite, what they lost is no number.
+            e.store(b.fadd(e.load(2, total), b.select(b.fcmp_ordered("ord", lost, lost), lost, e.zero())), 2, total)
+
+
+def _total_maker(rows: int, vectors: int) -> Any:
+    @intrinsic
+    def total(typing_context, work, free, out, to, step, new, end):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            set.update(builder.function.attributes, ("noinline", "optsize"))
+            _totals(Emit(context, builder, signature, args), rows, vectors)
+            return context.get_dummy_value()
+
+        n = types.int64
+        return types.void(work, n, out, n, n, types.uint8, types.uint8), code
+
+    return total
+
+
 image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
 line1, line2, line3, line4 = (_maker(taps, LINE_ROWS, 1) for taps in (1, 2, 3, 4))
+image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)

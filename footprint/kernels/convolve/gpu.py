@@ -22,6 +22,11 @@ UNROLLED = 63
 """Largest mask, along either axis, that one tile serves; a mask of one row is bound by memory only."""
 
 
+CHAIN = 52
+"""Most products that are summed in one chain, where there are more."""
+PLAIN = 24
+"""Most chains that are added up without keeping what is rounded away."""
+
 LOCAL_BYTES = 72 << 10
 """Most bytes of a tile: three groups then fit on a core of the chips this is tuned for."""
 
@@ -67,7 +72,8 @@ def convolve_program(
         bh, bw = (1, 256) if line else (16, 16)
         args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape)), *sums)
         local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
-        defines = (*common, ("BH", bh), ("BW", bw))
+        sums_of = ("LEVELS", 2 if kind.itemsize == 4 else 0), ("FLUSH", CHAIN // bw or 1), ("CHAIN", CHAIN // vec * vec)
+        defines = (*common, ("BH", bh), ("BW", bw), *sums_of)
         grid = (across, min(down, MAX_GROUPS_Y), 1)
         return Program((Launch("convolve_large.knl", "convolve_large", grid, group, args, defines, local),))
     rows = min(down, MAX_GROUPS_Y)
@@ -75,7 +81,7 @@ def convolve_program(
     direct = t.direct and image.shape[1] % vec == 0 and passes >= weights.shape[1]
     defines = (
         *(*common, ("KH", weights.shape[0]), ("KW", weights.shape[1]), ("KC", passes)),
-        *(("SHIFT", x0 % vec), ("LINE", int(line)), ("DIRECT", int(direct))),
+        *(("SHIFT", x0 % vec), ("LINE", int(line)), ("DIRECT", int(direct)), *levels(weights, passes)),
     )
     local = 0 if direct else tile_bytes(t, weights.shape, x0, out.itemsize)
     args = (A(0), A(2), *map(np.int64, image.shape), *sums)
@@ -105,6 +111,19 @@ def columns(mask: tuple[int, ...], vec: int) -> int:
         one = most = LINE_COLUMNS
     pieces = 1 if mask[1] <= one else -(-mask[1] // most)
     return -(-mask[1] // (pieces * vec)) * vec
+
+
+def levels(weights: ArraySpec, passes: int) -> Defines:
+    """Levels of sums, and after how many rows, or passes over a single row, a chain ends: by the mask alone, for the same bits."""
+    height, width = weights.shape
+    if height == 1:
+        flush = max(CHAIN // passes, 1)
+        chains = width / (passes * flush)
+    else:
+        flush = next((rows for rows in (4, 2) if rows * min(passes, width) <= CHAIN), 1)
+        chains = -(-height // flush) * -(-width // passes)
+    single = weights.size <= CHAIN or weights.itemsize == 8
+    return (("LEVELS", 0 if single else 1 if chains <= PLAIN else 2), ("FLUSH", flush))
 
 
 def tile(limits: Limits, out: ArraySpec, mask: tuple[int, ...], small: bool) -> Tile:
