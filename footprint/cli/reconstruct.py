@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
+from footprint.cli.steps import step_options, steps_of
 from footprint.errors import ArgumentError, FootprintError
 from footprint.units import counted
 
@@ -32,6 +33,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--pixel-size", type=float, default=None, metavar="CM", help="Pixel size; values are then in 1/cm instead of 1/pixel."
         ),
+        step_options,
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
@@ -121,6 +123,7 @@ def command(
                     axis = rotation_axis(source, rows=job["rows"], i0=job["i0"], memory=plan.footprint.total)
                     found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
                 about = _about(scan, source, plan, asked) | found
+                about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 with create_volume(target, slices, "float32", overwrite, about, resume) as volume:
                     kept = volume.resumed
                     settings = job | {"center": found["center"], "out": volume}
@@ -152,6 +155,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["roi"] is not None:
         job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
     job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
+    job["steps"] = steps_of(source, job)
     return job
 
 
@@ -203,7 +207,7 @@ def _warm(source: Any, plan: Any, job: dict[str, Any], target: str) -> None:
     from footprint.io.volume import create_volume
 
     few = _Few(source.dtype, source.n_flats)
-    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "fft")}
+    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "fft", "steps")}
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
