@@ -11,7 +11,9 @@ from footprint.api._call import call, plan_verb
 from footprint.api._tomo import described_stack, stacked
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.ops.base import Op
+from footprint.ops.fourier_wavelet import FourierWavelet
 from footprint.ops.remove_stripes import METHODS, SYNONYMS, RemoveStripes
+from footprint.ops.wavelets import NAMES
 from footprint.plan.plan import Plan
 
 _SIZES = {"sorting": 21, "large": 61, "dead": 61, "all": 61}
@@ -25,6 +27,8 @@ def remove_stripes(
     small: int = 21,
     snr: float = 3.0,
     sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -41,6 +45,7 @@ def remove_stripes(
         stripes of a few pixels that vary slowly. ``large``: columns divided by what their mean is over that of their neighbours'
         medians, and replaced where they stand out by more than ``snr``; for broad stripes. ``dead``: columns that fluctuate far
         less or more than others interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small`` columns.
+        ``fw``: of ``level`` levels of a wavelet transform, what of the details along x is slow along the angle.
     size : int, optional
         Columns of the median: 21, of ``large``, ``dead`` and ``all`` 61.
     small : int
@@ -48,7 +53,9 @@ def remove_stripes(
     snr : float
         How far outside noise a column is a stripe; smaller finds more.
     sigma : float, optional
-        Of ``mean``, in columns: 30.
+        Of ``mean``, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
+    level, wavelet : int, str
+        Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db8, db15, sym4, sym8 or sym16.
     out : array like the sinogram, optional
         Where the result goes: a floating array, or ``sinogram`` itself.
     memory : str, int or float, optional
@@ -69,7 +76,8 @@ def remove_stripes(
     Notes
     -----
     ``sorting``, ``large``, ``dead`` and ``all`` are algorithms 3, 5, 6 and all of Vo, Atwood and Drakopoulos, Optics Express 26,
-    28396 (2018), with its defaults. They need all angles of a slice at once.
+    28396 (2018), with its defaults; ``fw`` is the filter of Munch et al., Optics Express 17, 8567 (2009), sinograms mirrored at
+    their ends. All need all angles of a slice at once.
 
     Examples
     --------
@@ -80,7 +88,7 @@ def remove_stripes(
     array([1., 2., 3., 4.], dtype=float32)
     """
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
-    op = stripes_of(method, size, small, snr, sigma)
+    op = stripes_of(method, size, small, snr, sigma, level, wavelet)
     result = op.out_specs(source.spec)[0]
     whole = None if out is None else receive(out, "out")
     if whole is not None and flat and whole.data.ndim == 2:
@@ -105,6 +113,8 @@ def plan_remove_stripes(
     small: int = 21,
     snr: float = 3.0,
     sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -114,7 +124,7 @@ def plan_remove_stripes(
     ----------
     shape, dtype
         Of the sinogram.
-    method, size, small, snr, sigma, memory, device
+    method, size, small, snr, sigma, level, wavelet, memory, device
         As in `remove_stripes`.
 
     Returns
@@ -131,20 +141,33 @@ def plan_remove_stripes(
     spec, _ = described_stack(shape, dtype)
     if spec.size == 0:
         raise ShapeError("shape", shape, "at least one value")
-    return plan_verb("remove_stripes", stripes_of(method, size, small, snr, sigma), [spec], where(device), memory)
+    op = stripes_of(method, size, small, snr, sigma, level, wavelet)
+    return plan_verb("remove_stripes", op, [spec], where(device), memory)
 
 
 def stripes_of(
-    method: Any, size: int | None = None, small: int = 21, snr: float = 3.0, sigma: float | None = None, name: str = "method"
+    method: Any,
+    size: int | None = None,
+    small: int = 21,
+    snr: float = 3.0,
+    sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
+    name: str = "method",
 ) -> Op:
     """The operation of a method by its name, or a peer's, every setting checked."""
     word = SYNONYMS.get(method, method) if isinstance(method, str) else method
-    choose(name, word, METHODS)
+    choose(name, word, (*METHODS, "fw"))
     size = _SIZES.get(word, 21) if size is None else size
     for what, value in (("size", size), ("small", small)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ArgumentError(what, repr(value), "a whole number of columns, 1 or more")
-    snr, sigma = _above("snr", snr), _above("sigma", 30.0 if sigma is None else sigma)
+    snr, sigma = _above("snr", snr), _above("sigma", (1.0 if word == "fw" else 30.0) if sigma is None else sigma)
+    if not isinstance(level, int | np.integer) or isinstance(level, bool) or not 1 <= level <= 16:
+        raise ArgumentError("level", repr(level), "a whole number from 1 to 16")
+    choose("wavelet", wavelet, NAMES)
+    if word == "fw":
+        return FourierWavelet(wavelet, int(level), sigma)
     return RemoveStripes(word, int(size), int(small), snr, sigma)
 
 

@@ -9,9 +9,7 @@ import click
 
 from footprint.errors import ArgumentError
 
-_RINGS = (
-    "Remove rings: mean, mean-division, sorting, large, dead or all; with settings, sorting:size=31 or all:snr=3,size=61,small=21."
-)
+_RINGS = "Remove rings: mean, mean-division, sorting, large, dead, all or fw; with settings: all:snr=3,size=61,small=21."
 
 
 def step_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from footprint.spec import ArraySpec, Limits
 
 METHODS = ("mean", "mean-division", "sorting", "large", "dead", "all")
 SYNONYMS = {
-    "mean-subtraction": "mean", "normalize": "mean", "sort": "sorting", "vo": "all", "vo-all": "all",
+    "mean-subtraction": "mean", "normalize": "mean", "sort": "sorting", "vo": "all", "vo-all": "all", "munch": "fw",
 }  # fmt: skip
 # Sinograms of one batch: a few second-level caches, and enough for a GPU, whatever the size of a part.
 _BATCH_BYTES = 16 << 20

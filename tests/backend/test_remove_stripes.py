@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.ops.wavelets import NAMES, filters
 from footprint.reference import remove_stripes as reference
+from footprint.reference.fourier_wavelet import fourier_wavelet
 
 TRUTH = {
     "mean": reference.mean,
@@ -15,6 +17,7 @@ TRUTH = {
     "large": reference.large,
     "dead": reference.dead,
     "all": reference.every,
+    "fw": lambda s: fourier_wavelet(s, filters("sym16")[0]),
 }
 
 
@@ -69,6 +72,32 @@ def test_dtypes_and_strides(device, rng, dtype):
     np.testing.assert_array_equal(fp.remove_stripes(np.asfortranarray(stack), "all", device=device), want)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_wavelets_are_orthogonal_and_blind_to_polynomials(name):
+    low, high = filters(name)
+    length, moments = len(low), int(name[2:] if name[:2] == "db" else name[3:] if name[:3] == "sym" else 1) or 1
+    assert length == 2 * moments
+    assert low.sum() == pytest.approx(np.sqrt(2), abs=1e-11)
+    for shift in range(0, length, 2):
+        assert low[shift:] @ low[: length - shift] == pytest.approx(float(shift == 0), abs=1e-11)
+        assert low[shift:] @ high[: length - shift] == pytest.approx(0, abs=1e-11)
+    # Moments about the middle: those of a wavelet of length 2 N vanish up to order N - 1.
+    at = (np.arange(length) - (length - 1) / 2) / length
+    for order in range(moments):
+        assert (high * at**order).sum() == pytest.approx(0, abs=1e-8), order
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 40, 7), (2, 7, 40), (1, 64, 90), (1, 33, 300)])
+@pytest.mark.parametrize("settings", [("haar", 5, 1.0), ("sym8", 2, 0.1), ("db15", 4, 10.0), ("sym16", 1, 3.0)])
+def test_wavelets_at_any_shape_and_setting(device, rng, shape, settings):
+    wavelet, level, sigma = settings
+    stack = rng.random(shape, np.float32) + np.linspace(0, 3, shape[2], dtype="f4")
+    stack[:, :, shape[2] // 2] += 1
+    got = fp.remove_stripes(stack, "fw", wavelet=wavelet, level=level, sigma=sigma, device=device)
+    want = [fourier_wavelet(s, filters(wavelet)[0], level, sigma) for s in stack]
+    np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
+
+
 def test_in_place_and_into_another(device, rng):
     stack, _ = striped(rng, 60, 70)
     want = fp.remove_stripes(stack, device=device)
@@ -107,7 +136,7 @@ def test_negative_zero_equals_zero(device):
     np.testing.assert_array_equal(fp.remove_stripes(sinogram, size=1, device=device), sinogram)
 
 
-@pytest.mark.parametrize("rings", ["sorting", {"method": "all", "size": 31, "small": 9}, "mean"])
+@pytest.mark.parametrize("rings", ["sorting", {"method": "all", "size": 31, "small": 9}, "mean", "fw"])
 def test_in_a_reconstruction(device, rng, rings):
     """The step between line integrals and backprojection is the verb, whole and in blocks."""
     from tests.backend.test_reconstruct import phantom
@@ -138,6 +167,8 @@ def test_in_a_reconstruction(device, rng, rings):
         ({"size": 2.5}, "size 2.5 whole"),
         ({"snr": -1}, "snr -1 above"),
         ({"sigma": np.nan, "method": "mean"}, "sigma nan above"),
+        ({"method": "fw", "level": 0}, "level 0 16"),
+        ({"method": "fw", "wavelet": "sym99"}, "wavelet sym99 sym16"),
         ({"sinogram": np.zeros(4)}, "sinogram (4,) n_angles"),
         ({"out": np.zeros((4, 5))}, "out (1, 4, 5) (1, 4, 6)"),
     ],

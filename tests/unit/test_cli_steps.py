@@ -36,6 +36,7 @@ def volume(scan, target, words):
             {"rings": {"method": "all", "snr": 2.5, "size": 31, "small": 5}},
             "small=5, snr=2.5",
         ),
+        ("--rings fw:level=3", {"rings": {"method": "fw", "level": 3}}, "wavelet='sym16', level=3, sigma=1.0"),
         ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
     ],
 )
