@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.render import Reporter, common_options
+from footprint.cli.steps import step_options, steps_of
 from footprint.errors import ArgumentError
 from footprint.units import counted
 
@@ -44,6 +45,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="CM",
             help="Pixel size; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
         ),
+        step_options,
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
@@ -134,6 +136,7 @@ def command(
                     axis = rotation_axis(source, i0=job["i0"], log=job["log"], memory=plan.footprint.total)
                     found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
                 about = _about(scan, source, plan, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
+                about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 first = job["rows"].start if job["rows"] else 0
                 with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
                     kept = volume.resumed
@@ -174,6 +177,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
         job["pixel_size"] = _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0]
     job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
     job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
+    job["steps"] = steps_of(source, job)
     return job
 
 

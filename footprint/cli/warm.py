@@ -19,7 +19,7 @@ from footprint.io.volume import create_volume
 def warm(source: Any, method: str, device: str, job: dict[str, Any], target: str) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
     few = _Few(source.dtype, source.n_flats)
-    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "log", "fft")}
+    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "log", "fft", "steps")}
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))

@@ -25,6 +25,7 @@ from footprint.backend.memory import PeakMeter
 from footprint.io.frame_source import open_source
 from footprint.io.image_writer import create_image, create_stack, writing_bytes
 from footprint.io.phantom import write_scan
+from tests.memory import step_jobs
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -372,6 +373,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct": reconstruct,
     "reconstruct_fourier": reconstruct_fourier,
     "reconstruct_tiles": reconstruct_tiles,
+    **step_jobs.JOBS,
 }
 
 

@@ -69,6 +69,9 @@ def plans() -> dict[str, Any]:
     apart = lambda steps: [MinusLog(highest=9.0) if isinstance(step, MinusLog) else step for step in steps]
     found |= {"reconstruct step by step": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=apart, **on)}
     found |= {"reconstruct f2": fp.plan_reconstruct((90, 20, 128), dtype="f2", n_flat_groups=0, i0="border", center=60.0, **on)}
+    found |= {
+        f"stripes {method}": fp.plan_remove_stripes((3, 90, 128), method, **on) for method in ("mean", "mean-division", "all", "fw")
+    }
     for kind in ("f4", "f8"):
         found |= {
             f"sigma_clip {kind}": fp.plan_sigma_clip(image, dtype=kind, **on),

@@ -1,0 +1,181 @@
+"""Remove stripes from sinograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
+from footprint.api._tomo import described_stack, stacked
+from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.base import Op
+from footprint.ops.fourier_wavelet import FourierWavelet
+from footprint.ops.remove_stripes import METHODS, SYNONYMS, RemoveStripes
+from footprint.ops.wavelets import NAMES
+from footprint.plan.plan import Plan
+
+_SIZES = {"sorting": 21, "large": 61, "dead": 61, "all": 61}
+
+
+def remove_stripes(
+    sinogram: Any,
+    method: str = "sorting",
+    *,
+    size: int | None = None,
+    small: int = 21,
+    snr: float = 3.0,
+    sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Remove from a sinogram what stands still from angle to angle, and would be rings in a slice.
+
+    Parameters
+    ----------
+    sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
+        Any real dtype; worked on in float32. Line integrals, with no NaN.
+    method : str
+        ``mean``: less what of the mean over angles a Gaussian of ``sigma`` does not leave; ``mean-division``: over it.
+        ``sorting``: every column's values in order, medians over ``size`` columns of equal rank, back to their angles; for
+        stripes of a few pixels that vary slowly. ``large``: columns divided by what their mean is over that of their neighbours'
+        medians, and replaced where they stand out by more than ``snr``; for broad stripes. ``dead``: columns that fluctuate far
+        less or more than others interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small`` columns.
+        ``fw``: of ``level`` levels of a wavelet transform, what of the details along x is slow along the angle.
+    size : int, optional
+        Columns of the median: 21, of ``large``, ``dead`` and ``all`` 61.
+    small : int
+        Columns of the sorting that ends ``all``.
+    snr : float
+        How far outside noise a column is a stripe; smaller finds more.
+    sigma : float, optional
+        Of ``mean``, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
+    level, wavelet : int, str
+        Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db8, db15, sym4, sym8 or sym16.
+    out : array like the sinogram, optional
+        Where the result goes: a floating array, or ``sinogram`` itself.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+
+    Returns
+    -------
+    array
+        ``out``, or a new float32 array of the sinogram's shape. The bits are the same whatever ``memory`` allows.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where arrays or settings do not fit, or not one sinogram fits ``memory``.
+
+    Notes
+    -----
+    ``sorting``, ``large``, ``dead`` and ``all`` are algorithms 3, 5, 6 and all of Vo, Atwood and Drakopoulos, Optics Express 26,
+    28396 (2018), with its defaults; ``fw`` is the filter of Munch et al., Optics Express 17, 8567 (2009), sinograms mirrored at
+    their ends. All need all angles of a slice at once.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> sinogram = np.ones((4, 9)) + np.arange(4)[:, None]
+    >>> sinogram[:, 4] += 5
+    >>> fp.remove_stripes(sinogram, "sorting", size=3)[:, 4]
+    array([1., 2., 3., 4.], dtype=float32)
+    """
+    source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
+    op = stripes_of(method, size, small, snr, sigma, level, wavelet)
+    result = op.out_specs(source.spec)[0]
+    whole = None if out is None else receive(out, "out")
+    if whole is not None and flat and whole.data.ndim == 2:
+        whole, _ = stacked(whole, "out")
+    target = output(None if whole is None else whole.data, result, source)
+    if whole is not None and out is not sinogram and shared(source, target):
+        raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
+    if source.spec.size:
+        call("remove_stripes", op, [source], [target], where(device, source, target), memory)
+    if out is not None:
+        return out
+    made = finished(target, None)
+    return made[0] if flat else made
+
+
+def plan_remove_stripes(
+    shape: tuple[int, ...],
+    method: str = "sorting",
+    *,
+    dtype: str = "float32",
+    size: int | None = None,
+    small: int = 21,
+    snr: float = 3.0,
+    sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `remove_stripes` of a C-contiguous sinogram, or stack of them, of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype
+        Of the sinogram.
+    method, size, small, snr, sigma, level, wavelet, memory, device
+        As in `remove_stripes`.
+
+    Returns
+    -------
+    Plan
+        Its chunks are slices.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_remove_stripes((8, 180, 256), "all", device="cpu").n_parts
+    1
+    """
+    spec, _ = described_stack(shape, dtype)
+    if spec.size == 0:
+        raise ShapeError("shape", shape, "at least one value")
+    op = stripes_of(method, size, small, snr, sigma, level, wavelet)
+    return plan_verb("remove_stripes", op, [spec], where(device), memory)
+
+
+def stripes_of(
+    method: Any,
+    size: int | None = None,
+    small: int = 21,
+    snr: float = 3.0,
+    sigma: float | None = None,
+    level: int = 7,
+    wavelet: str = "sym16",
+    name: str = "method",
+) -> Op:
+    """The operation of a method by its name, or a peer's, every setting checked."""
+    word = SYNONYMS.get(method, method) if isinstance(method, str) else method
+    choose(name, word, (*METHODS, "fw"))
+    size = _SIZES.get(word, 21) if size is None else size
+    for what, value in (("size", size), ("small", small)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise ArgumentError(what, repr(value), "a whole number of columns, 1 or more")
+    snr, sigma = _above("snr", snr), _above("sigma", (1.0 if word == "fw" else 30.0) if sigma is None else sigma)
+    if not isinstance(level, int | np.integer) or isinstance(level, bool) or not 1 <= level <= 16:
+        raise ArgumentError("level", repr(level), "a whole number from 1 to 16")
+    choose("wavelet", wavelet, NAMES)
+    if word == "fw":
+        return FourierWavelet(wavelet, int(level), sigma)
+    return RemoveStripes(word, int(size), int(small), snr, sigma)
+
+
+def _above(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not (np.isfinite(number) and 0 < number <= 1e6):
+        raise ArgumentError(name, repr(value), "a number above 0")
+    return number

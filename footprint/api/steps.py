@@ -1,0 +1,89 @@
+"""The steps people ask for by name, in the places where they belong among those of a reconstruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from footprint.api.remove_stripes import stripes_of
+from footprint.errors import ArgumentError
+from footprint.ops.base import Op
+from footprint.ops.flatfield import ShiftSinograms, Sinograms
+from footprint.ops.reconstruct import Steps
+from footprint.units import kind_of
+
+Setting = str | float | Mapping[str, Any] | Op | None
+
+
+def steps(*, rings: Setting = None) -> Steps:
+    """Make the ``steps`` of `reconstruct` from settings: each operation at its place among the usual ones.
+
+    The order is that of the beam: open beam, minus log, transposition, vertical shifts, rings, backprojection.
+
+    Parameters
+    ----------
+    rings : str, mapping or Op, optional
+        A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
+        backprojects sinograms.
+
+    Returns
+    -------
+    callable
+        For ``reconstruct(scan, steps=...)`` and ``plan_reconstruct``.
+
+    Raises
+    ------
+    ArgumentError
+        A setting that is unknown or does not fit.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> plan = fp.plan_reconstruct((180, 16, 64), steps=fp.steps(rings="sorting"), device="cpu")
+    >>> any("remove_stripes" in step.kernel for step in plan.steps)
+    True
+    """
+    return _Chosen(_made("rings", rings, stripes_of, "method"))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Puts operations among the usual steps; as text, it names them with every setting."""
+
+    rings: Op | None
+
+    def __call__(self, usual: list[Op]) -> Sequence[Op]:
+        found = list(usual)
+        if self.rings is not None:
+            _put(found, self.rings, "rings", after=(Sinograms, ShiftSinograms))
+        return found
+
+    def __str__(self) -> str:
+        return ", ".join(str(op) for op in (self.rings,) if op is not None)
+
+
+def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op | None:
+    """The operation that a setting asks for; ``main`` is what a word or number alone stands for."""
+    if given is None or isinstance(given, Op):
+        return given
+    if isinstance(given, str | int | float) and not isinstance(given, bool):
+        given = {main: given}
+    if not isinstance(given, Mapping):
+        raise ArgumentError(name, kind_of(given), f"a {main}, a mapping of settings, or an operation")
+    # Parameters of `make` but the last, which names the argument in errors.
+    known = make.__code__.co_varnames[: make.__code__.co_argcount - 1]
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ArgumentError(name, f"the setting {unknown[0]!r}", f"some of {', '.join(known)}")
+    if main not in given:
+        raise ArgumentError(name, f"no {main}", f"one, as in {{{main!r}: ...}}")
+    return make(**given, name=name)
+
+
+def _put(found: list[Op], op: Op, name: str, after: tuple[type[Op], ...]) -> None:
+    """Insert behind the last step of some kinds."""
+    places = [i for i, step in enumerate(found) if isinstance(step, after)]
+    if not places:
+        raise ArgumentError(name, "steps without sinograms", f"a step of {' or '.join(kind.__name__ for kind in after)} before it")
+    found.insert(places[-1] + 1, op)

@@ -1,0 +1,116 @@
+"""Launch shapes of what removes stripes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Launch, Program, W
+from footprint.spec import ArraySpec, Limits
+
+TEXT = "remove_stripes.knl"
+GROUP = (256, 1, 1)
+MAX_GRID = 1 << 20
+# Groups that sort side by side, a core: each has a second place for a column.
+_SORTING = 8
+# Angles that one work-item adds up.
+_STRETCH = 64
+
+
+def _over(entry: str, units: int, args: tuple[Argument, ...], most: int = MAX_GRID) -> Program:
+    """A group for each of so many units."""
+    return Program((Launch(TEXT, entry, (min(units, most), 1, 1), GROUP, args),)) if units else Program(())
+
+
+def _columns(entry: str, n_x: int, rows: int, args: tuple[Argument, ...]) -> Launch:
+    """A work-item a column, for each of so many rows."""
+    return Launch(TEXT, entry, (-(-n_x // 256), min(rows, MAX_GROUPS_Y), 1), GROUP, args)
+
+
+def _sizes(*numbers: int) -> tuple[np.int64, ...]:
+    return tuple(np.int64(n) for n in numbers)
+
+
+def sort_program(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> Program:
+    """A group a column."""
+    n, n_a, n_x = lines.shape
+    groups = min(n * n_x, max(limits.cores, 1) * _SORTING)
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), W(1), *_sizes(n, n_a, n_x))
+    work = (ArraySpec((groups, n_a), "uint32"), ArraySpec((groups, n_a), "int32"))
+    return Program((Launch(TEXT, "sort_columns", (groups, 1, 1), GROUP, args),) if lines.size else (), work)
+
+
+def smooth_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> Program:
+    """A work-item a value."""
+    n, n_x, n_a = keys.shape
+    return _over("smooth_ranks", n * n_x * -(-n_a // 256), (A(0), A(1), *_sizes(n, n_x, n_a, size)))
+
+
+def unsort_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, lines: ArraySpec) -> Program:
+    """A group a column; marks are not read."""
+    n, n_x, n_a = smoothed.shape
+    return _over("unsort_columns", n * n_x, (A(0), A(1), A(1), A(2), *_sizes(n, n_x, n_a), np.int32(0)))
+
+
+def unsort_marked_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, marks: ArraySpec, lines: ArraySpec) -> Program:
+    """A group a column."""
+    n, n_x, n_a = smoothed.shape
+    return _over("unsort_columns", n * n_x, (A(0), A(1), A(2), A(3), *_sizes(n, n_x, n_a), np.int32(1)))
+
+
+def profile_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, ratio: ArraySpec, *, drop: int) -> Program:
+    """A group a column."""
+    n, n_x, n_a = keys.shape
+    return _over("profile_columns", n * n_x, (A(0), A(1), A(2), *_sizes(n * n_x, n_a, drop)))
+
+
+def detect_program(limits: Limits, ratio: ArraySpec, order: ArraySpec, marks: ArraySpec, *, snr: float, edge: int) -> Program:
+    """A group a sinogram."""
+    n, n_x = marks.shape
+    return _over("detect_columns", n, (A(0), A(1), A(2), *_sizes(n, n_x), np.float64(snr), np.int64(edge)))
+
+
+def _summed(lines: ArraySpec, rough: bool) -> Program:
+    n, n_a, n_x = lines.shape
+    stretches = -(-n_a // _STRETCH)
+    one: tuple[Argument, ...] = (A(0), W(0), *_sizes(n, n_a, n_x, _STRETCH, stretches), np.int32(rough))
+    two: tuple[Argument, ...] = (W(0), A(1), *_sizes(n, n_x, stretches), np.float64(1 if rough else n_a))
+    launches = (_columns("sum_stretches", n_x, n * stretches, one), _columns("sum_sums", n_x, n, two))
+    return Program(launches if lines.size else (), (ArraySpec((n, stretches, n_x), "float64"),))
+
+
+def roughness_program(limits: Limits, lines: ArraySpec, rough: ArraySpec) -> Program:
+    """Stretches of angles, then their sum."""
+    return _summed(lines, True)
+
+
+def means_program(limits: Limits, lines: ArraySpec, means: ArraySpec) -> Program:
+    """Stretches of angles, then their sum."""
+    return _summed(lines, False)
+
+
+def _applied(entry: str, lines: ArraySpec, *more: np.generic) -> Program:
+    n, n_a, n_x = lines.shape
+    launch = _columns(entry, n_x, n * n_a, (A(0), A(1), *_sizes(n, n_a, n_x), *more))
+    return Program((launch,) if lines.size else ())
+
+
+def divide_program(limits: Limits, lines: ArraySpec, ratio: ArraySpec) -> Program:
+    """A work-item a column and row."""
+    return _applied("apply_profile", lines, np.int32(1))
+
+
+def subtract_program(limits: Limits, lines: ArraySpec, profile: ArraySpec) -> Program:
+    """A work-item a column and row."""
+    return _applied("apply_profile", lines, np.int32(0))
+
+
+def bridge_program(limits: Limits, lines: ArraySpec, marks: ArraySpec) -> Program:
+    """A work-item a column and row."""
+    return _applied("bridge_columns", lines)
+
+
+def contrast_program(limits: Limits, means: ArraySpec, weights: ArraySpec, out: ArraySpec, *, divide: bool) -> Program:
+    """A work-item a column."""
+    n, n_x = means.shape
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), *_sizes(n, n_x, weights.shape[0] - 1), np.int32(divide))
+    return Program((_columns("contrast_profile", n_x, n, args),) if means.size else ())

@@ -1,0 +1,169 @@
+"""Stripes off sinograms, so that slices have no rings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.errors import ShapeError
+from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec, Limits
+
+METHODS = ("mean", "mean-division", "sorting", "large", "dead", "all")
+SYNONYMS = {
+    "mean-subtraction": "mean", "normalize": "mean", "sort": "sorting", "vo": "all", "vo-all": "all", "munch": "fw",
+}  # fmt: skip
+# Sinograms of one batch: a few second-level caches, and enough for a GPU, whatever the size of a part.
+_BATCH_BYTES = 16 << 20
+# Share of a column's values at either end that its mean leaves out.
+_DROP = 0.05
+
+
+@dataclass(frozen=True)
+class RemoveStripes(Op):
+    """What stands still from angle to angle taken off sinograms (n_z, n_angles, n_x), in place.
+
+    Attributes
+    ----------
+    method
+        One of `METHODS`.
+    size
+        Columns of the median that says what neighbours are like; of ``all``, that of its first steps.
+    small
+        Columns of the median of the sorting that ends ``all``.
+    snr
+        How far outside noise a column must be to count as a stripe.
+    sigma
+        Of the Gaussian, in columns, that says what of a mean is smooth.
+    """
+
+    method: str = "sorting"
+    size: int = 21
+    small: int = 21
+    snr: float = 3.0
+    sigma: float = 30.0
+
+    axes = ("zax",)
+    cut = "z"
+    in_place = True
+    units = {"z": "slices"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Sinogram and out."""
+        return ("sinogram",), ("out",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The same shape, float32."""
+        if len(specs[0].shape) != 3:
+            raise ShapeError("sinogram", f"shape {specs[0].shape}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
+        return (ArraySpec(specs[0].shape, "float32", "zax"),)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """Passes over the sinograms, and a window's search for every value."""
+        nbytes, size = 4 * specs[0].size, specs[0].size
+        if self.method.startswith("mean"):
+            return Cost(3 * nbytes, 3.0 * size, 3)
+        windows = self.size + (self.small if self.method == "all" else 0)
+        return Cost(12 * nbytes, size * (60.0 + 4 * windows), 12)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Work where the result lies, a batch of sinograms at a time."""
+        lines, out = refs
+        if lines is out:
+            self._batches(b, out)
+            return
+        with b.deliver(out, "float32") as y:
+            b.fetch(lines, y)
+            self._batches(b, y)
+
+    def _batches(self, b: Builder, lines: Ref) -> None:
+        n, n_a, n_x = lines.spec.shape
+        if n_a * n_x == 0:
+            return
+        batch = max(1, min(n, _BATCH_BYTES // (4 * n_a * n_x)))
+        with b.repeat(lines, batch) as loop:
+            _Batch(b, lines.window(loop, batch), batch).run(self)
+
+
+class _Batch:
+    """Some sinograms, and what is recorded on them."""
+
+    def __init__(self, b: Builder, part: Ref, most: int) -> None:
+        self.b, self.part, self.most = b, part, most
+        _, self.n_a, self.n_x = part.spec.shape
+
+    def run(self, op: RemoveStripes) -> None:
+        """Record a method."""
+        if op.method.startswith("mean"):
+            self._level(op.sigma, op.method != "mean")
+        if op.method in ("dead", "all"):
+            self._dead(op.size, op.snr)
+        if op.method in ("large", "dead", "all"):
+            self._large(op.size, op.snr)
+        if op.method == "sorting":
+            self._sorting(op.size)
+        elif op.method == "all":
+            self._sorting(op.small)
+
+    def scratch(self, name: str, *shape: int, dtype: str = "float32") -> Ref:
+        """Of so many sinograms as there are in the batch."""
+        return self.b.scratch((self.most, *shape), dtype, name).like_rows(self.part)
+
+    def _sorted(self, lines: Ref) -> tuple[Ref, Ref]:
+        """Values of every column in order, and the angles they came from."""
+        _, n_a, n_x = lines.spec.shape
+        keys = self.scratch("sorted columns", n_x, n_a, dtype="uint32")
+        places = self.scratch("angles of sorted columns", n_x, n_a, dtype="int32")
+        self.b.launch("remove_stripes.sort", lines, keys, places)
+        return keys, places
+
+    def _smoothed(self, keys: Ref, size: int) -> Ref:
+        smoothed = self.scratch("smoothed ranks", *keys.spec.shape[1:], dtype="uint32")
+        self.b.launch("remove_stripes.smooth", keys, smoothed, size=size)
+        return smoothed
+
+    def _ratio(self, keys: Ref, smoothed: Ref, drop: int) -> Ref:
+        ratio = self.scratch("ratios of columns", self.n_x)
+        self.b.launch("remove_stripes.profile", keys, smoothed, ratio, drop=drop)
+        return ratio
+
+    def _marks(self, ratio: Ref, snr: float, edge: int) -> Ref:
+        order, _ = self._sorted(ratio.reshape(-1, self.n_x, 1))
+        marks = self.scratch("stripes", self.n_x, dtype="int32")
+        self.b.launch("remove_stripes.detect", ratio, order, marks, snr=snr, edge=edge)
+        return marks
+
+    def _sorting(self, size: int) -> None:
+        keys, places = self._sorted(self.part)
+        self.b.launch("remove_stripes.unsort", self._smoothed(keys, size), places, self.part)
+
+    def _large(self, size: int, snr: float) -> None:
+        keys, places = self._sorted(self.part)
+        smoothed = self._smoothed(keys, size)
+        ratio = self._ratio(keys, smoothed, int(_DROP * self.n_a))
+        marks = self._marks(ratio, snr, 0)
+        self.b.launch("remove_stripes.divide", self.part, ratio)
+        self.b.launch("remove_stripes.unsort_marked", smoothed, places, marks, self.part)
+
+    def _dead(self, size: int, snr: float) -> None:
+        rough = self.scratch("fluctuation of columns", self.n_x)
+        self.b.launch("remove_stripes.roughness", self.part, rough)
+        keys, _ = self._sorted(rough.reshape(-1, 1, self.n_x))
+        ratio = self._ratio(keys, self._smoothed(keys, size), 0)
+        self.b.launch("remove_stripes.bridge", self.part, self._marks(ratio, snr, 2))
+
+    def _level(self, sigma: float, divide: bool) -> None:
+        means, profile = self.scratch("means of columns", self.n_x), self.scratch("stripes of the mean", self.n_x)
+        self.b.launch("remove_stripes.means", self.part, means)
+        self.b.launch("remove_stripes.contrast", means, self.b.const(gaussian(sigma), "weights"), profile, divide=divide)
+        self.b.launch(f"remove_stripes.{'divide' if divide else 'subtract'}", self.part, profile)
+
+
+def gaussian(sigma: float) -> np.ndarray:
+    """One half of a Gaussian's weights, the middle first, four sigma long, 1 in sum with the other half."""
+    taps = np.exp(-0.5 * (np.arange(int(4 * sigma + 0.5) + 1) / sigma) ** 2)
+    return taps / (2 * taps.sum() - taps[0])

@@ -1,0 +1,75 @@
+"""Options that put steps into ``footprint reconstruct``: what they do, what the volume says of them, and what they refuse."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import footprint as fp
+from footprint.cli.main import main
+from footprint.io.phantom import write_scan
+
+ROWS = 4
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    return str(write_scan(tmp_path_factory.mktemp("steps") / "scan.nx", n_angles=40, n_z=ROWS, n_x=48).path)
+
+
+def volume(scan, target, words):
+    line = ["reconstruct", scan, "-o", str(target), "--center", "23.5", "--quiet", "--device", "cpu", *words.split()]
+    done = CliRunner().invoke(main, line)
+    assert done.exit_code == 0, done.output
+    with h5py.File(target) as file:
+        return file["entry/reconstruction/results/data"][()], dict(file["entry/reconstruction"].attrs)
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "said"),
+    [
+        ("--rings sorting", {"rings": "sorting"}, "method='sorting', size=21"),
+        (
+            "--rings all:snr=2.5,size=31,small=5",
+            {"rings": {"method": "all", "snr": 2.5, "size": 31, "small": 5}},
+            "small=5, snr=2.5",
+        ),
+        ("--rings fw:level=3", {"rings": {"method": "fw", "level": 3}}, "wavelet='sym16', level=3, sigma=1.0"),
+        ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
+    ],
+)
+def test_options_are_the_steps_of_the_library(scan, tmp_path, words, settings, said):
+    made, about = volume(scan, tmp_path / "volume.h5", words)
+    with fp.open_scan(scan) as source:
+        want = fp.reconstruct(source, center=23.5, steps=fp.steps(**settings), device="cpu")
+        plain = fp.reconstruct(source, center=23.5, device="cpu")
+    np.testing.assert_array_equal(made, want)
+    assert np.abs(want - plain).max() > 1e-4, "the step did nothing"
+    assert said in about["steps"]
+
+
+def test_no_steps_are_the_usual_ones(scan, tmp_path):
+    made, about = volume(scan, tmp_path / "volume.h5", "--rings none")
+    plain, _ = volume(scan, tmp_path / "plain.h5", "")
+    np.testing.assert_array_equal(made, plain)
+    assert "steps" not in about
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("--rings best", "rings 'best' sorting"),
+        ("--rings sorting:size", "--rings 'size' size=31"),
+        ("--rings sorting:size=wide", "size 'wide' whole"),
+        ("--rings sorting:scale=3", "rings 'scale' snr"),
+    ],
+)
+@pytest.mark.parametrize("job", ["reconstruct", "plan reconstruct"])
+def test_mistakes_are_one_sentence(scan, tmp_path, job, words, wanted):
+    target = f"-o {tmp_path / 'new.h5'}" if job == "reconstruct" else ""
+    done = CliRunner().invoke(main, f"{job} {scan} {target} {words}".split())
+    assert isinstance(done.exception, fp.FootprintError), done.output
+    missing = [word for word in wanted.split() if word not in str(done.exception)]
+    assert not missing, f"no {missing} in: {done.exception}"
