@@ -25,6 +25,7 @@ from footprint.backend.memory import PeakMeter
 from footprint.io.frame_source import open_source
 from footprint.io.image_writer import create_image, create_stack, writing_bytes
 from footprint.io.phantom import write_scan
+from tests.memory.filter_jobs import FILTERS
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -365,6 +366,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,
     "vertical_shift": vertical_shift,
+    **FILTERS,
     "pad": pad,
     "pad_signal": pad_signal,
     "pad_thin": pad_thin,
