@@ -13,6 +13,8 @@ _VERBS = {
     "convolve": "convolve",
     "correlate": "convolve",
     "pad": "pad",
+    "median_filter": "rank_filter",
+    "rank_filter": "rank_filter",
     "muladd": "muladd",
     "vertical_shift": "vertical_shift",
     "ramp_filter": "ramp_filter",

@@ -26,6 +26,7 @@ from footprint.io.frame_source import open_source
 from footprint.io.image_writer import create_image, create_stack, writing_bytes
 from footprint.io.phantom import write_scan
 from tests.memory import step_jobs
+from tests.memory.filter_jobs import FILTERS
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -366,6 +367,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,
     "vertical_shift": vertical_shift,
+    **FILTERS,
     "pad": pad,
     "pad_signal": pad_signal,
     "pad_thin": pad_thin,

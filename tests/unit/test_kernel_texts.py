@@ -55,6 +55,8 @@ def plans() -> dict[str, Any]:
     modes = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap", "empty")
     found |= {f"pad {mode}": fp.plan_pad(stack, 3, mode=mode, **on) for mode in modes}
     found |= {"pad odd": fp.plan_pad(stack, 3, mode="reflect", reflect_type="odd", dtype="i4", **on)}
+    found |= {f"median {k}": fp.plan_median_filter(image, 3, dtype=k, **on) for k in ("u1", "u2", "i2", "f4", "f8", "u8")}
+    found |= {f"median of {n}": fp.plan_median_filter(image, n, mode="wrap", **on) for n in (5, 11)}
     found |= {"muladd": fp.plan_muladd(stack, **on), "vertical_shift": fp.plan_vertical_shift(stack, **on)}
     found |= {f"ramp {n}": fp.plan_ramp_filter((90, n), **on) for n in (1, 60, 2048, 16384, 20000)}
     found |= {

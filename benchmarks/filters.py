@@ -1,0 +1,39 @@
+"""Medians beside OpenCV and SciPy: ``python -m benchmarks.filters [--size 2048]``."""
+
+from __future__ import annotations
+
+import argparse
+
+import cv2
+import numpy as np
+import scipy.ndimage
+
+import footprint as fp
+from benchmarks.timing import compare, report
+
+
+def median(size: int, window: int, dtype: str, device: str) -> None:
+    """One median, every result checked against SciPy's on a strip; SciPy's time is of an eighth of the image."""
+    rng = np.random.default_rng(0)
+    pixels = (rng.random((size, size)) * 250).astype(dtype)
+    out, other, strip = np.empty_like(pixels), np.empty_like(pixels), pixels[: size // 8]
+    contestants = {"footprint": lambda: fp.median_filter(pixels, window, output=out, device=device)}
+    if window <= 5 or dtype == "uint8":
+        contestants["cv2.medianBlur"] = lambda: cv2.medianBlur(pixels, window, dst=other)
+    contestants["scipy.ndimage.median_filter, an eighth"] = lambda: scipy.ndimage.median_filter(strip, window)
+    contestants["a copy"] = lambda: np.copyto(other, pixels)
+    found, wanted = contestants["footprint"](), scipy.ndimage.median_filter(strip, window)
+    same = np.array_equal(found[: size // 8 - window], wanted[: size // 8 - window])
+    title = f"median {window} x {window}, {size} x {size} {dtype} ({'equal to' if same else 'NOT'} SciPy's)"
+    report(title, compare(contestants), nbytes=2 * pixels.nbytes)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=2048)
+    parser.add_argument("--windows", type=int, nargs="*", default=[3, 5, 11])
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    for window in given.windows:
+        for dtype in ("uint8", "uint16", "float32"):
+            median(given.size, window, dtype, given.device)

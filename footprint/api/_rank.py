@@ -1,0 +1,116 @@
+"""How the verbs of ranks come from scipy.ndimage's arguments to an operation, and run it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, described, finished, receive, shared, where
+from footprint.api._call import call, plan_verb
+from footprint.api._recall import Known, again, looks, remember
+from footprint.api._window import axes_of, each, mode_of, placed, target_of, whole
+from footprint.errors import ArgumentError, ShapeError
+from footprint.kernels.common.borders import NONE
+from footprint.kernels.rank_filter.contract import MOST
+from footprint.ops.rank_filter import AXES, RankFilter
+from footprint.plan.plan import Plan
+
+
+def planned_rank(
+    verb: str, shape: Any, rank: Any, size: Any, dtype: str, mode: Any, origin: Any, axes: Any, memory: Memory, device: str
+) -> Plan:
+    """The plan of a rank filter; a rank that is a float is a percentile, and none the median."""
+    spec, _ = described(shape, dtype)
+    op = _op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
+    return plan_verb(verb, op, [spec], where(device), memory)
+
+
+def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, memory: Memory, device: str) -> Any:
+    """The result of a rank filter; a rank that is a float is a percentile, and none the median."""
+    look = looks(verb, (rank, how, memory, device), image, out)
+    found = again(look, [image], out) if out is not image else None
+    if found is not None:
+        return found
+    source = receive(image, "input")
+    op = _op(source.data.ndim, source.spec.dtype, rank, how)
+    result = op.out_specs(source.spec)[0]
+    target = target_of(out, result, source, shared)
+    if result.size:
+        key = call(verb, op, [source], [target], where(device, source, target), memory)
+        if not isinstance(how[1], np.ndarray):
+            remember(look, Known(key, "", ((result.shape, np.dtype(result.dtype)),), source.device))
+    return finished(target, out)
+
+
+def _op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> RankFilter:
+    """The operation; a rank that is a float is a percentile, and none the median."""
+    size, footprint, mode, cval, origin, axes = how
+    if not 1 <= n_axes <= 3:
+        raise ShapeError("input", f"{n_axes} dimensions", "1 to 3", "reshape it to a stack of planes")
+    if np.dtype(dtype).itemsize > 8:
+        raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
+    wanted = axes_of(axes, n_axes)
+    sizes = _sizes(size, footprint, len(wanted))
+    lengths, borders, moved = [1] * n_axes, [NONE] * n_axes, [0] * n_axes
+    modes, origins = each("mode", mode, len(wanted), mode_of), each("origin", origin, len(wanted), whole)
+    for axis, length, name, move in zip(wanted, sizes, modes, origins):
+        lengths[axis], borders[axis], moved[axis] = length, name, move
+    if n_axes == 3 and lengths[0] > 1:
+        fix = "give size=(1, k, k), or axes=(1, 2), for every plane on its own"
+        raise ShapeError("size", tuple(lengths), "1 along the first axis of a stack", fix)
+    if max(lengths) > MOST:
+        raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis")
+    first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
+    count = int(np.prod(lengths))
+    # Where the window is one pixel wide nothing outside is looked at.
+    borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
+    last = slice(-min(n_axes, 2), None)
+    return RankFilter(
+        tuple(lengths[last]), _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(cval, dtype), AXES[-n_axes:]
+    )
+
+
+def _sizes(size: Any, footprint: Any, count: int) -> tuple[int, ...]:
+    if footprint is not None:
+        box = np.asarray(footprint, bool)
+        if not box.all() or box.ndim != count or box.size == 0:
+            wanted = f"a box of {count} dimensions, all true"
+            raise ArgumentError("footprint", f"shape {box.shape}, {int(box.sum())} of {box.size} true", wanted, "give size")
+        return box.shape
+    if size is None:
+        raise ArgumentError("size", None, "the window's, such as 3 or (3, 5)")
+    sizes = each("size", size, count, whole)
+    if min(sizes, default=1) < 1:
+        raise ArgumentError("size", size, "1 or more")
+    return sizes
+
+
+def _rank(rank: int | float | None, count: int) -> int:
+    if rank is None:
+        return count // 2
+    if isinstance(rank, float):
+        share = rank + 100 if rank < 0 else rank
+        return count - 1 if share == 100 else int(count * share / 100)
+    if not -count <= rank < count:
+        raise ArgumentError("rank", rank, f"{-count} to {count - 1} in a window of {count}")
+    return rank % count
+
+
+def _cval(cval: Any, dtype: str) -> str:
+    """The constant as text, exactly as the kernels see it."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        try:
+            return repr(float(cval))
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError("cval", repr(cval), "a number") from None
+    low, high = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    try:
+        found = int(cval)
+        fits = found == cval and low <= found <= high
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise ArgumentError("cval", cval, f"a value that {kind.name} holds, {low} to {high}")
+    return str(found)

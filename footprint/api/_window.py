@@ -1,0 +1,86 @@
+"""Arguments of filters as scipy.ndimage takes them: one value for all axes, or one for each; which axes; where results go."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, check_writable, output, receive
+from footprint.errors import ArgumentError, ShapeError
+from footprint.kernels.common.borders import border
+from footprint.spec import ArraySpec
+
+
+def axes_of(axes: Any, n_axes: int) -> tuple[int, ...]:
+    """The axes that are filtered, counted from 0; all where none are named."""
+    if axes is None:
+        return tuple(range(n_axes))
+    try:
+        wanted = [operator.index(axis) for axis in (axes if np.iterable(axes) else (axes,))]
+    except TypeError:
+        raise ArgumentError("axes", repr(axes), "whole numbers, such as (-2, -1)") from None
+    found = tuple(axis + n_axes if axis < 0 else axis for axis in wanted)
+    if len(set(found)) < len(found) or any(not 0 <= axis < n_axes for axis in found):
+        raise ArgumentError("axes", axes, f"different axes of {n_axes}, from {-n_axes} to {n_axes - 1}")
+    return found
+
+
+def each(name: str, value: Any, count: int, read: Callable[[str, Any], Any]) -> tuple[Any, ...]:
+    """A value for every axis that is filtered: one for all of them, or a sequence of as many."""
+    if isinstance(value, str) or not np.iterable(value):
+        return (read(name, value),) * count
+    values = tuple(value)
+    if len(values) != count:
+        raise ArgumentError(name, value, f"one value, or {count}: one for every axis that is filtered")
+    return tuple(read(name, one) for one in values)
+
+
+def whole(name: str, value: Any) -> int:
+    """A whole number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(name, repr(value), "a whole number") from None
+
+
+def number(name: str, value: Any) -> float:
+    """A finite number."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = np.nan
+    if not np.isfinite(found):
+        raise ArgumentError(name, repr(value), "a finite number")
+    return found
+
+
+def mode_of(name: str, value: Any) -> str:
+    """Our name of a border."""
+    return border(value, name)
+
+
+def placed(name: str, origin: int, size: int) -> int:
+    """Where a window begins, counted from the pixel: scipy.ndimage's ``origin`` moves it towards smaller indices."""
+    first = -(size // 2) - origin
+    if not -size < first <= 0:
+        raise ArgumentError(name, origin, f"{-(size // 2)} to {(size - 1) // 2} for a window of {size}, so that it holds its pixel")
+    return first
+
+
+def target_of(given: Any, result: ArraySpec, source: Array, shared: Callable[[Array, Array], bool]) -> Array:
+    """The array a result goes to: ``output`` checked, or a new one."""
+    if given is None:
+        return output(None, result, source)
+    target = receive(given, "output")
+    check_writable(target, given, "output")
+    if tuple(target.data.shape) != result.shape:
+        raise ShapeError("output", f"shape {tuple(target.data.shape)}", f"{result.shape}")
+    kind, wanted = np.dtype(target.data.dtype), np.dtype(result.dtype)
+    if not (np.can_cast(wanted, kind, "safe") or (kind.kind == wanted.kind == "f")):
+        raise ShapeError("output", f"dtype {kind.name}", f"one that holds {wanted.name}")
+    if shared(source, target):
+        raise ArgumentError("output", "memory shared with input", "an array of its own")
+    return target

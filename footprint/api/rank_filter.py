@@ -1,0 +1,298 @@
+"""Medians, other ranks, minima and maxima of the window round every pixel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from footprint.api._arrays import Memory
+from footprint.api._rank import planned_rank, ranked
+from footprint.api._window import number, whole
+from footprint.errors import ArgumentError
+from footprint.plan.plan import Plan
+
+
+def median_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Take the median of the window round every pixel: of n sorted values the one at n // 2, counted from 0.
+
+    The signature of ``scipy.ndimage.median_filter``, and its values to the bit where the image holds no NaN. Columns of windows
+    are sorted by networks of comparisons, in registers.
+
+    Parameters
+    ----------
+    input : array (n_x,), (n_y, n_x) or (n_z, n_y, n_x)
+        Real numbers of any dtype, byte order and strides; what it is compared in holds every value of it.
+    size : int or tuple of int
+        Of the window: one for all axes, or one for each; at most 11. Of a stack it is 1 along the first axis, as in
+        ``size=(1, 3, 3)``, or ``size=3, axes=(1, 2)``.
+    footprint : array of bool, optional
+        In place of ``size``: its shape, where all of it is true.
+    output : array, optional
+        Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``.
+    mode : {"reflect", "constant", "nearest", "mirror", "wrap"} or one for each axis
+        What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
+        abcd|abcd. Other libraries' names are accepted where no two differ in meaning.
+    cval : float
+        Value outside for "constant"; one that the image's dtype holds.
+    origin : int or tuple of int
+        Moves the window, which is centred at 0, towards smaller indices.
+    axes : tuple of int, optional
+        Along which ``size``, ``mode`` and ``origin`` are meant; all unless given. The window is 1 along others.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. The result is the
+        same to the last bit, whatever parts it is made in.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+
+    Returns
+    -------
+    array
+        Of the image's shape and dtype, in native byte order.
+
+    Notes
+    -----
+    NaN is larger than every number, as ``numpy.sort`` has it: a median is NaN only where more than half of its window is, a
+    minimum where all of it is, a maximum where any of it is. -0.0 comes before 0.0.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where a window is larger than 11, arrays do not fit together, or not even one row fits ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.median_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
+    array([1, 2, 3, 3, 7], dtype=uint8)
+    """
+    how = (size, footprint, mode, cval, origin, axes)
+    return ranked("median_filter", input, None, how, output, memory, device)
+
+
+def percentile_filter(
+    input: Any,
+    percentile: float,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Take a percentile of the window round every pixel: of n sorted values the one at int(n percentile / 100), from 0.
+
+    Parameters
+    ----------
+    percentile : float
+        -100 to 100; a negative one counts from 100.
+    input, size, footprint, output, mode, cval, origin, axes, memory, device
+        As in `median_filter`.
+
+    Returns
+    -------
+    array
+        As in `median_filter`.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.percentile_filter(np.array([1, 9, 2, 3, 7], np.uint8), 20, 5)
+    array([1, 1, 2, 3, 3], dtype=uint8)
+    """
+    share = number("percentile", percentile)
+    if not -100 <= share <= 100:
+        raise ArgumentError("percentile", percentile, "-100 to 100")
+    how = (size, footprint, mode, cval, origin, axes)
+    return ranked("percentile_filter", input, share, how, output, memory, device)
+
+
+def rank_filter(
+    input: Any,
+    rank: int,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Take the value of one rank of the window round every pixel.
+
+    Parameters
+    ----------
+    rank : int
+        From 0, the smallest; -1 is the largest.
+    input, size, footprint, output, mode, cval, origin, axes, memory, device
+        As in `median_filter`.
+
+    Returns
+    -------
+    array
+        As in `median_filter`.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.rank_filter(np.array([1, 9, 2, 3, 7], np.uint8), -2, 3)
+    array([1, 2, 3, 3, 7], dtype=uint8)
+    """
+    how = (size, footprint, mode, cval, origin, axes)
+    return ranked("rank_filter", input, whole("rank", rank), how, output, memory, device)
+
+
+def minimum_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Take the smallest value of the window round every pixel.
+
+    Parameters
+    ----------
+    input, size, footprint, output, mode, cval, origin, axes, memory, device
+        As in `median_filter`.
+
+    Returns
+    -------
+    array
+        As in `median_filter`.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.minimum_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
+    array([1, 1, 2, 2, 3], dtype=uint8)
+    """
+    return ranked("minimum_filter", input, 0, (size, footprint, mode, cval, origin, axes), output, memory, device)
+
+
+def maximum_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Any:
+    """Take the largest value of the window round every pixel.
+
+    Parameters
+    ----------
+    input, size, footprint, output, mode, cval, origin, axes, memory, device
+        As in `median_filter`.
+
+    Returns
+    -------
+    array
+        As in `median_filter`.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.maximum_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
+    array([9, 9, 9, 7, 7], dtype=uint8)
+    """
+    return ranked("maximum_filter", input, -1, (size, footprint, mode, cval, origin, axes), output, memory, device)
+
+
+def plan_median_filter(
+    shape: tuple[int, ...],
+    size: Any,
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    origin: Any = 0,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `median_filter` of a C-contiguous image of this shape and dtype: every byte it will take, before any data.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    dtype : str
+        Of the image.
+    size, mode, origin, axes, memory, device
+        As in `median_filter`.
+
+    Returns
+    -------
+    Plan
+        Its parts are planes, rows, and where not even a row fits, columns.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_median_filter((8192, 8192), 5, dtype="uint16", device="cpu").n_parts
+    1
+    """
+    return planned_rank("median_filter", shape, None, size, dtype, mode, origin, axes, memory, device)
+
+
+def plan_rank_filter(
+    shape: tuple[int, ...],
+    rank: int,
+    size: Any,
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    origin: Any = 0,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `rank_filter`, and `minimum_filter` with ``rank=0``, `maximum_filter` with -1.
+
+    Parameters
+    ----------
+    rank : int
+        As in `rank_filter`.
+    shape, size, dtype, mode, origin, axes, memory, device
+        As in `plan_median_filter`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_median_filter`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_rank_filter((512, 512), -1, 3, device="cpu").n_parts
+    1
+    """
+    return planned_rank("rank_filter", shape, whole("rank", rank), size, dtype, mode, origin, axes, memory, device)

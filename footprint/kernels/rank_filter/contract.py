@@ -1,0 +1,64 @@
+"""One rank of the window round every pixel: what the kernel ``rank_filter`` computes, and its workspace.
+
+``launch("rank_filter", image, out, tall=, wide=, rank=, y0=, x0=, border_y=, border_x=, cval=)`` computes, for all of ``out``::
+
+    out[p, y, x] = the rank-th smallest, from 0, of image[p, y + y0 + i, x + x0 + j], i < tall, j < wide
+
+where every plane is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none" for an axis whose
+halo is part of the array). Both are 3-D and of one dtype: float32, float64, or an integer. Values are compared as ``numpy.sort``
+orders them, NaN after all numbers, and -0.0 before 0.0, so that a rank is the same bits however it is found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.spec import ArraySpec, Limits
+
+MOST = 11
+"""Longest side of a window."""
+STRIP = 4096
+"""Bytes of a row that a thread goes down by, so that the lines of a window stay near."""
+ROWS = 128
+"""Rows that it goes down, unless there are fewer for every thread."""
+VECTOR = 64
+"""Bytes of the widest vectors: lines are whole numbers of them, and one more, which may be read in vain."""
+
+
+def keys(dtype: str) -> str:
+    """What values of a dtype are compared as: integers of their size."""
+    kind = np.dtype(dtype)
+    return f"i{kind.itemsize}" if kind.kind == "f" else kind.str
+
+
+def key_of(value: float, dtype: str) -> int:
+    """The integer that a number is compared as."""
+    bits = int(np.asarray(value).astype(dtype).view(keys(dtype)))
+    if np.dtype(dtype).kind != "f":
+        return bits
+    most = int(np.iinfo(keys(dtype)).max)
+    return most if np.isnan(value) else bits ^ (most if bits < 0 else 0)
+
+
+def lowest(dtype: str) -> int:
+    """The key of minus infinity: what is below it is a NaN with a sign."""
+    return key_of(-np.inf, dtype) if np.dtype(dtype).kind == "f" else 0
+
+
+def strip(width: int, itemsize: int) -> int:
+    """Results of a row that are made at once, in whole vectors."""
+    lanes = VECTOR // itemsize
+    return min(STRIP // itemsize, -(-max(width, 1) // lanes) * lanes)
+
+
+def pitch(width: int, wide: int, itemsize: int) -> int:
+    """Elements of a line: a strip and what its last window needs, in whole vectors, and one more."""
+    lanes = VECTOR // itemsize
+    return strip(width, itemsize) + -(-(wide - 1) // lanes) * lanes + lanes
+
+
+def rank_filter_work(
+    limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread the lines of a window, their ranks, and a line of results."""
+    return (ArraySpec((limits.threads, (2 * tall + 1) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)

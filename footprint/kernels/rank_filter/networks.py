@@ -1,0 +1,112 @@
+"""Networks of comparisons that pick one rank of a window: the same for every kind of processor, in registers.
+
+Columns of the window are sorted first, which neighbouring windows share; then its rows, of which each holds one rank of every
+column. Of an element in row i and column j of what is then sorted both ways, (i + 1)(j + 1) elements are surely not larger and
+(height - i)(width - j) not smaller: few can have the wanted rank, and only those are merged (Batcher's odd-even merge).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+Pair = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Values ``0 ... inputs - 1`` come in; every pair ``(a, b, low, high)`` makes two more of two that are there.
+
+    ``low`` or ``high`` is -1 where nobody reads it. ``outputs`` are the values that are asked for.
+    """
+
+    inputs: int
+    pairs: tuple[Pair, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def operations(self) -> int:
+        """Minima and maxima."""
+        return sum((low >= 0) + (high >= 0) for _, _, low, high in self.pairs)
+
+
+class _Draft:
+    def __init__(self, inputs: int) -> None:
+        self.inputs, self.count = inputs, inputs
+        self.pairs: list[Pair] = []
+
+    def pair(self, a: int, b: int) -> tuple[int, int]:
+        self.pairs.append((a, b, self.count, self.count + 1))
+        self.count += 2
+        return self.count - 2, self.count - 1
+
+    def merge(self, x: list[int], y: list[int]) -> list[int]:
+        """Batcher's merge of sorted lists of any length."""
+        if not x or not y:
+            return x or y
+        if len(x) == len(y) == 1:
+            return list(self.pair(x[0], y[0]))
+        even, odd = self.merge(x[::2], y[::2]), self.merge(x[1::2], y[1::2])
+        out = [even[0]]
+        for i in range(max(len(even) - 1, len(odd))):
+            if i < len(odd) and i + 1 < len(even):
+                out += self.pair(odd[i], even[i + 1])
+            else:
+                out.append(odd[i] if i < len(odd) else even[i + 1])
+        return out
+
+    def sort(self, x: list[int]) -> list[int]:
+        if len(x) < 2:
+            return x
+        return self.merge(self.sort(x[: len(x) // 2]), self.sort(x[len(x) // 2 :]))
+
+    def done(self, outputs: list[int]) -> Network:
+        """Without what nobody reads."""
+        read, kept = set(outputs), []
+        for a, b, low, high in reversed(self.pairs):
+            if low in read or high in read:
+                kept.append((a, b, low if low in read else -1, high if high in read else -1))
+                read |= {a, b}
+        return Network(self.inputs, tuple(reversed(kept)), tuple(outputs))
+
+
+def _may(i: int, j: int, tall: int, wide: int, rank: int) -> int:
+    """-1 where element (i, j) of the sorted window is surely before the rank, 1 where it is after it, else 0."""
+    if (i + 1) * (j + 1) > rank + 1:
+        return 1
+    return -1 if (tall - i) * (wide - j) > tall * wide - rank else 0
+
+
+@functools.cache
+def ranks(tall: int, wide: int, rank: int) -> tuple[int, ...]:
+    """The ranks of a column that the wanted one may be found in."""
+    return tuple(i for i in range(tall) if any(_may(i, j, tall, wide, rank) == 0 for j in range(wide)))
+
+
+@functools.cache
+def column(tall: int, wide: int, rank: int) -> Network:
+    """From a column of the window to those of its `ranks`."""
+    draft = _Draft(tall)
+    found = draft.sort(list(range(tall)))
+    return draft.done([found[i] for i in ranks(tall, wide, rank)])
+
+
+@functools.cache
+def across(tall: int, wide: int, rank: int) -> Network:
+    """From `ranks` of every column, one rank after another, to the window's."""
+    rows = ranks(tall, wide, rank)
+    draft = _Draft(len(rows) * wide)
+    before = sum(_may(i, j, tall, wide, rank) < 0 for i in range(tall) for j in range(wide))
+    lists = []
+    for at, i in enumerate(rows):
+        row = draft.sort(list(range(at * wide, (at + 1) * wide)))
+        lists.append([value for j, value in enumerate(row) if _may(i, j, tall, wide, rank) == 0])
+    while len(lists) > 1:
+        lists.sort(key=len)
+        lists = [draft.merge(lists[0], lists[1]), *lists[2:]]
+    return draft.done([lists[0][rank - before]])
+
+
+def operations(tall: int, wide: int, rank: int) -> int:
+    """Minima and maxima a pixel."""
+    return column(tall, wide, rank).operations + across(tall, wide, rank).operations

@@ -1,0 +1,124 @@
+"""One rank of the window round every pixel: minimum, median, maximum and what lies between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.dtypes import native
+from footprint.errors import ShapeError
+from footprint.kernels.common.borders import NONE
+from footprint.kernels.rank_filter.networks import operations
+from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+
+AXES = "zyx"
+
+
+def compared(dtype: str) -> str:
+    """What values of a dtype are compared as: themselves, but for half floats and bools, whose every value a larger type holds."""
+    kind = np.dtype(native(dtype))
+    return {"f2": "float32", "b1": "uint8"}.get(kind.str[1:], kind.str)
+
+
+@dataclass(frozen=True)
+class RankFilter(Op):
+    """The ``rank``-th smallest, from 0, of the window ``size`` round every pixel.
+
+    Attributes
+    ----------
+    size
+        Of the window, along the image's last two axes; along its only one where it is a signal.
+    rank
+        From 0.
+    first
+        Where the window begins, counted from the pixel, an axis.
+    borders, cval
+        What lies outside, an axis; the constant as text, since 0.0 and -0.0 are equal.
+    dims
+        Names of the image's axes.
+    """
+
+    size: tuple[int, ...]
+    rank: int
+    first: tuple[int, ...]
+    borders: tuple[str, ...]
+    cval: str = "0.0"
+    dims: str = "yx"
+
+    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the image."""
+        return (self.dims,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis."""
+        return self.dims
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
+        there = ins[0].space == "device"
+        return "".join(a for a in self.cut if not (there and getattr(self.halo(a), "wrap", False)))
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and result."""
+        return ("input",), ("output",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """An image like the input, in native byte order."""
+        (image,) = specs
+        if len(image.shape) != len(self.dims):
+            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
+        return (ArraySpec(image.shape, native(image.dtype), self.dims),)
+
+    def _at(self, axis: str) -> int:
+        """The axis of the window, counted from the last; below -2 where it has none."""
+        return self.dims.index(axis) - len(self.dims)
+
+    def _constant(self, kind: str) -> int | float:
+        return int(self.cval) if np.dtype(kind).kind in "iu" else float(self.cval)
+
+    def halo(self, axis: str) -> Reach:
+        """What the window reaches before and after; borders that mirror reach as far back, and one that wraps the other end."""
+        at = self._at(axis)
+        if at < -len(self.size):
+            return NOTHING
+        lo, hi = -self.first[at], self.first[at] + self.size[at] - 1
+        if self.borders[at] in ("reflect", "mirror"):
+            lo, hi = max(lo, hi + 1), max(hi, lo + 1)
+        return Halo(lo, hi, self.borders[at] == "wrap")
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """Minima and maxima."""
+        return float(operations(*self.window, self.rank)) * specs[0].size
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Height and width."""
+        return (1, *self.size)[-2:]  # type: ignore[return-value]
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record one launch; a part lies where its window begins, and its borders are the image's own."""
+        image, out = refs
+        kind = compared(image.spec.dtype)
+        x = b.bring(image, dtype=kind)
+        starts: dict[str, object] = {"y0": 0, "x0": 0}
+        borders = {"border_y": NONE, "border_x": NONE}
+        with b.deliver(out, dtype=kind) as y:
+            for axis in self.dims[-len(self.size) :]:
+                at, place = self._at(axis), b.first(out, axis)
+                starts[f"{axis}0"], borders[f"border_{axis}"] = self.first[at], self.borders[at]
+                if not isinstance(place, int):
+                    starts[f"{axis}0"] = place - b.first(x, axis) + self.first[at]
+                    # What comes from the other end lies beside the part.
+                    if self.borders[at] == "wrap":
+                        borders[f"border_{axis}"] = NONE
+            tall, wide = self.window
+            how = {"tall": tall, "wide": wide, "rank": self.rank, "cval": self._constant(kind), **starts, **borders}
+            b.launch("rank_filter", x.deep(3), y.deep(3), **how)  # type: ignore[arg-type]

@@ -1,0 +1,29 @@
+"""Jobs of the memory tests that are filters; `tests.memory.jobs` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import footprint as fp
+
+Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def _image(scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """Big-endian noise, so that the plan must own converted rows, and a touched output."""
+    noise = np.random.default_rng(3).standard_normal((512 * scale, 1024), np.float32)
+    return noise.astype(">f4"), np.ones((512 * scale, 1024), "f4")
+
+
+def median_filter(scale: int) -> Job:
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_median_filter(x.shape, 5, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.median_filter(x, 5, output=out, memory=memory, device="cpu"),
+    )
+
+
+FILTERS: dict[str, Callable[[int], Job]] = {"median_filter": median_filter}
