@@ -181,9 +181,9 @@ def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **option
 
 def plan_convolve_rows(
     shape: tuple[int, int],
-    dtype: str,
     mask_shape: tuple[int, ...],
     *,
+    dtype: str = "float32",
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
@@ -196,8 +196,10 @@ def plan_convolve_rows(
 
     Parameters
     ----------
-    shape, dtype, mask_shape
+    shape, mask_shape
         Of the image and the mask.
+    dtype
+        Of the image.
     mode, boundary, cval, memory, device
         As in `convolve`.
     reading : callable, optional
@@ -214,7 +216,7 @@ def plan_convolve_rows(
     Examples
     --------
     >>> import footprint as fp
-    >>> plan = fp.plan_convolve_rows((100_000, 8192), "uint16", (13, 13), memory="50MB", device="cpu")
+    >>> plan = fp.plan_convolve_rows((100_000, 8192), (13, 13), dtype="uint16", memory="50MB", device="cpu")
     >>> plan.footprint.total < 50_000_000
     True
     """

@@ -110,9 +110,9 @@ def stream(
 
 def plan_convolve_frames(
     shape: tuple[int, int, int],
-    dtype: str,
     mask_shape: tuple[int, ...],
     *,
+    dtype: str = "float32",
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
@@ -127,8 +127,10 @@ def plan_convolve_frames(
 
     Parameters
     ----------
-    shape, dtype
+    shape : tuple of int
         ``(n_frames, n_y, n_x)`` of the stack.
+    dtype : str
+        Of the stack.
     mask_shape, mode, boundary, cval, memory, device
         As in `convolve`.
     result : dtype, optional
@@ -148,7 +150,7 @@ def plan_convolve_frames(
     Examples
     --------
     >>> import footprint as fp
-    >>> plan = fp.plan_convolve_frames((1000, 2048, 2048), "uint16", (13, 13), memory="100MB", device="cpu")
+    >>> plan = fp.plan_convolve_frames((1000, 2048, 2048), (13, 13), dtype="uint16", memory="100MB", device="cpu")
     >>> plan.footprint.total < 100_000_000
     True
     """
@@ -215,7 +217,7 @@ def convolve_frames(
     weights = weights_of(mask, flip, dtype)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "result": result, "depth": depth}
     plan = plan_convolve_frames(
-        shape, dtype, weights.spec.shape, **options, memory=memory, device=device, reading=reading, writing=writing
+        shape, weights.spec.shape, dtype=dtype, **options, memory=memory, device=device, reading=reading, writing=writing
     )
     if on_plan is not None:
         on_plan(plan)

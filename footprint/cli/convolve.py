@@ -58,14 +58,15 @@ def plan_only(
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
-        sums, about = _result(source, weights.shape, mode), (source.dtype.str, weights.shape)
+        sums = _result(source, weights.shape, mode)
+        options["dtype"] = source.dtype.str
         if isinstance(source, FrameSource):
             options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
             writing = _writing(target, source, sums, options["result"]) if target is not None else 0
-            return plan_convolve_frames(source.shape, *about, **options, reading=source.host_bytes, writing=writing)
+            return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth, dtype)
         writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
-        return plan_convolve_rows(source.shape, *about, **options, reading=source.host_bytes, writing=writing)
+        return plan_convolve_rows(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
 
 
 def _check_single(depth: int | None, dtype: str | None) -> None:

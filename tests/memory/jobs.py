@@ -97,7 +97,7 @@ def convolve_file(scale: int) -> Job:
     about: tuple[Any, ...] = (source.shape, source.dtype.str)
     options: dict[str, Any] = {"reading": source.host_bytes, "boundary": "reflect", "device": "cpu"}
     return (
-        lambda memory: plan_convolve_rows(*about, mask.shape, memory=memory, **options),
+        lambda memory: plan_convolve_rows(source.shape, mask.shape, dtype=about[1], memory=memory, **options),
         lambda memory: convolve_rows(read, *about, mask, write, memory=memory, **options),
     )
 
@@ -127,7 +127,7 @@ def convolve_to_fits(scale: int, dtype: str = "f4") -> Job:
             )
 
     writing = writing_bytes(target, x.shape, result)
-    return lambda memory: plan_convolve_rows(*about, mask.shape, writing=writing, memory=memory, device="cpu"), run
+    return lambda memory: plan_convolve_rows(x.shape, mask.shape, dtype=about[1], writing=writing, memory=memory, device="cpu"), run
 
 
 def _frames(source: Any, result: str) -> Job:
@@ -145,7 +145,7 @@ def _frames(source: Any, result: str) -> Job:
             write = lambda number, block: writer.write(slice(number, number + 1), block[None])
             fp.convolve_frames(source.read, *about, mask, write, memory=memory, **options)
 
-    return lambda memory: fp.plan_convolve_frames(*about, mask.shape, memory=memory, **options), run
+    return lambda memory: fp.plan_convolve_frames(source.shape, mask.shape, dtype=about[1], memory=memory, **options), run
 
 
 def convolve_frames(scale: int) -> Job:

@@ -146,7 +146,7 @@ def test_plans_count_staging_only_where_there_is_some(tmp_path):
         with fp.open_image(tmp_path / f"{dtype[1:]}.fits") as image:
             options = {"reading": image.host_bytes, "device": "cpu"}
             plans = [
-                plan_convolve_rows(image.shape, image.dtype.str, (3, 3), **options),
+                plan_convolve_rows(image.shape, (3, 3), dtype=image.dtype.str, **options),
                 fp.plan_find_sources(image.shape, dtype=image.dtype.str, streamed=True, **options),
             ]
         for plan in plans:

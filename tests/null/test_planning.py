@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tracemalloc
 
 import numpy as np
@@ -49,3 +50,16 @@ def test_lists_of_positions_are_the_callers_and_no_plans():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1 << 20
+
+
+# An open scan, which is all that plan_rotation_axis takes, has its own dtype.
+PLANS = sorted(name for name in fp.__all__ if name.startswith("plan_") and name != "plan_rotation_axis")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_take_what_is_planned_first_and_its_dtype_by_keyword(name):
+    arguments = inspect.signature(getattr(fp, name)).parameters
+    if name == "plan_correlate":  # hands its options on
+        arguments = inspect.signature(fp.plan_convolve).parameters
+    assert next(iter(arguments)) in ("shape", "scan")
+    assert arguments["dtype"].kind is inspect.Parameter.KEYWORD_ONLY

@@ -23,7 +23,8 @@ def test_a_field_streams_to_the_same_bits_as_the_whole(name, data):
         whole = source.array().astype("f4")
         want = fp.convolve(whole, mask, boundary="reflect", device="cpu")
         got = np.empty_like(want)
-        everything = fp.plan_convolve_rows(source.shape, source.dtype.str, mask.shape, memory=1 << 60, device="cpu").footprint.total
+        options = {"dtype": source.dtype.str, "memory": 1 << 60, "device": "cpu"}
+        everything = fp.plan_convolve_rows(source.shape, mask.shape, **options).footprint.total
         budget = max(everything // 4, 250_000)  # the smaller field is hardly more than the kernel's tiles
         plan = fp.convolve_rows(
             lambda start, stop, out: source.read(slice(start, stop), out),
