@@ -253,13 +253,15 @@ def convolve_rows(
     Parameters
     ----------
     read : callable
-        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, whose dtype is the sums'.
+        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, whose dtype is the sums'. Called in a thread
+        of the job's, or in one for each of several devices, at once.
     shape, dtype
         Of the image.
     mask, mode, boundary, cval, memory, device
         As in `convolve`; ``memory`` covers the blocks read and written, too.
     write : callable
-        ``write(start, stop, block)`` takes rows start to stop of the result, in order.
+        ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
+        devices share the work.
     flip : bool
         False correlates.
     reading, writing : optional
@@ -279,7 +281,8 @@ def convolve_rows(
     op = Correlate(weights.spec.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights.spec)[0]
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
-    sink = Stream(Taker(lambda region, block: write(region[0].start, region[0].stop, block)), result, lambda block: writing)
+    taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
+    sink = Stream(taker, result, lambda block: writing)
     seen: list[Plan] = []
 
     def told(plan: Plan) -> None:

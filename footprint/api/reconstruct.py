@@ -315,7 +315,7 @@ def _taker(writer: Any, result: ArraySpec) -> Taker:
         whole = all(r.stop - r.start == n for r, n in zip(region[1:], result.shape[1:]))
         writer.write(region[0] if whole else (region[0], region[1]), block)
 
-    return Taker(take, getattr(writer, "flush", None))
+    return Taker(take, flush=getattr(writer, "flush", None))
 
 
 def _number(center: Any, n_x: int) -> float:

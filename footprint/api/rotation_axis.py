@@ -93,7 +93,7 @@ def rotation_axis(
     task = _prepare(scan, rows, search, i0, memory, log)
     task.job.check_flats(task.job.n_rows)
     found: list[float] = []
-    kept = Taker(lambda region, correlations: found.extend(task.op.axis(correlations)))
+    kept = Taker(lambda region, correlations: found.extend(task.op.axis(correlations)), ordered=True)
     ins, out, plan = task.sources(), Stream(kept, task.result), task.plan
     call("rotation_axis", task.line, ins, [out], "cpu", memory, make=lambda: plan)
     center, score, spread = found

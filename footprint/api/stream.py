@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -75,7 +74,7 @@ def stream(
     -------
     FrameStream
         An iterator of results. An array that nobody holds any more is used again. ``statistics`` has frames a second and latencies;
-        ``close`` (or ``with``) ends it early.
+        ``close`` (or ``with``) ends it early, and closes ``frames`` where that is a generator.
 
     Raises
     ------
@@ -103,9 +102,8 @@ def stream(
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
     given = Given(direct=False)
     plan = _planned("stream", seen.spec, op, [array.spec for array in rest], dtype, depth, memory, name, (given, given))
-    bound = bind(plan, running_backend(name))
     others = {slot.id: array.data for slot, array in zip(plan.inputs[1:], rest)}
-    return FrameStream(bound, itertools.chain([first], coming), others, depth)
+    return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
 
 
 def plan_convolve_frames(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from footprint.backend.process import OPENED
 from footprint.spec import ArraySpec, Limits
 
 # A device array is whatever the backend's own views are: an ndarray, a CuPy array, a cl.Buffer with an offset.
@@ -20,22 +20,38 @@ Callers = tuple[tuple[int, int, int, ArraySpec], ...]
 Baked = Callable[[Mapping[int, Any], Any], None]
 
 
+class Transforms(Protocol):
+    """Row transforms of one bound plan, with handles and a work area that no other plan has."""
+
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> Any:
+        """Take now what transforms of these specs will need, so that a run allocates nothing."""
+        ...
+
+    def __call__(self, src: Array, dst: Array, inverse: bool) -> None:
+        """Real to half-complex over the last axis, or back, or complex to complex; a short source counts as zero-padded."""
+        ...
+
+    def release(self) -> None:
+        """Give all of it back; to be called when nothing queued uses it."""
+        ...
+
+
 class Backend(ABC):
     """One device. Every concrete class is final; none overrides another.
+
+    One process has one backend a device, and plans of several threads meet in it: whatever it keeps is for all of them or locked,
+    and what a run writes to belongs to the plan that is run.
 
     Attributes
     ----------
     limits
         What the device allows.
-    turn
-        Held while a plan is bound, run or freed: one process has one backend a device, so plans of several threads meet in it, and
-        their transforms in one work area.
     """
 
     limits: Limits
 
     def __init__(self) -> None:
-        self.turn: AbstractContextManager[Any] = threading.RLock()
+        OPENED.append(True)
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Block:
@@ -70,8 +86,8 @@ class Backend(ABC):
         """Fill with zero bytes."""
 
     @abstractmethod
-    def lane(self, number: int) -> AbstractContextManager[Any]:
-        """What this thread starts inside goes to a queue of its own, beside those of other numbers."""
+    def lane(self, number: int, threads: int) -> AbstractContextManager[Any]:
+        """`inside` for a thread whose work goes to a queue of its own, beside those of other numbers."""
 
     @abstractmethod
     def mark(self) -> Any:
@@ -110,16 +126,15 @@ class Backend(ABC):
         """A `write` of which only the source is open, so small that the driver takes it along; called with it and `here`."""
 
     @abstractmethod
-    def here(self) -> Any:
-        """What baked launches need to know of the calling thread: its queue; None where there are none."""
+    def inside(self, threads: int) -> AbstractContextManager[Any]:
+        """Around a job: the calling thread has this device and kernels so many threads; afterwards both are as the caller had them.
+
+        Yields what baked launches need to know of the calling thread: its queue; None where there are none.
+        """
 
     @abstractmethod
-    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """Take now what transforms of these specs will need, so that a run allocates nothing."""
-
-    @abstractmethod
-    def fft(self, library: str, src: Array, dst: Array, inverse: bool) -> None:
-        """Real to half-complex over the last axis, or back, or complex to complex; a short source counts as zero-padded."""
+    def transforms(self, limits: Limits) -> Transforms:
+        """Row transforms for one bound plan, by the library and with the threads that its limits name."""
 
     @abstractmethod
     def sync(self) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from footprint import settings
+from footprint.backend import compiling
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes
@@ -37,15 +39,61 @@ def devices() -> list[str]:
     return ["cpu"]
 
 
+class _Numba(NamedTuple):
+    """What is needed of Numba at every call."""
+
+    read: Callable[[], int]
+    write: Callable[[int], None]
+    most: int
+    layer: str
+
+
+@functools.cache
+def _numba() -> _Numba:
+    """Imported at the first run; its compiler is listened to from then on."""
+    import numba
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            compiling.begins()
+
+        def on_end(self, event: Any) -> None:
+            compiling.ends()
+
+    event.register("numba:compile", Listener())
+    # Starts its threads, without which it does not know its layer.
+    numba.get_num_threads()
+    return _Numba(numba.get_num_threads, numba.set_num_threads, numba.config.NUMBA_NUM_THREADS, numba.threading_layer())  # type: ignore[attr-defined]
+
+
+class Masked:
+    """So many of Numba's threads for the calling thread, for which alone Numba keeps the number; then as many as it had before."""
+
+    __slots__ = ("_before", "_wanted")
+
+    def __init__(self, threads: int) -> None:
+        self._wanted = threads
+
+    def __enter__(self) -> None:
+        known = _numba()
+        self._wanted = min(self._wanted, known.most)
+        self._before = known.read()
+        if self._before != self._wanted:
+            known.write(self._wanted)
+
+    def __exit__(self, *error: object) -> None:
+        if self._before != self._wanted:
+            _numba().write(self._before)
+
+
 @final
 class CpuBackend(Backend):
     """Runs plans on this machine's cores."""
 
     def __init__(self, index: int = 0) -> None:
-        # Plans of several threads share no memory here, so they may run side by side.
-        self.turn = nullcontext()
+        super().__init__()
         self.limits = limits(index)
-        self._fft: RowFFT | None = None
 
     def alloc(self, nbytes: int) -> np.ndarray:
         """Whole pages straight from the system, which gives them as they are first touched and has them back at once."""
@@ -90,9 +138,9 @@ class CpuBackend(Backend):
         """Zeros."""
         dst.fill(0)
 
-    def lane(self, number: int) -> AbstractContextManager[Any]:
+    def lane(self, number: int, threads: int) -> AbstractContextManager[Any]:
         """Calls return when they are done, so there are no queues."""
-        return nullcontext()
+        return Masked(threads)
 
     def mark(self) -> None:
         """Nothing to wait for."""
@@ -109,12 +157,9 @@ class CpuBackend(Backend):
 
     def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
         """The Numba function with its numbers; Numba compiles per dtype at the first call and keeps the code on disk."""
-        import numba
-
-        numba.set_num_threads(min(self.limits.threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         function, fixed = cpu_function(kernel), dict(numbers)
         # Without OpenMP and TBB (macOS) Numba ends the process when two threads meet in parallel code.
-        turn: AbstractContextManager[Any] = _ONE_KERNEL if numba.threading_layer() == "workqueue" else nullcontext()
+        turn: AbstractContextManager[Any] = _ONE_KERNEL if _numba().layer == "workqueue" else nullcontext()
 
         def call(arrays: tuple[np.ndarray, ...]) -> None:
             with turn:
@@ -142,17 +187,13 @@ class CpuBackend(Backend):
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
 
-    def here(self) -> None:
-        """No queues."""
+    def inside(self, threads: int) -> AbstractContextManager[Any]:
+        """No queues; Numba's threads."""
+        return Masked(threads)
 
-    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """NumPy's FFT takes its buffers within each call; the plan bounds them."""
-
-    def fft(self, library: str, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
-        """Rows shared among threads."""
-        if self._fft is None:
-            self._fft = RowFFT(self.limits.threads)
-        self._fft(src, dst, inverse)
+    def transforms(self, limits: Limits) -> RowFFT:
+        """NumPy's FFT, rows shared among threads."""
+        return RowFFT(limits.threads)
 
     def sync(self) -> None:
         """Calls return when they are done."""

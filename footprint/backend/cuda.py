@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 from footprint import settings
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers
+from footprint.backend.compiling import compiling
 from footprint.backend.cuda_launch import Baking
-from footprint.backend.fft.base import Libraries
+from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
@@ -120,6 +122,25 @@ def empty(index: int, spec: ArraySpec) -> cupy.ndarray:
             raise BackendError(f"cuda:{index}", f"no {format_bytes(spec.nbytes)} left for the result") from None
 
 
+class Current:
+    """A device current for the calling thread; afterwards the one that was. Yields the handle of its stream."""
+
+    __slots__ = ("_before", "_index")
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    def __enter__(self) -> int:
+        self._before = runtime.getDevice()
+        if self._before != self._index:
+            runtime.setDevice(self._index)
+        return cupy.cuda.get_current_stream().ptr
+
+    def __exit__(self, *error: object) -> None:
+        if self._before != self._index:
+            runtime.setDevice(self._before)
+
+
 @final
 class CudaBackend(Backend):
     """Runs plans on one NVIDIA device, on CuPy's current stream."""
@@ -131,18 +152,11 @@ class CudaBackend(Backend):
         self.bus = runtime.deviceGetPCIBusId(index)
         self._arch = "sm_" + cupy.cuda.Device(index).compute_capability
         self._shared: dict[tuple[Any, ...], Any] = {}
-        self._fft = Libraries(self)
-        self._alive = 0
         self._lanes: dict[int, Any] = {}
+        self._lock = threading.Lock()
 
     def alloc(self, nbytes: int) -> Block:
         """One allocation where the caller's CuPy makes its own; its pool is emptied before the device is called full."""
-        block = self.take(nbytes)
-        self._alive += 1
-        return block
-
-    def take(self, nbytes: int) -> Block:
-        """Memory that is not a plan's block: the FFT library's work area."""
         if nbytes == 0:
             return Block(0, 0)
         with cupy.cuda.Device(self.index):
@@ -158,14 +172,7 @@ class CudaBackend(Backend):
         raise BackendError(f"cuda:{self.index}", problem, "give a smaller memory budget, or wait for the other program")
 
     def free(self, block: Block) -> None:
-        """Give a plan's block back; with the last one the FFT library's work area goes too."""
-        self._alive -= 1
-        self.give(block)
-        if self._alive == 0:
-            self._fft.release()
-
-    def give(self, block: Block) -> None:
-        """What ``take`` gave goes back to whom it came from with the last that holds it."""
+        """It goes back to whom it came from with the last that holds it."""
 
     def host(self, nbytes: int) -> np.ndarray:
         """Pinned memory: transfers run at the bus's rate instead of a quarter of it."""
@@ -206,15 +213,16 @@ class CudaBackend(Backend):
             with self._stream() as stream:
                 runtime.memsetAsync(dst.ptr, 0, dst.spec.nbytes, stream.ptr)
 
-    def lane(self, number: int) -> contextlib.AbstractContextManager[Any]:
+    def lane(self, number: int, threads: int) -> contextlib.AbstractContextManager[Any]:
         """A stream of its own, kept for the next job; made current on this device."""
         return self._on(number)
 
     @contextlib.contextmanager
     def _on(self, number: int) -> Iterator[None]:
         with cupy.cuda.Device(self.index):
-            if number not in self._lanes:
-                self._lanes[number] = cupy.cuda.Stream(non_blocking=True)
+            with self._lock:
+                if number not in self._lanes:
+                    self._lanes[number] = cupy.cuda.Stream(non_blocking=True)
             with self._lanes[number]:
                 yield
 
@@ -309,21 +317,13 @@ class CudaBackend(Backend):
 
         return send
 
-    def here(self) -> int:
-        """The current stream's handle; this device becomes current."""
-        if runtime.getDevice() != self.index:
-            cupy.cuda.Device(self.index).use()
-        return cupy.cuda.get_current_stream().ptr
+    def inside(self, threads: int) -> Current:
+        """The current stream's handle on this device, which is current inside."""
+        return Current(self.index)
 
-    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """Make the library's transform and the work area it asks for."""
-        with self._stream():
-            self._fft[library].prepare(src, dst, inverse)
-
-    def fft(self, library: str, src: View, dst: View, inverse: bool) -> None:
+    def transforms(self, limits: Limits) -> Any:
         """By cuFFT in a work area of our own, or by VkFFT."""
-        with self._stream():
-            self._fft[library](src, dst, inverse)
+        return transforms(self, limits.fft)
 
     def sync(self) -> None:
         """Wait for the current stream."""
@@ -346,7 +346,7 @@ class CudaBackend(Backend):
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[Any]:
-        """Make this device current and yield the stream the caller has chosen on it."""
+        """With this device current, the stream the caller has chosen on it."""
         if runtime.getDevice() == self.index:
             yield cupy.cuda.get_current_stream()
         else:
@@ -369,7 +369,8 @@ def binary(source: str, arch: str) -> bytes:
         return path.read_bytes()
     made = nvrtc.createProgram(source, "kernel.cu", (), ())
     try:
-        nvrtc.compileProgram(made, options)
+        with compiling():
+            nvrtc.compileProgram(made, options)
         code = bytes(nvrtc.getCUBIN(made))
     except nvrtc.NVRTCError:
         log = nvrtc.getProgramLog(made)

@@ -34,6 +34,21 @@ def devices() -> list[str]:
     return [p.device for p in PROFILES.values()]
 
 
+class _Transforms:
+    def __init__(self, backend: NullBackend) -> None:
+        self._backend = backend
+
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """Nothing to prepare."""
+
+    def __call__(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """Note that one was asked for."""
+        self._backend.launched.append("ifft" if inverse else "fft")
+
+    def release(self) -> None:
+        """Nothing to give back."""
+
+
 @final
 class NullBackend(Backend):
     """Counts what it is asked for."""
@@ -79,7 +94,7 @@ class NullBackend(Backend):
     def clear(self, dst: ArraySpec) -> None:
         """Nothing to clear."""
 
-    def lane(self, number: int) -> AbstractContextManager[Any]:
+    def lane(self, number: int, threads: int) -> AbstractContextManager[Any]:
         """No queues."""
         return nullcontext()
 
@@ -111,15 +126,13 @@ class NullBackend(Backend):
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
 
-    def here(self) -> None:
+    def inside(self, threads: int) -> AbstractContextManager[Any]:
         """No queues."""
+        return nullcontext()
 
-    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """Nothing to prepare."""
-
-    def fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def transforms(self, limits: Limits) -> _Transforms:
         """Note that one was asked for."""
-        self.launched.append("ifft" if inverse else "fft")
+        return _Transforms(self)
 
     def sync(self) -> None:
         """Nothing to wait for."""

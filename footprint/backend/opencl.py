@@ -19,7 +19,8 @@ import pyopencl as cl
 
 from footprint import settings
 from footprint.backend.base import Backend, Baked, Callers
-from footprint.backend.fft.base import Libraries
+from footprint.backend.compiling import compiling
+from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
@@ -117,7 +118,7 @@ class OpenClBackend(Backend):
         self._current = threading.local()
         self._lanes: dict[int, Any] = {}
         self._programs: dict[tuple[Any, ...], Any] = {}
-        self._fft = Libraries(self)
+        self._lock, self._building = threading.Lock(), threading.Lock()
         self._used = 0
 
     def alloc(self, nbytes: int) -> Block:
@@ -131,7 +132,7 @@ class OpenClBackend(Backend):
         except (cl.Error, MemoryError) as error:
             problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
             raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
-        self._used += nbytes
+        self._count(nbytes)
         whole: Any = (ctypes.c_char * nbytes).from_address(memory.svm_ptr)
         return Block(memory, np.frombuffer(whole, np.uint8))
 
@@ -140,9 +141,11 @@ class OpenClBackend(Backend):
         if block.memory is not None:
             self.queue.finish()
             block.memory.release()
-            self._used -= block.bytes.nbytes
-        if self._used == self._fft.size:
-            self._fft.release()
+            self._count(-block.bytes.nbytes)
+
+    def _count(self, nbytes: int) -> None:
+        with self._lock:
+            self._used += nbytes
 
     def buffer(self, nbytes: int) -> Any:
         """Memory for libraries that take no shared virtual memory; views cannot be made of it."""
@@ -151,14 +154,14 @@ class OpenClBackend(Backend):
         except (cl.Error, MemoryError) as error:
             problem = f"{format_bytes(nbytes)} were planned and the device refused them ({error})"
             raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
-        self._used += nbytes
+        self._count(nbytes)
         return memory
 
     def give(self, memory: Any, nbytes: int) -> None:
         """Release what ``buffer`` gave."""
         self.queue.finish()
         memory.release()
-        self._used -= nbytes
+        self._count(-nbytes)
 
     def host(self, nbytes: int) -> np.ndarray:
         """Ordinary memory: OpenCL has no pinned memory that arrays can be made of without mapping."""
@@ -199,14 +202,15 @@ class OpenClBackend(Backend):
         if dst.memory is not None:
             cl.enqueue_svm_memfill(self.queue, dst.memory, np.zeros(1, np.uint8))
 
-    def lane(self, number: int) -> contextlib.AbstractContextManager[Any]:
+    def lane(self, number: int, threads: int) -> contextlib.AbstractContextManager[Any]:
         """A queue of its own, kept for the next job."""
         return self._on(number)
 
     @contextlib.contextmanager
     def _on(self, number: int) -> Iterator[None]:
-        if number not in self._lanes:
-            self._lanes[number] = cl.CommandQueue(self.context)
+        with self._lock:
+            if number not in self._lanes:
+                self._lanes[number] = cl.CommandQueue(self.context)
         self._current.queue = self._lanes[number]
         try:
             yield
@@ -250,26 +254,31 @@ class OpenClBackend(Backend):
 
     def _build(self, launch: Launch, n_arrays: int) -> Ready:
         key = (launch.source, launch.defines)
-        if key not in self._programs:
-            folder = settings.cache_dir() / "opencl"
-            with contextlib.suppress(OSError):
-                folder.mkdir(parents=True, exist_ok=True)
-            source = cl.Program(self.context, text(launch.source, launch.defines, "opencl"))
-            kept: Any = str(folder) if folder.is_dir() else False
-            try:
-                with warnings.catch_warnings():
-                    # NVIDIA's compiler reports its registers as if that were a complaint
-                    warnings.simplefilter("ignore", cl.CompilerWarning)
-                    self._programs[key] = source.build(["-cl-std=CL1.2", "-w"], cache_dir=kept)
-            except cl.RuntimeError as error:
-                problem = f"a kernel text does not compile:\n{error}"
-                raise BackendError(self.limits.device, problem, "please report this") from None
+        with self._building:
+            if key not in self._programs:
+                self._programs[key] = self._compiled(launch)
 
         def place(a: Any) -> Any:
             return a.index if isinstance(a, A) else n_arrays + a.index if isinstance(a, W) else a
 
         tables = (place(array) for _, array in launch.tables)
         return Ready(cl.Kernel(self._programs[key], launch.entry), (*tables, *map(place, launch.args)), launch)
+
+    def _compiled(self, launch: Launch) -> Any:
+        """A program, built; PyOpenCL finds what it has built before in the folder."""
+        folder = settings.cache_dir() / "opencl"
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        source = cl.Program(self.context, text(launch.source, launch.defines, "opencl"))
+        kept: Any = str(folder) if folder.is_dir() else False
+        try:
+            with compiling(), warnings.catch_warnings():
+                # NVIDIA's compiler reports its registers as if that were a complaint
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                return source.build(["-cl-std=CL1.2", "-w"], cache_dir=kept)
+        except cl.RuntimeError as error:
+            problem = f"a kernel text does not compile:\n{error}"
+            raise BackendError(self.limits.device, problem, "please report this") from None
 
     def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
         """Queue the launches."""
@@ -301,17 +310,13 @@ class OpenClBackend(Backend):
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
 
-    def here(self) -> Any:
+    def inside(self, threads: int) -> contextlib.AbstractContextManager[Any]:
         """The queue."""
-        return self.queue
+        return contextlib.nullcontext(self.queue)
 
-    def prepare_fft(self, library: str, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
-        """Take the work area."""
-        self._fft[library].prepare(src, dst, inverse)
-
-    def fft(self, library: str, src: View, dst: View, inverse: bool) -> None:
+    def transforms(self, limits: Limits) -> Any:
         """By our own kernels, or by VkFFT."""
-        self._fft[library](src, dst, inverse)
+        return transforms(self, limits.fft)
 
     def sync(self) -> None:
         """Wait for the queue."""

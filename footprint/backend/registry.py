@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 from footprint import settings
+from footprint.backend import process
 from footprint.backend.base import Backend
 from footprint.backend.device import NAMES, Device, parse
 from footprint.errors import ArgumentError, BackendError, missing_extra
@@ -43,16 +43,19 @@ def _open(name: str) -> Backend:
 def choose_device(name: str | Sequence[str], like: str | None = None) -> Device:
     """Resolve ``auto``: where the arrays are, else the environment's choice, else a CUDA device that is here, else the CPU.
 
-    ``cuda:*`` is every device of the kind; a list is several devices, which share the parts of one job.
+    ``cuda:*`` is every device of the kind; a list is several devices, which share the parts of one job, each named once. What is a
+    `Device` already is taken as it is.
     """
+    if isinstance(name, Device):
+        return name
     if isinstance(name, list | tuple) and name and all(isinstance(one, str) for one in name):
-        return parse(",".join(one for some in name for one in choose_device(some, like).split(",")))
+        return _different(parse(",".join(one for some in name for one in choose_device(some, like).split(","))))
     if not isinstance(name, str):
         raise ArgumentError("device", repr(name), "a string such as 'auto', 'cpu' or 'cuda:0', or a list of them")
     if name.endswith(":*"):
         return parse(",".join(_kind(name[:-2])[0].devices()))
     if name != "auto":
-        return parse(name)
+        return _different(parse(name))
     if like is not None:
         return parse(like)
     default = settings.default_device()
@@ -61,6 +64,16 @@ def choose_device(name: str | Sequence[str], like: str | None = None) -> Device:
     if default.partition(":")[0] not in _KINDS:
         raise ArgumentError("FOOTPRINT_DEVICE", repr(default), NAMES, "change the environment variable, or name a device")
     return parse(default)
+
+
+def _different(device: Device) -> Device:
+    """Devices that are in a list once: each takes the memory of a plan, and two plans on one device are no faster than one."""
+    seen: set[tuple[str, int, str]] = set()
+    for one in device.each if len(device.each) > 1 else ():
+        if (one.kind, one.number, one.profile) in seen:
+            raise ArgumentError("device", f"{str(device)!r}, in which {str(one)!r} is twice", "every device once")
+        seen.add((one.kind, one.number, one.profile))
+    return device
 
 
 def open_backend(name: str) -> Backend:
@@ -74,27 +87,12 @@ def running_backend(name: str) -> Backend:
     Raises
     ------
     BackendError
-        For ``null``; and in a process that was forked after its parent had run something: threads, locks and the GPU's context do
-        not survive that, and what uses them hangs or dies.
+        For ``null``; and in a process that was forked after its parent had opened a device.
     """
     if name.startswith("null"):
         raise BackendError(name, "it plans and runs nothing", "plan with it, and run on another device")
-    if _FORKED:
-        problem = "this process was forked from one that had used Footprint already, and threads do not survive that"
-        raise BackendError(name, problem, "start workers with the spawn method: multiprocessing.get_context('spawn')")
+    process.check(name)
     return open_backend(name)
-
-
-_FORKED: list[bool] = []
-
-
-def _after_fork() -> None:
-    if _open.cache_info().currsize:
-        _FORKED.append(True)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def device_limits(name: str) -> Limits:

@@ -71,6 +71,8 @@ class Correlate(Op):
             raise ShapeError("mask", f"{len(weights.shape)} dimensions", f"{len(image.shape)}, as many as the image")
         if weights.size == 0:
             raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
+        if weights.shape != self.taps:
+            raise ShapeError("mask", f"shape {weights.shape}", f"{self.taps}, as the operation was made for")
         if self.mode == "valid" and any(k > n > 0 for k, n in zip(weights.shape, image.shape)):
             raise ShapeError(
                 "mask", f"shape {weights.shape}", f'at most the image\'s {image.shape} in mode "valid"', "swap the two"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,14 +49,26 @@ class Pipeline(Op):
     outputs: tuple[str, ...] = ("out",)
 
     @staticmethod
-    def chain(ops: Sequence[Op], first: str = "input", last: str = "out") -> Pipeline:
-        """Every operation reads what the one before it wrote, and inputs of its own by their names."""
+    def chain(ops: Sequence[Op], first: str = "input", last: str = "out", shared: Collection[str] = ()) -> Pipeline:
+        """Every operation reads what the one before it wrote, and inputs of its own by their names.
+
+        Where several operations have inputs of one name, each has its own, the second's called ``NAME 2``; names in ``shared`` are
+        one input for all who read them.
+        """
         if not ops:
             raise ArgumentError("steps", "none", "at least one operation")
         names = [first, *(f"after {type(op).__name__} {i}" for i, op in enumerate(ops[:-1], 1)), last]
-        own = [op.names()[0][1:] for op in ops]
+        taken: dict[str, int] = {}
+
+        def named(name: str) -> str:
+            if name in shared:
+                return name
+            taken[name] = taken.get(name, 0) + 1
+            return name if taken[name] == 1 else f"{name} {taken[name]}"
+
+        own = [tuple(map(named, op.names()[0][1:])) for op in ops]
         stages = tuple(Stage(op, (names[i], *own[i]), (names[i + 1],)) for i, op in enumerate(ops))
-        return Pipeline(stages, (first, *dict.fromkeys(name for some in own for name in some)), (last,))
+        return Pipeline(stages, tuple(dict.fromkeys((first, *(name for some in own for name in some)))), (last,))
 
     # -- what an operation says of itself --------------------------------------------------------------------------------
     @property

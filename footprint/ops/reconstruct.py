@@ -76,21 +76,21 @@ def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, A
     """
     (start, stop), needed = rows, rows_needed(steps, projections, rows)
     axes = _axes_along(steps, projections, others)
-    line = Pipeline.chain(steps, "projections", "slices")
+    line = Pipeline.chain(steps, "projections", "slices", INPUTS)
     if needed == rows:
         return line
     # Rows that only neighbours needed are left behind as soon as no later step needs neighbours.
     after = max((i + 1 for i, op in enumerate(steps) if op.halo("z") != NOTHING), default=0)
     at = next(i for i in range(after, len(steps) + 1) if axes[i][0] == "z")
     crop = Rows(start - needed[0], stop - start, axes[at])
-    return Pipeline.chain([*steps[:at], crop, *steps[at:]], "projections", "slices")
+    return Pipeline.chain([*steps[:at], crop, *steps[at:]], "projections", "slices", INPUTS)
 
 
 def rows_needed(steps: Sequence[Op], projections: ArraySpec, rows: tuple[int, int]) -> tuple[int, int]:
     """Detector rows that ``rows`` of the result are made of; halos add up."""
     _check(steps)
     n_z = projections.shape[1]
-    first, last = Pipeline.chain(steps, "projections", "slices").reach(0, "z").window(*rows, n_z)
+    first, last = Pipeline.chain(steps, "projections", "slices", INPUTS).reach(0, "z").window(*rows, n_z)
     return (first, last) if 0 <= first <= last <= n_z else (0, n_z)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from footprint.backend.base import Backend, Baked
+from footprint.backend import process
+from footprint.backend.base import Backend, Baked, Transforms
 from footprint.errors import BackendError, ShapeError
 from footprint.plan.cross import Crossing
 from footprint.plan.drive import drive
@@ -38,6 +39,7 @@ class BoundPlan(Steps):
     """
 
     def __init__(self, plan: Plan, backend: Backend, check: str = "") -> None:
+        process.check(backend.limits.device)
         problem = backend.limits.lacks(plan.limits)
         if problem:
             raise BackendError(
@@ -50,21 +52,24 @@ class BoundPlan(Steps):
         self.clock: Clock | None = None
         self._turn = threading.Lock()
         self.crossing = Crossing(self)
+        self.transforms: Transforms | None = None
+        self.threads: list[threading.Thread] = []
+        self._used_from: Any = None
         self._straight: list[Baked] | None = None
         # The first phase that uses a slot.
         self._since = {ref.slot.id: step.phase for step in reversed(plan.steps) for ref in step.refs}
         self.ledger = Ledger(plan, self) if check == "ledger" else None
-        try:
-            with backend.turn:
-                self._allocate()
-                self._compile()
-        except BaseException:
-            self.free()
-            raise
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
-        self._straight = [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight else None
+        try:
+            with backend.inside(plan.limits.threads):
+                self._allocate()
+                self._compile()
+                self._straight = [self._baked(i, step) for i, step in enumerate(plan.steps)] if plan.straight else None
+        except BaseException:
+            self.free()
+            raise
 
     def __enter__(self) -> BoundPlan:
         return self
@@ -74,6 +79,8 @@ class BoundPlan(Steps):
 
     def replay(self, arrays: Sequence[Any]) -> None:
         """Run on inputs and outputs that are known to fit: as in an earlier call of the same key."""
+        if process.FORKED:
+            process.check(self.plan.limits.device)
         with self._turn:
             feeds = dict(zip(self._slots, arrays))
             if self._straight is not None:
@@ -95,6 +102,7 @@ class BoundPlan(Steps):
         done
             What is done already, see `plan.done`.
         """
+        process.check(self.plan.limits.device)
         with self._turn:
             unwatched = progress is None and self.clock is None and SPENT.get() is None
             if self._straight is not None and unwatched:
@@ -109,8 +117,8 @@ class BoundPlan(Steps):
     def _at_once(self, feeds: Feeds) -> None:
         """Run a straight job."""
         assert self._straight is not None
-        with self.backend.turn:
-            here = self.backend.here()
+        with self.backend.inside(self.plan.limits.threads) as here:
+            self.follow(here)
             try:
                 for run in self._straight:
                     run(feeds, here)
@@ -148,16 +156,42 @@ class BoundPlan(Steps):
         finally:
             self.clock = None
 
+    def follow(self, here: Any) -> None:
+        """Have a job wait for the one before where that was queued elsewhere, by another thread or on another stream."""
+        if here is not None:
+            mine = (here, threading.get_ident())
+            if self._used_from not in (None, mine):
+                self.backend.rest()
+            self._used_from = mine
+
+    def late(self) -> list[threading.Thread]:
+        """Threads of lanes that are still in their last step: of a job that was left while it stopped."""
+        self.threads = [thread for thread in self.threads if thread.is_alive()]
+        return self.threads
+
     def free(self) -> None:
-        """Give all memory back; the plan can be bound again."""
-        self._prepared, self._kernels, self._straight = {}, {}, None
-        if self.blocks or self.host:
-            self.crossing.abandon()
-            self.backend.rest()
-        with self.backend.turn:
+        """Give all memory back, at once or when the last thread has left it; the plan can be bound again."""
+        if self.late():
+            threading.Thread(target=self._free_after, args=(list(self.threads),), name="footprint-free", daemon=True).start()
+        else:
+            self._free()
+
+    def _free_after(self, threads: list[threading.Thread]) -> None:
+        for thread in threads:
+            thread.join()
+        self._free()
+
+    def _free(self) -> None:
+        with self._turn:
+            self._prepared, self._kernels, self._straight = {}, {}, None
+            if self.blocks or self.host:
+                self.crossing.abandon()
+                self.backend.rest()
             for block in self.blocks:
                 self.backend.free(block)
-        self.blocks, self.host = [], []
+            if self.transforms is not None:
+                self.transforms.release()
+            self.blocks, self.host, self.transforms = [], [], None
 
     # -- making ready --------------------------------------------------------------------------------------------------
     def _allocate(self) -> None:
@@ -177,7 +211,9 @@ class BoundPlan(Steps):
         parts = list(few(plan))
         for index, step in enumerate(plan.steps):
             if step.action in ("fft", "ifft"):
-                self.backend.prepare_fft(plan.limits.fft, step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
+                if self.transforms is None:
+                    self.transforms = self.backend.transforms(plan.limits)
+                self.transforms.prepare(step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
             elif step.action == "launch":
                 for part in parts:
                     geometry = self.geometry(part, 0, 0)

@@ -6,7 +6,8 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from footprint.plan.slots import Part
@@ -46,28 +47,40 @@ def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, don
     keeps = any(slot.kind == "kept" for slot in plan.slots)
     if keeps and (len(bounds) > 1 or done is not None):
         raise AssertionError(f"plan {plan.name} keeps results from part to part: one device, and no going on where it was")
+    for bound in bounds:
+        for thread in bound.late():
+            thread.join()
     try:
-        for number, phase in enumerate(plan.phases):
-            for bound in bounds:
-                bound.begin(number)
-            for turn in range(phase.most):
-                job = Job(plan, number, turn, feeds, progress, done)
-                with bounds[0].backend.turn if plan.n_parts == 1 else nullcontext():
-                    job.run(bounds)
-                    last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
-                    bounds[0].finish_phase(number, last, feeds)
-                    if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
-                        break
-            else:
-                raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
+        with ExitStack() as inside:
+            for bound in reversed(bounds):
+                # The first is current at last.
+                bound.follow(inside.enter_context(bound.backend.inside(plan.limits.threads)))
+            for number in range(len(plan.phases)):
+                _phase(bounds, number, feeds, progress, done)
+            _settle(bounds)
     except BaseException:
         for bound in bounds:
-            bound.crossing.abandon()
+            if not bound.late():
+                bound.crossing.abandon()
         raise
-    _settle(bounds, feeds)
 
 
-def _settle(bounds: list[BoundPlan], feeds: Feeds) -> None:
+def _phase(bounds: list[BoundPlan], number: int, feeds: Feeds, progress: Progress | None, done: Any) -> None:
+    """All parts, and again until the phase's flag is set."""
+    plan, phase = bounds[0].plan, bounds[0].plan.phases[number]
+    for bound in bounds:
+        bound.begin(number)
+    for turn in range(phase.most):
+        job = Job(plan, number, turn, feeds, progress, done)
+        job.run(bounds)
+        last = bounds[0].geometry(job.last, max(plan.n_parts - 1, 0), turn)
+        bounds[0].finish_phase(number, last, feeds)
+        if phase.flag is None or bounds[0].flag(phase.flag, phase.at, feeds):
+            return
+    raise RuntimeError(f"{plan.name} is not done after {phase.most} passes")
+
+
+def _settle(bounds: list[BoundPlan]) -> None:
     """Results on the host are there when a call returns; those on a device follow in the order of the caller's stream."""
     plan = bounds[0].plan
     if not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs):
@@ -84,7 +97,9 @@ class Job:
         self.cond = threading.Condition()
         self.asking = threading.Lock()
         self.error: BaseException | None = None
-        self.ended = 0
+        # Threads that have not ended; groups of parts that were asked for, and that are through.
+        self.running = self.asked = self.through = 0
+        self.ordered = False
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
         self._groups = self._parts()
         self._disk = threading.Lock()
@@ -117,21 +132,23 @@ class Job:
             self.side_by_side(bounds)
 
     def side_by_side(self, bounds: list[BoundPlan]) -> None:
-        """Run all parts, a thread for every group of lanes of every binding."""
-        threads = [thread for bound in bounds for thread in Flow(bound, self).threads]
-        started = []
+        """Run all parts, a thread for every group of lanes of every binding.
+
+        A job that fails, or is stopped, ends when every thread has ended its step. Who is stopped again meanwhile leaves at once:
+        the threads keep the memory until they end, see `BoundPlan.free`.
+        """
+        self.ordered = len(bounds) > 1 and any(getattr(self.feeds[s.id], "ordered", False) for s in self.plan.outputs)
         try:
-            for thread in threads:
-                thread.start()
-                started.append(thread)
+            for bound in bounds:
+                Flow(bound, self).start()
             with self.cond:
                 # Ctrl-C reaches the thread that waits here.
-                while self.ended < len(threads) and self.error is None:
+                while self.running and self.error is None:
                     self.cond.wait(1.0)
         except BaseException as error:
             self.fail(error)
-        finally:
-            for thread in started:
+        for bound in bounds:
+            for thread in bound.late():
                 thread.join()
         if self.error is not None:
             raise self.error
@@ -166,6 +183,10 @@ class Job:
             if self.progress is not None:
                 # Passes are counted on: how many there will be, a phase with a flag does not know.
                 self.progress(self._rows + self._skipped, plan.cuts[0].total if plan.cuts else 1)
+        if self.ordered:
+            with self.cond:
+                self.through += 1
+                self.cond.notify_all()
 
     def _rows_of(self, group: list[Part]) -> tuple[int, int]:
         """What a group is of along the first cut; all of it where that is summed."""
@@ -177,6 +198,19 @@ class Job:
         """Count a group off; whether it was the last of these rows."""
         self._left[rows] = self._left.get(rows, self._per_rows) - 1
         return self._left[rows] == 0
+
+    def wait(self, ready: Callable[[], bool]) -> bool:
+        """Wait until something is ready; False where the job has failed."""
+        with self.cond:
+            while not (self.error or ready()):
+                self.cond.wait()
+            return self.error is None
+
+    def left(self) -> None:
+        """A thread has ended."""
+        with self.cond:
+            self.running -= 1
+            self.cond.notify_all()
 
     def fail(self, error: BaseException) -> None:
         """Keep the first error; the others follow from it."""
@@ -198,7 +232,7 @@ class Flow:
         self.bound, self.job, self.copies = bound, job, plan.copies
         count = len(plan.lanes)
         self.done = [0] * count
-        self.queues: list[deque[tuple[Part | None, list[Part]]]] = [deque() for _ in range(count)]
+        self.queues: list[deque[tuple[Part | None, list[Part], int]]] = [deque() for _ in range(count)]
         self.events: list[dict[int, Any]] = [{} for _ in range(count)]
         thread = {lane: i for i, group in enumerate(plan.lanes) for lane in group}
         self.waits: list[set[tuple[int, bool]]] = [set() for _ in range(count)]
@@ -207,10 +241,22 @@ class Flow:
             if slot.kind == "scratch" and slot.space == "device" and users and min(users) < max(users):
                 self.waits[min(users)].add((max(users), slot.held))
         # What the caller has queued for these arrays, and what was cleared for this job, comes first.
-        self.start = bound.backend.mark()
-        self.threads = [
-            threading.Thread(target=self._thread, args=(i,), name=f"footprint-{plan.lanes[i][0]}") for i in range(count)
-        ]
+        self._first = bound.backend.mark()
+
+    def start(self) -> None:
+        """Start the threads; the binding knows them, as it must outlive them. None keeps the interpreter from ending."""
+        job, lanes = self.job, self.bound.plan.lanes
+        self.bound.threads = []
+        for i in range(len(lanes)):
+            thread = threading.Thread(target=self._thread, args=(i,), name=f"footprint-{lanes[i][0]}", daemon=True)
+            self.bound.threads.append(thread)
+            with job.cond:
+                job.running += 1
+            try:
+                thread.start()
+            except BaseException:
+                job.left()
+                raise
 
     def _free_at(self, part: int, held: bool) -> int:
         """How many parts a later thread must be through before ``part`` may use their copy."""
@@ -226,17 +272,16 @@ class Flow:
     def _thread(self, i: int) -> None:
         job, order = self.job, 0
         try:
-            with self.bound.backend.lane(i):
-                self.bound.backend.after(self.start)
+            with self.bound.backend.lane(i, self.bound.plan.limits.threads):
+                self.bound.backend.after(self._first)
                 while True:
-                    with job.cond:
-                        while not (job.error or self._ready(i, order)):
-                            job.cond.wait()
-                        if job.error:
-                            return
-                    part, group = self._take(i)
+                    if not job.wait(partial(self._ready, i, order)):
+                        return
+                    part, group, number = self._take(i)
                     if part is None:
                         break
+                    if i == len(self.done) - 1 and job.ordered and not job.wait(lambda n=number: job.through >= n):  # type: ignore[misc]
+                        return
                     self._run(i, part, order)
                     if i == len(self.done) - 1 and part == group[-1]:
                         job.finished(self.bound, group, order)
@@ -245,20 +290,20 @@ class Flow:
                         self.done[i] = order
                         job.cond.notify_all()
                 self.bound.backend.sync()
-            with job.cond:
-                self.done[i] = 1 << 62
-                job.ended += 1
-                job.cond.notify_all()
+            self.done[i] = 1 << 62
         except BaseException as error:
             job.fail(error)
+        finally:
+            job.left()
 
-    def _take(self, i: int) -> tuple[Part | None, list[Part]]:
+    def _take(self, i: int) -> tuple[Part | None, list[Part], int]:
         """The next part; the first thread asks the job, which may have to wait for it, and leaves it for those behind."""
         if not i and not self.queues[0]:
             with self.job.asking:
-                group = self.job.next()
+                group, number = self.job.next(), self.job.asked
+                self.job.asked += 1
             for queue in self.queues:
-                queue.extend([(part, group) for part in group] if group is not None else [(None, [])])
+                queue.extend([(part, group, number) for part in group] if group is not None else [(None, [], number)])
         return self.queues[i].popleft()
 
     def _run(self, i: int, part: Part, order: int) -> None:

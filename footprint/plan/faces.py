@@ -24,7 +24,11 @@ _PLAIN = 1 << 16
 
 @runtime_checkable
 class Source(Protocol):
-    """Fills blocks of the job's input."""
+    """Fills blocks of the job's input.
+
+    It is called in one thread of the job's, for one part after the other, and for overlapping regions where parts need their
+    neighbours' rows. Where several devices share a job, each does so in a thread of its own, beside the others.
+    """
 
     def fill(self, region: Region, block: np.ndarray) -> None:
         """Put ``region`` of the whole array into ``block``, casting to its dtype."""
@@ -33,7 +37,12 @@ class Source(Protocol):
 
 @runtime_checkable
 class Sink(Protocol):
-    """Takes blocks of the job's output."""
+    """Takes blocks of the job's output.
+
+    It is called in one thread of the job's, for one part after the other, in order. Where several devices share a job, each does so
+    in a thread of its own, beside the others and in whatever order they are done; with an attribute ``ordered`` that is true, parts
+    are in order all the same, and one at a time: a device waits for its turn.
+    """
 
     def take(self, region: Region, block: np.ndarray) -> None:
         """Keep ``block``, which is ``region`` of the whole result; it is overwritten when this returns."""
@@ -48,10 +57,12 @@ class Filler:
 
 
 class Taker:
-    """A sink that is a function; ``flush`` waits until what it took is durable."""
+    """A sink that is a function; ``ordered`` see `Sink`, ``flush`` waits until what it took is durable."""
 
-    def __init__(self, take: Callable[[Region, np.ndarray], None], flush: Callable[[], None] | None = None) -> None:
-        self.take, self.flush = take, flush
+    def __init__(
+        self, take: Callable[[Region, np.ndarray], None], ordered: bool = False, flush: Callable[[], None] | None = None
+    ) -> None:
+        self.take, self.ordered, self.flush = take, ordered, flush
 
 
 def put(dst: np.ndarray, src: np.ndarray) -> None:

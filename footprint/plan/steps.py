@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from footprint.backend.base import Backend
+from footprint.backend.base import Backend, Transforms
 from footprint.plan.cross import Crossing
 from footprint.plan.faces import fill_from, given, take_to
 from footprint.plan.geometry import Geometry, Prepared, nest
@@ -35,6 +35,7 @@ class Steps:
     host: list[np.ndarray]
     clock: Clock | None
     crossing: Crossing
+    transforms: Transforms | None
     ledger: Ledger | None
 
     def __init__(self, plan: Plan, backend: Backend) -> None:
@@ -138,7 +139,8 @@ class Steps:
         elif step.action == "take":
             self._take(step, arrays[0], geometry, feeds)
         elif arrays[0] is not None and step.refs[0].at({}, geometry.shape)[1].size:
-            backend.fft(self.plan.limits.fft, arrays[0], arrays[1], step.action == "ifft")
+            assert self.transforms is not None
+            self.transforms(arrays[0], arrays[1], step.action == "ifft")
 
     def _fill(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[0].slot

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from footprint.backend import process
 from footprint.errors import ShapeError
 from footprint.plan.drive import Flow, Job, Progress
 from footprint.plan.faces import Filler, Taker, Turning
@@ -27,13 +29,18 @@ At = Callable[[int, np.ndarray], None]
 
 # Latencies kept for the percentiles: the last so many frames.
 _LAST = 4096
+# Seconds that who closes a stream waits for a source that does not come back.
+_PATIENCE = 1.0
 
 
 class Recycled:
-    """Arrays for results: one that nobody else holds any more is used again, so that its pages are touched once."""
+    """Arrays for results: one that nobody else holds any more is used again, so that its pages are touched once.
 
-    def __init__(self, spec: ArraySpec) -> None:
-        self.spec = spec
+    Of those that others hold no more than ``most`` are remembered: who has let many go has the memory back.
+    """
+
+    def __init__(self, spec: ArraySpec, most: int) -> None:
+        self.spec, self._most = spec, most
         self._arrays: list[np.ndarray] = []
 
     def get(self) -> np.ndarray:
@@ -44,42 +51,74 @@ class Recycled:
                 return self._arrays[i]
         made = np.empty(self.spec.shape, self.spec.dtype)
         self._arrays.append(made)
+        del self._arrays[: -self._most]
         return made
 
 
-class FrameJob(Job):
-    """Frames as they come: a part each, in one pass."""
+class Stopped(Exception):
+    """The consumer wants no more."""
 
-    def __init__(self, bound: BoundPlan, frames: Iterator[Any], rest: dict[int, Any], depth: int) -> None:
+
+class FrameJob(Job):
+    """Frames as they come: a part each, in one pass. Its threads know it, and nothing of the stream that the consumer holds.
+
+    Attributes
+    ----------
+    cut_off
+        What the source raised: the end of the frames, after which it is the consumer's.
+    """
+
+    def __init__(self, bound: BoundPlan, frames: Iterator[Any], first: Any, rest: dict[int, Any], depth: int) -> None:
         plan = bound.plan
-        self.spec, self._frames = plan.inputs[0].spec, frames
+        self.spec, self._source, self._first = plan.inputs[0].spec, frames, first
         self._coming: dict[int, tuple[np.ndarray, float]] = {}
         self._going: dict[int, np.ndarray] = {}
-        self._seen = 0
-        self._results = Recycled(plan.outputs[0].spec)
-        self.results: queue.Queue[np.ndarray | None] = queue.Queue(depth)
+        self._seen, self._depth = 0, depth
+        # Waiting to be taken, and in the consumer's hands: the rest is on its way.
+        self._arrays = Recycled(plan.outputs[0].spec, depth + 2)
+        self._results: deque[np.ndarray] = deque()
+        self._handing = threading.Condition()
+        self._asks = False
+        self.cut_off: BaseException | None = None
         self.latencies: list[float] = []
         feeds = {plan.inputs[0].id: Turning(self._frame), plan.outputs[0].id: Turning(self._result), **rest}
         super().__init__(plan, 0, 0, feeds, None, None)
 
     def next(self) -> list[Part] | None:
-        """The next frame; None after the last."""
-        frame = next(self._frames, None)
+        """The next frame; None after the last, where the source fails, and where nobody wants it any more."""
+        frame = self._ask()
+        if self.error is not None:
+            self._close()
+            return None
         if frame is None:
             return None
         array = np.asarray(frame)
         if array.shape != self.spec.shape or array.dtype != np.dtype(self.spec.dtype):
-            raise ShapeError(f"frame {self._seen}", f"{array.dtype} {array.shape}", f"{self.spec}, as the first one")
+            self.cut_off = ShapeError(f"frame {self._seen}", f"{array.dtype} {array.shape}", f"{self.spec}, as the first one")
+            return None
         self._coming[self._seen] = (array, time.perf_counter())
         self._seen += 1
         return [()]
+
+    def _ask(self) -> Any:
+        first, self._first = self._first, None
+        if first is not None:
+            return first
+        self._asks = True
+        try:
+            return next(self._source, None)
+        except BaseException as error:
+            self.cut_off = error
+            return None
+        finally:
+            self._asks = False
 
     def _frame(self, order: int) -> np.ndarray:
         return self._coming[order][0]
 
     def _result(self, order: int) -> np.ndarray:
         if order not in self._going:
-            self._going[order] = self._results.get()
+            self._going[order] = self._arrays.get()
         return self._going[order]
 
     def finished(self, bound: BoundPlan, group: list[Part], order: int) -> None:
@@ -88,23 +127,56 @@ class FrameJob(Job):
         _, since = self._coming.pop(order)
         self.latencies.append(time.perf_counter() - since)
         del self.latencies[:-_LAST]
-        self._put(self._going.pop(order))
+        result = self._going.pop(order)
+        with self._handing:
+            self._handing.wait_for(lambda: len(self._results) < self._depth or self.error is not None)
+            self._results.append(result)
+            self._handing.notify_all()
 
-    def _put(self, result: np.ndarray | None) -> None:
-        while self.error is None:
-            try:
-                self.results.put(result, timeout=0.1)
-                return
-            except queue.Full:
-                continue
+    def take(self) -> np.ndarray | None:
+        """The next result, waited for; None when there will be no more."""
+        with self._handing:
+            while not self._results:
+                if self.running == 0 or (self.error is not None and self._still()):
+                    return None
+                # Ctrl-C reaches the thread that waits here.
+                self._handing.wait(1.0)
+            self._handing.notify_all()
+            return self._results.popleft()
+
+    def _still(self) -> bool:
+        """Whether no thread touches the job's memory: one that waits for its source comes back to find that the job has failed."""
+        return self.running <= self._asks
+
+    def left(self) -> None:
+        """A thread has ended."""
+        super().left()
+        with self._handing:
+            self._handing.notify_all()
 
     def fail(self, error: BaseException) -> None:
-        """Keep the first error, and wake the consumer."""
+        """Keep the first error, and wake whoever hands on or waits."""
         super().fail(error)
-        try:
-            self.results.put_nowait(None)
-        except queue.Full:
-            pass
+        with self._handing:
+            self._handing.notify_all()
+
+    def stop(self) -> None:
+        """End: the threads, and the source; one that does not come back soon is closed when it does."""
+        self.fail(Stopped())
+        with self._handing:
+            self._handing.wait_for(lambda: self.running == 0, _PATIENCE)
+            self._handing.wait_for(self._still)
+            self._results.clear()
+        if self.asking.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self.asking.release()
+
+    def _close(self) -> None:
+        """A generator has something to end: a file, a camera. What else is iterated over may be the caller's for longer."""
+        if isinstance(self._source, Generator):
+            self._source.close()
 
 
 class StackJob(Job):
@@ -156,8 +228,8 @@ def run_stack(
         ``progress(frames_done, frames)``.
     """
     job, spent, start = StackJob(bound, count, read, write, rest, progress), SPENT.get(), time.perf_counter()
-    bound.begin(0)
-    with spent.of([bound]) if spent is not None else nullcontext():
+    with bound.backend.inside(bound.plan.limits.threads), spent.of([bound]) if spent is not None else nullcontext():
+        bound.begin(0)
         job.side_by_side([bound])
     return statistics(count, time.perf_counter() - start, job.latencies)
 
@@ -175,12 +247,12 @@ def statistics(frames: int, seconds: float, latencies: Any) -> dict[str, float]:
     }
 
 
-class Stopped(Exception):
-    """The consumer wants no more."""
-
-
 class FrameStream(Iterator[np.ndarray]):
-    """Results in the order of the frames. Close it, use it in ``with``, or come to its end; until then its threads wait.
+    """Results in the order of the frames.
+
+    It ends, and gives its memory back, when it is closed (by `close` or ``with``), comes to its end, or is let go of; at the latest
+    with the interpreter. What the source raises comes after the results of the frames before it. A source that blocks is waited for
+    a second, and then left alone until it comes back; a generator is closed.
 
     Attributes
     ----------
@@ -188,31 +260,29 @@ class FrameStream(Iterator[np.ndarray]):
         What it takes, beside the results that the consumer holds.
     """
 
-    def __init__(self, bound: BoundPlan, frames: Iterator[Any], rest: dict[int, Any], depth: int) -> None:
-        self.plan, self._bound = bound.plan, bound
-        self._job = FrameJob(bound, frames, rest, depth)
+    def __init__(self, bound: BoundPlan, frames: Iterator[Any], first: Any, rest: dict[int, Any], depth: int) -> None:
+        self.plan, self._job = bound.plan, FrameJob(bound, frames, first, rest, depth)
         self._start = time.perf_counter()
-        self._taken, self._open = 0, True
-        bound.begin(0)
-        self._threads = Flow(bound, self._job).threads
-        for thread in self._threads:
-            thread.start()
-        self._watch = threading.Thread(target=self._end, name="footprint-stream", daemon=True)
-        self._watch.start()
-
-    def _end(self) -> None:
-        for thread in self._threads:
-            thread.join()
-        self._job._put(None)
+        self._taken, self._seconds = 0, 0.0
+        # Called once, be it by `close`, by the collector or at exit.
+        self._end = weakref.finalize(self, _end, self._job, bound)
+        try:
+            with bound.backend.inside(bound.plan.limits.threads) as here:
+                bound.follow(here)
+                bound.begin(0)
+                Flow(bound, self._job).start()
+        except BaseException:
+            self._end()
+            raise
 
     def __next__(self) -> np.ndarray:
-        if not self._open:
+        if not self._end.alive:
             raise StopIteration
-        result = self._job.results.get()
-        error = self._job.error
-        if result is None or error is not None:
+        result = self._job.take()
+        if result is None:
             self.close()
-            if error is not None and not isinstance(error, Stopped):
+            error = self._job.error if not isinstance(self._job.error, Stopped) else self._job.cut_off
+            if error is not None:
                 raise error
             raise StopIteration
         self._taken += 1
@@ -225,21 +295,31 @@ class FrameStream(Iterator[np.ndarray]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_open", False):
-            self.close()
-
     def close(self) -> None:
         """End the threads and give the memory back; frames not handed on yet are dropped."""
-        if not self._open:
-            return
-        self._open = False
-        self._job.fail(Stopped())
-        for thread in (*self._threads, self._watch):
-            thread.join()
-        self._bound.free()
+        self._end()
 
     @property
     def statistics(self) -> dict[str, float]:
         """Frames handed on, seconds, frames a second; milliseconds from a frame's coming to its result: median, 95 %, largest."""
-        return statistics(self._taken, getattr(self, "_seconds", 0.0), self._job.latencies)
+        return statistics(self._taken, self._seconds, self._job.latencies)
+
+
+def _end(job: FrameJob, bound: BoundPlan) -> None:
+    if process.FORKED:
+        # Threads and memory are the parent's.
+        return
+    if threading.current_thread() in bound.threads:
+        # The collector ran in a thread that this waits for.
+        threading.Thread(target=_end_here, args=(job, bound), daemon=True).start()
+    else:
+        _end_here(job, bound)
+
+
+def _end_here(job: FrameJob, bound: BoundPlan) -> None:
+    try:
+        job.stop()
+    finally:
+        # Who still waits for the source touches nothing of it.
+        bound.threads = []
+        bound.free()

@@ -12,7 +12,6 @@ import footprint as fp
 from footprint.backend.fft.base import fft_library, with_fft
 from footprint.ops.base import Op
 from footprint.ops.job import plan_op
-from footprint.plan.ready import clear_cache
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
@@ -57,11 +56,13 @@ def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     back = np.empty((rows, n), dtype)
     arrays = Arrays(backend)
     a, b, c = arrays(x), arrays(spectrum), arrays(back)
-    backend.fft(limits.fft, a, b, False)
+    transform = backend.transforms(limits)
+    transform(a, b, False)
     backend.read(spectrum, b)
-    backend.fft(limits.fft, b, c, True)
+    transform(b, c, True)
     backend.read(back, c)
     backend.sync()
+    transform.release()
     arrays.free()
     wanted = np.fft.rfft(x.astype("f8"), n)
     eps = np.finfo(dtype).eps
@@ -83,11 +84,13 @@ def test_complex_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     assert fft_library(limits, *specs, False)[0] >= 0
     arrays = Arrays(backend)
     a, b, c = arrays(x), arrays(spectrum), arrays(back)
-    backend.fft(limits.fft, a, b, False)
+    transform = backend.transforms(limits)
+    transform(a, b, False)
     backend.read(spectrum, b)
-    backend.fft(limits.fft, b, c, True)
+    transform(b, c, True)
     backend.read(back, c)
     backend.sync()
+    transform.release()
     arrays.free()
     wanted, eps = np.fft.fft(x.astype("c16"), n), np.finfo(dtype).eps
     np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
@@ -166,18 +169,17 @@ def test_a_library_says_what_it_takes(limits):
         assert 0 <= nbytes < 64 << 20
 
 
-def test_the_work_area_goes_with_the_last_block(backend, limits):
+def test_the_work_area_goes_with_its_transforms(backend, limits):
     if backend.limits.host:
         pytest.skip("the CPU's library frees what it takes within each call")
-    # Plans kept from other tests hold blocks, and so the work area, too.
-    clear_cache()
     arrays = Arrays(backend)
     before = backend.used()
     a, b = arrays(np.zeros((256, 3000), "f4")), arrays(np.zeros((256, 2049), "c8"))
-    backend.fft(limits.fft, a, b, False)
+    transform = backend.transforms(limits)
+    transform(a, b, False)
     backend.sync()
+    transform.release()
     arrays.free()
-    assert backend._fft.size == 0
     if "PYTEST_XDIST_WORKER" not in os.environ:
         # modules loaded on the way stay; the arrays and the work area (3 + 4 MB and more) do not
         assert backend.used() - before < 3 << 20

@@ -139,4 +139,4 @@ def test_a_stack_whose_reader_or_writer_fails_ends_with_its_error(device, where)
 
 def test_a_stack_is_for_one_device():
     with pytest.raises(fp.ArgumentError, match=r"device: .*one device"):
-        fp.plan_convolve_frames((9, 16, 16), (3, 3), dtype="uint8", device="null:h100,null:h100")
+        fp.plan_convolve_frames((9, 16, 16), (3, 3), dtype="uint8", device="null:h100,null:a100")

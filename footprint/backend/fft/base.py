@@ -43,24 +43,6 @@ def fft_library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -
     return module.library(limits, src, dst, inverse)
 
 
-class Libraries:
-    """The libraries one device backend has opened; their work areas live as long as its plans' blocks."""
-
-    def __init__(self, backend: Any) -> None:
-        self._backend = backend
-        self._open: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._open:
-            self._open[name] = importlib.import_module(f"footprint.backend.fft.{name}").RowFFT(self._backend)
-        return self._open[name]
-
-    @property
-    def size(self) -> int:
-        """Bytes of their work areas."""
-        return sum(one.size for one in self._open.values())
-
-    def release(self) -> None:
-        """Give the work areas back."""
-        for one in self._open.values():
-            one.release()
+def transforms(backend: Any, library: str) -> Any:
+    """A library's transforms for one bound plan; see `backend.base.Transforms`."""
+    return importlib.import_module(f"footprint.backend.fft.{library}").RowFFT(backend)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from typing import TYPE_CHECKING, Any
 
 from footprint.errors import BackendError
@@ -23,8 +24,11 @@ _TYPES = {(4, False): 0x2A, (4, True): 0x2C, (8, False): 0x6A, (8, True): 0x6C}
 _COMPLEX = {8: 0x29, 16: 0x69}
 _EXECUTE = {0x2A: "cufftExecR2C", 0x2C: "cufftExecC2R", 0x6A: "cufftExecD2Z", 0x6C: "cufftExecZ2D",
             0x29: "cufftExecC2C", 0x69: "cufftExecZ2Z"}  # fmt: skip
-# Handles are cheap in memory but slow to make; a plan uses one or two.
-_HANDLES = 16
+# Handles are cheap in memory but slow to make. Kept where no plan uses them; and of one plan, which uses one or two, and others for
+# the last part and the last turn of a loop.
+_HANDLES, _OWN = 16, 6
+_Key = tuple[int, int, int, int]
+"""Device, length, rows and cufftType."""
 
 
 def _shape(src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, int, int]:
@@ -50,7 +54,7 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
     padded = _padded(src, n, inverse and not is_complex(src, dst), limits.align)
     if limits.device.startswith("null"):
         return padded + 4 * rows * (n + 2) * (dst if inverse else src).itemsize, True
-    return padded + _handle(int(limits.device.partition(":")[2] or 0), n, rows, kind).work, False
+    return padded + _work(int(limits.device.partition(":")[2] or 0), n, rows, kind), False
 
 
 @functools.cache
@@ -94,9 +98,39 @@ class _Handle:
             self._library.cufftDestroy(self.value)
 
 
-@functools.lru_cache(maxsize=_HANDLES)
-def _handle(index: int, n: int, rows: int, kind: int) -> _Handle:
-    return _Handle(index, n, rows, kind)
+class _Idle:
+    """Handles that no bound plan has, as making one takes milliseconds. One in use has a stream and a work area of its user's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[tuple[_Key, _Handle]] = []
+
+    def take(self, key: _Key) -> _Handle:
+        """A handle for the caller alone."""
+        with self._lock:
+            at = next((i for i, (found, _) in enumerate(self._kept) if found == key), None)
+            if at is not None:
+                return self._kept.pop(at)[1]
+        return _Handle(*key)
+
+    def give(self, key: _Key, handle: _Handle) -> None:
+        """Back to the others; the one longest idle goes where there are too many."""
+        with self._lock:
+            self._kept.append((key, handle))
+            gone = self._kept.pop(0) if len(self._kept) > _HANDLES else None
+        del gone
+
+
+_IDLE = _Idle()
+
+
+@functools.lru_cache(maxsize=256)
+def _work(*key: int) -> int:
+    """Bytes of the work area of a transform."""
+    index, n, rows, kind = key
+    handle = _IDLE.take((index, n, rows, kind))
+    _IDLE.give((index, n, rows, kind), handle)
+    return handle.work
 
 
 def _check(code: int, what: str) -> None:
@@ -105,21 +139,15 @@ def _check(code: int, what: str) -> None:
 
 
 class RowFFT:
-    """One work area serves all transforms of a backend; it grows to the largest and goes with the plan's last block."""
+    """Transforms of one bound plan: its handles, and one work area that grows to the largest."""
 
     def __init__(self, backend: CudaBackend) -> None:
         self.backend = backend
         self._block: Any = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of the work area."""
-        return self._block.nbytes if self._block is not None else 0
+        self._handles: dict[_Key, _Handle] = {}
 
     def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
         """Transform the rows of one view into another on the current stream."""
-        import cupy
-
         backend = self.backend
         n, rows, kind = _shape(src.spec, dst.spec, inverse)
         if n == 0 or rows == 0:
@@ -130,12 +158,13 @@ class RowFFT:
             backend.launch(backend.compile("fft.widen", (src.spec, wide.spec), {}), (src, wide))
             src = wide
         library = _load()
-        _check(library.cufftSetStream(handle.value, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)), "cufftSetStream")
-        if handle.work:
-            _check(library.cufftSetWorkArea(handle.value, ctypes.c_void_p(self._block.ptr + padded)), "cufftSetWorkArea")
-        execute = getattr(library, _EXECUTE[kind])
-        way = (ctypes.c_int(1 if inverse else -1),) if kind in _COMPLEX.values() else ()
-        _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr), *way), _EXECUTE[kind])
+        with backend.inside(0) as stream:
+            _check(library.cufftSetStream(handle.value, ctypes.c_void_p(stream)), "cufftSetStream")
+            if handle.work:
+                _check(library.cufftSetWorkArea(handle.value, ctypes.c_void_p(self._block.ptr + padded)), "cufftSetWorkArea")
+            execute = getattr(library, _EXECUTE[kind])
+            way = (ctypes.c_int(1 if inverse else -1),) if kind in _COMPLEX.values() else ()
+            _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr), *way), _EXECUTE[kind])
         if inverse:
             scale = backend.compile("fft.scale", (dst.spec,), {"factor": 1 / n})
             backend.launch(scale, (dst,))
@@ -145,16 +174,32 @@ class RowFFT:
         n, rows, kind = _shape(src, dst, inverse)
         if n == 0 or rows == 0:
             return None, 0
-        handle = _handle(self.backend.index, n, rows, kind)
+        handle = self._handle((self.backend.index, n, rows, kind))
         padded = _padded(src, n, inverse and not is_complex(src, dst), self.backend.limits.align)
         nbytes = padded + handle.work
         if self._block is None or self._block.nbytes < nbytes:
-            self.release()
-            self._block = self.backend.take(nbytes)
+            if self._block is not None:
+                # A transform that is under way may still use it.
+                self.backend.rest()
+                self.backend.free(self._block)
+            self._block = None
+            self._block = self.backend.alloc(nbytes)
         return handle, padded
 
+    def _handle(self, key: _Key) -> _Handle:
+        found = self._handles.get(key)
+        if found is None:
+            while len(self._handles) >= _OWN:
+                oldest = next(iter(self._handles))
+                _IDLE.give(oldest, self._handles.pop(oldest))
+            found = self._handles[key] = _IDLE.take(key)
+        return found
+
     def release(self) -> None:
-        """Give the work area back; also when that closes the backend's last block."""
-        if self._block is not None and self._block.ptr:
-            self.backend.give(self._block)
+        """Give work area and handles back."""
+        for key, handle in self._handles.items():
+            _IDLE.give(key, handle)
+        self._handles = {}
+        if self._block is not None:
+            self.backend.free(self._block)
         self._block = None

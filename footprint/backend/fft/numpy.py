@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,12 +18,24 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
     return (limits.threads * 2 + 4) * n * itemsize + (64 << 10), True
 
 
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that all plans share; they start when they are first needed."""
+    return ThreadPoolExecutor(threads, "footprint-fft")
+
+
 class RowFFT:
-    """Transforms along the last axis; the pool's threads live as long as the backend."""
+    """Transforms along the last axis, by so many threads."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool = _pool(threads) if threads > 1 else None
+
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+        """NumPy's FFT takes its buffers within each call; the plan bounds them."""
+
+    def release(self) -> None:
+        """Nothing is held."""
 
     def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
         """Real ``src`` to half-complex ``dst``, or back, of the real end's length; complex to complex where both are."""

@@ -17,7 +17,7 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
 
 
 class RowFFT:
-    """One work area serves all transforms of a backend; it grows to the largest and goes with the plan's last block."""
+    """One work area serves all transforms of a bound plan; it grows to the largest."""
 
     def __init__(self, backend: OpenClBackend) -> None:
         self.backend = backend

@@ -10,6 +10,8 @@ bounded here, not read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -44,17 +46,12 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
 
 
 class RowFFT:
-    """Transforms by shape, each with VkFFT's own memory, and the buffer of lines; all go with the plan's last block."""
+    """Transforms of a bound plan by shape, each with VkFFT's own memory, and the buffer of lines."""
 
     def __init__(self, backend: Any) -> None:
         self._access: _Cuda | _OpenCl = (_OpenCl if hasattr(backend, "queue") else _Cuda)(backend)
         self._backend = backend
         self._made: dict[Any, Any] = {}
-
-    @property
-    def size(self) -> int:
-        """Bytes of the buffer, as the backend counts them."""
-        return self._access.size
 
     def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
         """Transform the rows of one view into another."""
@@ -67,11 +64,13 @@ class RowFFT:
         if inverse:
             if lines is not spectrum:
                 self._copy(spectrum, lines)
-            transform.ifft(self._access.array(lines))
+            with self._access.turn():
+                transform.ifft(self._access.array(lines))
             self._copy(lines, dst)
         else:
             self._copy(src, lines)
-            transform.fft(self._access.array(lines))
+            with self._access.turn():
+                transform.fft(self._access.array(lines))
             if lines is not spectrum:
                 self._copy(lines, spectrum)
 
@@ -107,8 +106,6 @@ class RowFFT:
 class _Cuda:
     """Lines in place of the spectrum; a transform belongs to the stream it was made on."""
 
-    size = 0
-
     def __init__(self, backend: Any) -> None:
         self._backend = backend
 
@@ -120,6 +117,10 @@ class _Cuda:
         import cupy
 
         return int(cupy.cuda.get_current_stream().ptr)
+
+    def turn(self) -> AbstractContextManager[Any]:
+        """It is in the caller's stream already."""
+        return nullcontext()
 
     def make(self, spec: ArraySpec) -> Any:
         from pyvkfft.cuda import VkFFTApp
@@ -145,6 +146,7 @@ class _OpenCl:
 
     def __init__(self, backend: Any) -> None:
         self._backend, self._block, self.size = backend, None, 0
+        self._queue = backend.queue
 
     def room(self, spec: ArraySpec) -> None:
         """A buffer large enough."""
@@ -153,13 +155,29 @@ class _OpenCl:
             self._block, self.size = self._backend.buffer(spec.nbytes), spec.nbytes
 
     def stream(self) -> int:
-        """There is one queue."""
+        """All transforms are in one queue: to make one for every lane's would take .3 s each."""
         return 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """The transforms' queue waits for what the calling thread's holds, and that for the transform."""
+        import pyopencl as cl
+
+        mine, theirs = self._backend.queue, self._queue
+        if mine.int_ptr == theirs.int_ptr:
+            yield
+            return
+        for first, then, inside in ((mine, theirs, True), (theirs, mine, False)):
+            event = cl.enqueue_marker(first)
+            first.flush()
+            cl.enqueue_barrier(then, wait_for=[event])
+            if inside:
+                yield
 
     def make(self, spec: ArraySpec) -> Any:
         from pyvkfft.opencl import VkFFTApp
 
-        return VkFFTApp(spec.shape, np.dtype(spec.dtype), self._backend.queue, ndim=1, inplace=True, r2c=True, norm=1)
+        return VkFFTApp(spec.shape, np.dtype(spec.dtype), self._queue, ndim=1, inplace=True, r2c=True, norm=1)
 
     def lines(self, spectrum: Any) -> Any:
         return spectrum._replace(memory=self._block)
@@ -168,7 +186,7 @@ class _OpenCl:
         """The lines as PyOpenCL's arrays."""
         from pyopencl.array import Array
 
-        return Array(self._backend.queue, lines.spec.shape, np.dtype(lines.spec.dtype), data=self._block)
+        return Array(self._queue, lines.spec.shape, np.dtype(lines.spec.dtype), data=self._block)
 
     def release(self) -> None:
         """Give the buffer back."""

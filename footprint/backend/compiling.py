@@ -1,0 +1,57 @@
+"""Says that a kernel is being compiled to whoever wants to know: a progress line, whose reader wonders why nothing moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Listener = Callable[[bool], None]
+"""Called with True when the first of several compilations begins and with False when the last has ended, in any thread."""
+
+_lock = threading.Lock()
+_listeners: list[Listener] = []
+_running = 0
+
+
+@contextmanager
+def watched(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of compilations while the block runs."""
+    with _lock:
+        _listeners.append(listener)
+        if _running:
+            listener(True)
+    try:
+        yield
+    finally:
+        with _lock:
+            _listeners.remove(listener)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Around a compilation, by whatever compiler."""
+    begins()
+    try:
+        yield
+    finally:
+        ends()
+
+
+def begins() -> None:
+    """A compilation begins."""
+    _count(1)
+
+
+def ends() -> None:
+    """It has ended."""
+    _count(-1)
+
+
+def _count(by: int) -> None:
+    global _running
+    with _lock:
+        before, _running = _running, _running + by
+        if bool(before) != bool(_running):
+            for listener in _listeners:
+                listener(bool(_running))
