@@ -84,7 +84,7 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
         name = "output" if option == "--out" else option[2:].replace("-", "_")
         if isinstance(param, click.Option):
             sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
-            sentence = re.sub(rf"\b{name}=(?=\w)", f"{option} ", sentence)
+            sentence = re.sub(rf"\b{name}=(?=['\w])", f"{option} ", sentence)
             if names_argument:
                 sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)
     return sentence
