@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -68,6 +69,8 @@ def receive(array: Any, name: str) -> Array:
     kind = {"jaxlib": "jax", "numba_cuda": "numba"}.get(kind, kind)
     if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
+    if getattr(array, "mask", None) is not None and hasattr(array, "uncertainty"):
+        raise ArgumentError(name, f"{kind_of(array)} with a mask, which would be ignored", "plain values", "give its data")
     if isinstance(array, np.ndarray):
         data: Any = array
         kind = "numpy"
@@ -81,6 +84,9 @@ def receive(array: Any, name: str) -> Array:
             data, kind = np.asarray(array), "numpy"
         except ValueError:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
+    elif isinstance(array, str | os.PathLike):
+        fix = "open it with footprint.open_image(...), or footprint.open_scan(...)"
+        raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array or an open image", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array")
     if data.dtype.kind not in ACCEPTED:

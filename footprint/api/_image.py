@@ -50,7 +50,13 @@ class Image:
 
 def see(image: Any, name: str = "image", flat: bool = False) -> Image:
     """An array, or an open image with ``shape``, ``dtype`` and ``read(rows, out)``; ``flat`` lets it have any number of axes."""
-    if not isinstance(image, np.ndarray) and hasattr(image, "read") and hasattr(image, "shape"):
+    # A CCDData reads, too, but whole files.
+    if (
+        not isinstance(image, np.ndarray)
+        and hasattr(image, "read")
+        and hasattr(image, "shape")
+        and not hasattr(image, "uncertainty")
+    ):
 
         def read(region: Region, block: np.ndarray) -> None:
             image.read(slice(region[0].start, region[0].stop), block)

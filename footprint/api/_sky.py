@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError
-from footprint.units import kind_of
+from footprint.api._flux import flux_of, parse_unit
+from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of
 
 # Sources placed at a time: the library's own arrays are then small, however many there are.
 _PLACED = 4096
@@ -18,47 +17,69 @@ _PLACED = 4096
 
 @dataclass(frozen=True)
 class Sky:
-    """What an image's header says of its pixels.
+    """What is known of an image's pixels.
 
     Attributes
     ----------
     wcs
         Celestial astropy WCS, None where there is none.
     unit
-        ``BUNIT`` as written.
-    beam_area
-        Area of the restoring beam in pixels, None where it is not known.
+        Of a pixel: astropy's, or None.
+    beam
+        The restoring beam, None where it is not known.
+    problem
+        Why a header's coordinates cannot be used.
     """
 
     wcs: Any = None
-    unit: str = ""
-    beam_area: float | None = None
+    unit: Any = None
+    beam: Beam | None = None
+    problem: str = ""
 
-    def describe(self, table: Any) -> None:
-        """Add ra and dec, units, and fluxes in Jy to a catalogue."""
-        if self.unit:
-            brightness, flux = _units(self.unit)
-            table["peak"].unit = table["flux"].unit = brightness
-            if flux is not None and self.beam_area:
-                # A sum of Jy/beam counts every pixel as a whole beam.
-                data = table["flux"].data
-                np.divide(data, self.beam_area, out=data)
-                table["flux"].unit = flux
-        if self.beam_area:
-            table.meta["beam_area"] = self.beam_area
+    @property
+    def beam_area(self) -> float | None:
+        """Of the beam in pixels."""
+        return self.beam.pixels if self.beam is not None else None
+
+    def describe(self, table: Any) -> list[str]:
+        """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
+        told = []
+        flux = flux_of(self.unit, self.beam_area, pixel_area(self.wcs))
+        if self.unit is not None:
+            table["peak"].unit = self.unit
+            table["flux"].unit = flux.unit
+        if flux.factor != 1:
+            data = table["flux"].data
+            np.multiply(data, flux.factor, out=data)
+        table["flux"].description = f"{flux.means}{': no flux in Jy, ' + flux.problem if flux.problem else ''}"
+        if flux.problem:
+            told.append(f"fluxes are sums over pixels, not in Jy: {flux.problem}")
+        if self.beam is not None:
+            table.meta.update(beam_major=self.beam.major, beam_minor=self.beam.minor, beam_angle=self.beam.angle)
+            if self.beam_area:
+                table.meta["beam_area"] = self.beam_area
+        why = self.problem
         if self.wcs is not None:
-            self._place(table)
+            why = self._place(table)
+        if why:
+            told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
+        return told
 
-    def _place(self, table: Any) -> None:
+    def _place(self, table: Any) -> str:
+        """Add ra and dec; return why not."""
         from astropy.table import Column
 
         ra, dec = np.empty(len(table)), np.empty(len(table))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            for at in range(0, len(table), _PLACED):
-                part = slice(at, at + _PLACED)
-                sky = self.wcs.pixel_to_world(np.asarray(table["x"][part]), np.asarray(table["y"][part])).icrs
-                ra[part], dec[part] = sky.ra.deg, sky.dec.deg
+            try:
+                for at in range(0, len(table), _PLACED):
+                    part = slice(at, at + _PLACED)
+                    sky = self.wcs.pixel_to_world(np.asarray(table["x"][part]), np.asarray(table["y"][part])).icrs
+                    ra[part], dec[part] = sky.ra.deg, sky.dec.deg
+            except Exception as error:
+                # Frames no package knows, distortions that do not converge: the catalogue is as good without.
+                return " ".join(str(error).split()) or type(error).__name__
         after = table.colnames.index("y") + 1
         table.add_columns(
             [Column(ra, "ra", unit="deg", copy=False), Column(dec, "dec", unit="deg", copy=False)],
@@ -66,50 +87,26 @@ class Sky:
             copy=False,
         )
         table.meta["frame"] = "icrs"
+        return ""
 
 
 NO_SKY = Sky()
 
 
-def sky_of(image: Any, header: Mapping[str, Any] | None) -> Sky:
-    """From the header given, else from what an opened image says of itself."""
-    if header is None:
-        beam = getattr(image, "beam", None)
-        return Sky(getattr(image, "wcs", None), getattr(image, "unit", "") or "", getattr(beam, "pixels", None))
-    from astropy.io.fits import Header
-    from astropy.wcs import WCS
-    from astropy.wcs.utils import proj_plane_pixel_area
-
-    area = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) -> Sky:
+    """What a header says, the one given or an opened image's own; a unit and a WCS that come with the pixels outrank it."""
+    header = getattr(image, "header", None) if header is None else header
+    found, why = wcs, ""
+    if wcs is not None:
         try:
-            cards = header if isinstance(header, Header) else Header(dict(header))
-            wcs = WCS(cards).celestial
+            found, why = flat(wcs)
         except Exception as error:
-            why = " ".join(str(error).split())
-            raise ArgumentError("header", f"{kind_of(header)} that astropy refuses ({why})", "a FITS header") from error
-    if wcs.naxis != 2 or not wcs.has_celestial:
-        wcs = None
-    major, minor = (_number(cards.get(key)) for key in ("BMAJ", "BMIN"))
-    if wcs is not None and major > 0 and minor > 0:
-        area = np.pi * major * minor / (4 * np.log(2)) / float(proj_plane_pixel_area(wcs))
-    return Sky(wcs, str(cards.get("BUNIT", "")).strip(), area)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return 0.0
-
-
-def _units(text: str) -> tuple[Any, Any]:
-    """The unit of a pixel, and of a flux where it is a brightness per beam."""
-    from astropy import units as u
-
-    words = text.replace(" ", "").lower()
-    for name, unit in (("jy", u.Jy), ("mjy", u.mJy), ("ujy", u.uJy)):
-        if words in (f"{name}/beam", f"{name}beam-1", f"{name}beam^-1", f"{name}.beam-1"):
-            return unit / u.beam, unit
-    return u.Unit(text, parse_strict="silent"), None
+            found, why = None, " ".join(str(error).split()) or f"a {type(wcs).__name__}"
+    if header is None:
+        if found is None and unit is None and not why:
+            return NO_SKY
+        return Sky(found, unit, None, why)
+    cards = fits_header(header)
+    if wcs is None:
+        found, why = celestial(cards)
+    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, pixel_area(found)), why)

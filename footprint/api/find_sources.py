@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, check_writable, described, receive, shared, where
+from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
+from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, host, see
-from footprint.api._sky import NO_SKY, Sky, sky_of
+from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
-from footprint.api.sigma_clip import Clip, clip_of
+from footprint.api.sigma_clip import clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
 from footprint.kernels.find_sources.contract import default_capacities
-from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
-from footprint.ops.find_sources import Over, sources
-from footprint.ops.label import Label, check_connectivity
-from footprint.ops.measure import Measure
+from footprint.ops.find_sources import sources
+from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.faces import Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
+from footprint.units import format_bytes
 
 
 def find_sources(
@@ -35,6 +36,9 @@ def find_sources(
     connectivity: int = 4,
     min_area: int = 1,
     lesson: bool = False,
+    blank: str = "auto",
+    mask: Any = None,
+    weight: Any = None,
     header: Mapping[str, Any] | None = None,
     labels: Any = None,
     capacity: int | None = None,
@@ -52,7 +56,8 @@ def find_sources(
     Parameters
     ----------
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides; what is not finite belongs to no island.
+        Real numbers of any dtype, byte order and strides; what is not finite belongs to no island. Masked arrays, astropy's
+        Quantity, CCDData and NDData, and FITS HDUs bring their mask, unit, header and WCS along; uncertainties are not used.
     sigma, kappa : float
         Threshold, and half width of the clip, in standard deviations.
     maxiters : int, optional
@@ -63,6 +68,11 @@ def find_sources(
         Pixels an island has at least.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
+    blank : {"auto", "nan", "zero", "none"}
+        Which values mean that there is no data: what is not finite always does; zeros do with "zero", and with "auto" where a
+        floating image is padded with them, which is said in a warning.
+    mask, weight : array or open image (n_y, n_x), optional
+        No data where the mask is not 0, or where the weight is not over 0.
     header : mapping, optional
         FITS header of the image, for positions and units; an image from a file brings its own.
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
@@ -103,9 +113,11 @@ def find_sources(
     >>> len(table), int(table["npix"][0]), round(float(table["y"][0]), 1)
     (1, 6, 11.0)
     """
-    seen = see(image)
-    sky = NO_SKY if header is None and seen.file is None else sky_of(seen.file, header)
-    ids = [] if labels is None else [_labels(labels, seen)]
+    given = unwrap(image)
+    plain = see(given.data)
+    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
+    sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
+    ids = [] if labels is None else [_labels(labels, plain)]
     steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, bool(ids))
     check_capacity(capacity)
     capacities = (int(capacity),) if capacity else default_capacities(seen.spec.size)
@@ -115,7 +127,7 @@ def find_sources(
     def attempt(capacity: int) -> Islands:
         found = Islands(count)
         outs = [host(stats), host(counts), *found.sinks(capacity), host(count), *ids]
-        call("find_sources", steps(capacity), [seen.face], outs, seen.where(device), memory, progress=told, on_plan=on_plan)
+        call("find_sources", steps(capacity), [seen.face], outs, plain.where(device), memory, progress=told, on_plan=on_plan)
         return found
 
     try:
@@ -123,14 +135,22 @@ def find_sources(
     except Crowded as short:
         if capacity is not None:
             raise CapacityError("capacity", short.room, short.needed) from None
-        try:
-            found = attempt(short.needed)
-        except BudgetError as error:
-            fix = f"give memory={error.smallest} or more, or a higher sigma"
-            raise CapacityError("capacity", short.room, short.needed, fix) from error
+        found = _again(attempt, short)
     if told is not None:
         told.end()
-    return _table(found.columns, clip_of(stats, counts, seen.spec), stats, steps(1), sky)
+    clip = clip_of(stats, counts, seen.spec)
+    check_noise(clip, len(found.columns["flux"]))
+    return catalogue(found.columns, clip, stats, steps(1), sky, "zero" if padded else blank, padded)
+
+
+def _again(attempt: Callable[[int], Islands], short: Crowded) -> Islands:
+    """With the room that is needed; the budget that is said to do for it does."""
+    try:
+        return attempt(short.needed)
+    except BudgetError as error:
+        what = f"a catalogue of {short.needed} components, as this image has,"
+        fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or a higher sigma"
+        raise BudgetError(error.budget, error.terms, error.smallest, what, fix) from None
 
 
 def plan_find_sources(
@@ -241,31 +261,3 @@ def _labels(labels: Any, image: Image) -> Face:
     if isinstance(image.face, Array) and shared(image.face, seen):
         raise ArgumentError("labels", "memory shared with image", "an array of its own")
     return seen
-
-
-def _table(columns: dict[str, np.ndarray], clip: Clip, stats: np.ndarray, steps: Pipeline, sky: Sky) -> Any:
-    """The catalogue as an astropy Table, with units and positions where they are known."""
-    from astropy.table import Table
-
-    clipped, over, label, measure, *_ = (stage.op for stage in steps.stages)
-    assert isinstance(clipped, SigmaClip) and isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
-    background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        columns["snr"] = columns["peak"] / noise
-    table = Table(columns, copy=False)
-    table.meta.update(
-        background=background,
-        noise=noise,
-        threshold=background + over.sigma * noise,
-        sigma=over.sigma,
-        kappa=clipped.sigma,
-        clip_mean=clip.mean,
-        clip_median=clip.median,
-        clip_std=clip.std,
-        clip_count=clip.count,
-        clip_iterations=clip.iterations,
-        connectivity=label.connectivity,
-        min_area=measure.min_area,
-    )
-    sky.describe(table)
-    return table

@@ -38,7 +38,8 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     """Measure each label's pixels: number, sum, peak, flux-weighted centre (SciPy's center_of_mass) and bounding box.
 
     Sums are float64 over all pixels of the label, negative ones included; a label whose sum is 0 has its centre at infinity
-    or NaN, and NaN pixels make NaN sums.
+    or NaN, and NaN pixels make NaN sums. Peaks pass NaN over (SciPy's maximum would be NaN); a label of NaN alone, or without
+    pixels, has the peak NaN.
 
     Parameters
     ----------

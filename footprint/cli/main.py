@@ -86,7 +86,7 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
             sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
             if param.is_flag and param.flag_value is False:
                 sentence = sentence.replace(f"{param.name}=False", option)
-            sentence = re.sub(rf"\b{name}=(?=\w)", f"{option} ", sentence)
+            sentence = re.sub(rf"\b{name}=(?=['\w])", f"{option} ", sentence)
             if names_argument:
                 sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)
     return sentence

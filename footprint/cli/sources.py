@@ -1,22 +1,21 @@
-"""``footprint sources IMAGE -o CATALOG``: a catalogue of an image's sources, the image read by rows within the budget."""
+"""``footprint sources IMAGE... -o CATALOG``: catalogues of images' sources, images read by rows within the budget."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import FormatError, printable
+from footprint.errors import ArgumentError, FootprintError, FormatError, printable
 from footprint.units import counted
 
 
-def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that decide the plan; ``footprint plan sources`` takes the same."""
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--plane", type=int, default=None, help="Plane of a cube, counted from 0."),
+        click.option("--plane", default=None, metavar="N", help="Plane of a cube, counted from 0, or all."),
         click.option(
             "--capacity",
             type=int,
@@ -24,34 +23,59 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Components to make room for; by default, planned again with more if too few.",
         ),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
+        click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
+        click.option("--mask", default=None, metavar="FILE", help="No data where this image is not 0."),
+        click.option(
+            "--blank",
+            default="auto",
+            show_default=True,
+            help="What means no data beside NaN: zero, nan or none for nothing else, auto to find out whether zeros do.",
+        ),
         click.option("--min-area", type=int, default=1, show_default=True, help="Smallest number of pixels in an island."),
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
         ),
+        click.option("--maxiters", type=int, default=None, help="Clips at most; by default until nothing changes."),
         click.option("--kappa", type=float, default=3.0, show_default=True, help="Half width of the clip, in standard deviations."),
         click.option(
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in units of the noise."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
-        click.argument("image"),
     ):
         command = option(command)
     return command
 
 
-def plan_only(image: str, target: str | None, plane: int | None, segmentation: str | None, **options: Any) -> Any:
-    """The plan of the job; opens the file for its shape, reads no pixels."""
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that decide the plan, for ``footprint plan sources``."""
+    return click.argument("image")(_options(command))
+
+
+def plan_only(
+    image: str,
+    target: str | None,
+    plane: str | None,
+    segmentation: str | None,
+    mask: str | None,
+    weight: str | None,
+    **options: Any,
+) -> Any:
+    """The plan of the job, a plane of it where there are several; opens the files for their shapes, reads no pixels."""
+    from footprint.api._blank import planned_image
     from footprint.api.find_sources import plan_find_sources
+    from footprint.cli.sources_job import Job, extra_images, plane_of, planes_of
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
-    with open_image(image, plane) as source:
+    job = Job(image, plane_of(plane), mask=mask, weight=weight)
+    with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
+        seen = planned_image(source, options.pop("blank"), extra)
         return plan_find_sources(
-            source.shape,
-            dtype=source.dtype.str,
+            seen.shape,
+            dtype=seen.dtype.str,
             labels=segmentation is not None,
             streamed=True,
-            reading=source.host_bytes,
+            reading=seen.host_bytes,
             writing=writing_bytes(segmentation, source.shape, "int32") if segmentation is not None else 0,
             **options,
         )
@@ -69,87 +93,103 @@ def _brightest(table: Any, rows: int = 20) -> str:
     return "\n".join([*lines, f"and {rest} more; -o FILE writes all of them"] if rest else lines)
 
 
-def _load(source: Any, labels: bool, device: str) -> None:
-    """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
-    import numpy as np
-
-    from footprint.api.find_sources import find_sources
-
-    noise = np.random.default_rng(0).standard_normal((128, 128))
-    noise[8:10, 8:10] = 100
-    half_empty = noise.copy()
-    half_empty[::2] = 0
-    # The clip forecasts well on the one and not on the other, and each way has kernels of its own.
-    for few in (noise, half_empty):
-        pixels = np.ascontiguousarray(few, source.dtype)
-        find_sources(pixels, labels=np.empty(few.shape, np.int32) if labels else None, header=source.header, device=device)
-
-
 @click.command()
-@job_options
-@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Catalogue: .ecsv, .fits, .vot, .csv or .reg (DS9).")
+@click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
+@_options
+@click.option(
+    "-o",
+    "--out",
+    "target",
+    default=None,
+    metavar="FILE",
+    help="Catalogue: .ecsv, .fits, .vot, .csv, .parquet or .reg (DS9); or a folder, for one file an image.",
+)
+@click.option("--format", "suffix", default="ecsv", show_default=True, help="Of catalogues in a folder.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the image with the sources circled.")
 @common_options
 def command(
-    image: str,
+    images: tuple[str, ...],
     segmentation: str | None,
-    plane: int | None,
+    plane: str | None,
     target: str | None,
+    suffix: str,
     png: str | None,
-    memory: str | None,
-    device: str,
+    mask: str | None,
+    weight: str | None,
     overwrite: bool,
     quiet: bool,
     as_json: bool,
     **options: Any,
-) -> None:
-    """Find the sources in IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
+) -> int:
+    """Find the sources in each IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
 
     IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file. Background and noise are the
     median and the standard deviation that remain after clipping at --kappa. Positions come from the header's WCS; fluxes are in Jy
     where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
-    same to the last bit, whatever the blocks.
+    same to the last bit, whatever the blocks. Several images share one start; --plane all takes every plane of a cube.
 
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
+      footprint sources *.fits -o catalogues/ --format vot
     """
-    from footprint.api.find_sources import find_sources
     from footprint.cli.outputs import check_names, check_png, under_option
-    from footprint.io.catalog import check_catalog, write_catalog
-    from footprint.io.image import check_image, create_image, open_image
-    from footprint.io.output import together
-    from footprint.io.sky_png import write_sky_png
+    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, run
+    from footprint.io.catalog import check_catalog
+    from footprint.io.image import check_image
 
     reporter = Reporter(quiet, as_json)
-    check_names([image], {"out": target, "segmentation": segmentation, "png": png})
-    if target is not None:
-        check_catalog(target, overwrite)
-    check_png(png, overwrite)
-    if segmentation is not None:
-        with under_option("segmentation"):
-            check_image(segmentation, overwrite)
-    with open_image(image, plane) as source, together():
-        reporter.warm(lambda: _load(source, segmentation is not None, device))
-        with (
-            create_image(segmentation, source.shape, "int32", overwrite, source.header) if segmentation else nullcontext() as labels
-        ):
-            with reporter.progress("finding") as progress, reporter.measured():
-                table = find_sources(
-                    source, labels=labels, memory=memory, device=device, on_plan=reporter.plan, progress=progress, **options
-                )
-            if len(table) == 0 and table.meta["noise"] == 0:
-                value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-                raise FormatError(image, f"has neither noise nor sources ({value})", "give an image that is not constant")
-        if target is not None:
-            write_catalog(table, target, overwrite)
-        if png is not None:
-            write_sky_png(source, table, png, overwrite)
+    outputs = {"out": target, "segmentation": segmentation, "png": png}
+    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), mask=mask, weight=weight)
+    if len(images) > 1 and target is None:
+        raise ArgumentError("--out", f"none for {len(images)} images", "a folder for their catalogues", "give -o FOLDER/")
+    make_folders(jobs)
+    for job in jobs:
+        check_names([job.image], {"out": job.out, "segmentation": job.segmentation, "png": job.png})
+        if job.out is not None:
+            check_catalog(job.out, overwrite)
+        check_png(job.png, overwrite)
+        if job.segmentation is not None:
+            with under_option("segmentation"):
+                check_image(job.segmentation, overwrite)
+    if len(jobs) > 1:
+        return _several(jobs, reporter, lambda job, one: run(job, one, overwrite, job is jobs[0], **options))
+    table, figures = run(jobs[0], reporter, overwrite, **options)
     if target is None and not reporter.silent:
         click.echo(_brightest(table))
-    figures = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
-    written = {"catalogue": target, "segmentation": segmentation, "png": png}
-    reporter.report(
-        f"Found {counted(len(table), 'sources')}",
-        {"image": image, "shape": list(source.shape), "sources": len(table), "unit": source.unit, **figures}
-        | {name: path for name, path in written.items() if path is not None},
-    )
+    reporter.report(f"Found {counted(len(table), 'sources')}", figures)
+    return 0
+
+
+def _several(jobs: list[Any], reporter: Reporter, run: Callable[[Any, Reporter], tuple[Any, dict[str, Any]]]) -> int:
+    """Image by image; one that fails costs no other, and makes the exit code 2."""
+    import time
+
+    done: list[dict[str, Any]] = []
+    failed: list[str] = []
+    start = time.perf_counter()
+    for job in jobs:
+        one = Reporter(quiet=True)
+        try:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                table, figures = run(job, one)
+        except FootprintError as error:
+            sentence = str(error)
+            failed.append(sentence if isinstance(error, FormatError) else f"{job.image}: {sentence}")
+            click.echo(f"footprint: {printable(failed[-1])}", err=True)
+            continue
+        for warning in told:
+            if warning.category is UserWarning:
+                reporter.warn(f"{job.image}: {warning.message}")
+        done.append(one.figures | figures)
+        if not reporter.silent:
+            where = f" -> {job.out}" if job.out else ""
+            line = f"{job.image}: {counted(len(table), 'sources')}, {one.figures['seconds']:.3g} s{where}"
+            click.echo(printable(line), err=True)
+    found = sum(figures["sources"] for figures in done)
+    peak = max((figures["measured_peak"] or 0 for figures in done), default=0)
+    plan = max((figures["plan_total"] for figures in done), default=0)
+    totals = {"images": len(done), "failed": len(failed), "sources": found, "seconds": time.perf_counter() - start}
+    listed = {"results": done} if reporter.as_json else {}
+    reporter.report(f"Found {counted(found, 'sources')}", totals | {"plan_total": plan, "measured_peak": peak} | listed)
+    return 2 if failed else 0

@@ -23,6 +23,17 @@ _KINDS = {
     ".reg": "regions",
 }
 
+# What columns are, in the Virtual Observatory's words.
+_UCDS = {
+    "label": "meta.id;meta.main", "name": "meta.id", "island": "meta.id.parent", "x": "pos.cartesian.x;instr.pixel",
+    "y": "pos.cartesian.y;instr.pixel", "ra": "pos.eq.ra;meta.main", "dec": "pos.eq.dec;meta.main",
+    "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density", "npix": "phys.angArea;instr.pixel", "snr": "stat.snr",
+    "ra_err": "stat.error;pos.eq.ra", "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density",
+    "peak_err": "stat.error;phot.flux.density", "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
+}  # fmt: skip
+_KINDS_OF = {bool: "boolean", int: "long", float: "double"}
+_META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "beam_area": "pixel"}
+
 
 def catalog_kind(path: str | os.PathLike[str]) -> str:
     """Return ``ecsv``, ``fits``, ``votable``, ``csv`` or ``regions``, by the suffix."""
@@ -83,9 +94,29 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
                 if unit is not None and str(unit):
                     plain.rename_column(name, f"{name} [{unit}]")
             plain.write(temporary, format="ascii.csv", overwrite=True)
+        elif kind == "votable":
+            _votable(table).to_xml(str(temporary))
         else:
-            names = {"ecsv": "ascii.ecsv", "fits": "fits", "votable": "votable"}
-            table.write(temporary, format=names[kind], overwrite=True)
+            table.write(temporary, format={"ecsv": "ascii.ecsv", "fits": "fits"}[kind], overwrite=True)
+
+
+def _votable(table: Any) -> Any:
+    """With what a Table's own writer leaves out: each entry of the metadata as a PARAM, and the columns' UCDs."""
+    from astropy.io.votable import from_table
+    from astropy.io.votable.tree import Param
+
+    plain = table.copy(copy_data=False)
+    for name in plain.colnames:
+        if name in _UCDS:
+            plain[name].info.meta = {"ucd": _UCDS[name], **(plain[name].info.meta or {})}
+    made = from_table(plain)
+    for name, value in table.meta.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        known = type(value) in _KINDS_OF
+        how = {"datatype": _KINDS_OF[type(value)]} if known else {"datatype": "unicodeChar", "arraysize": "*"}
+        unit = {"unit": _META_UNITS[name]} if name in _META_UNITS else {}
+        made.get_first_table().params.append(Param(made, name=name, value=value if known else str(value), **how, **unit))
+    return made
 
 
 def _regions(table: Any) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
@@ -20,26 +19,6 @@ from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
 
 __all__ = ["Beam", "Image", "ImageWriter", "check_image", "create_image", "open_image", "open_planes"]
-
-
-@dataclass(frozen=True)
-class Beam:
-    """Restoring beam of a radio image.
-
-    Attributes
-    ----------
-    major, minor
-        Full widths at half maximum in degrees.
-    angle
-        Position angle of the major axis in degrees, north through east.
-    pixels
-        Area in pixels, pi major minor / (4 ln 2) over the pixel's; None without a celestial WCS.
-    """
-
-    major: float
-    minor: float
-    angle: float
-    pixels: float | None
 
 
 class Image:
@@ -108,39 +87,17 @@ class Image:
     @property
     def unit(self) -> str:
         """``BUNIT`` as written, empty where there is none."""
-        value = self.header.get("BUNIT", "") if self.header is not None else ""
-        return value.strip() if isinstance(value, str) else ""
+        return "" if self.header is None else unit_of(self.header)
 
     @cached_property
     def wcs(self) -> Any:
         """The celestial part of the header's astropy WCS, None where there is none or it makes no sense."""
-        if self.header is None:
-            return None
-        from astropy.wcs import WCS
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                found = WCS(self.header).celestial
-            except Exception:
-                # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
-                return None
-        return found if found.naxis == 2 and found.has_celestial else None
+        return None if self.header is None else celestial(self.header)[0]
 
     @cached_property
     def beam(self) -> Beam | None:
         """The restoring beam of ``BMAJ BMIN BPA``, or of the last AIPS CLEAN line of the history; None where there is none."""
-        major, minor, angle = _beam_numbers(self.header)
-        if not (np.isfinite([major, minor]).all() and major > 0 and minor > 0):
-            return None
-        pixels = None
-        if self.wcs is not None:
-            from astropy.wcs.utils import proj_plane_pixel_area
-
-            area = float(proj_plane_pixel_area(self.wcs))
-            if np.isfinite(area) and area > 0:
-                pixels = float(np.pi * major * minor / (4 * np.log(2)) / area)
-        return Beam(major, minor, angle if np.isfinite(angle) else 0.0, pixels)
+        return None if self.header is None else beam_of(self.header, pixel_area(self.wcs))
 
     def close(self) -> None:
         """Close the file."""
@@ -151,33 +108,6 @@ class Image:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _beam_numbers(header: Any) -> tuple[float, float, float]:
-    """BMAJ, BMIN and BPA in degrees; NaN where they are missing or no numbers."""
-    found = [np.nan, np.nan, 0.0]
-    if header is None:
-        return found[0], found[1], found[2]
-    try:
-        lines = [str(line) for line in header.get("HISTORY", [])]
-    except Exception:
-        # A damaged card fails when it is read, and the history is the least of the header.
-        lines = []
-    for line in lines:
-        match = re.search(r"BMAJ=\s*(\S+)\s+BMIN=\s*(\S+)\s+BPA=\s*(\S+)", line)
-        if match:
-            found = [_number(word) for word in match.groups()]
-    for i, key in enumerate(("BMAJ", "BMIN", "BPA")):
-        if key in header:
-            found[i] = _number(header.get(key))
-    return found[0], found[1], found[2]
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
 
 
 def open_image(

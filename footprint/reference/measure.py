@@ -19,7 +19,7 @@ def measure(image: np.ndarray, labels: np.ndarray, count: int) -> dict[str, np.n
             "label": index,
             "npix": np.array([(labels == k).sum() for k in index]),
             "flux": flux,
-            "peak": np.array([x[labels == k].max(initial=-np.inf) for k in index]),
+            "peak": np.array([max((v for v in x[labels == k] if v == v), default=np.nan) for k in index]),
             "x": np.array([(x * x_grid)[labels == k].sum() for k in index]) / flux,
             "y": np.array([(x * y_grid)[labels == k].sum() for k in index]) / flux,
             "box": np.array(box).reshape(-1, 4),

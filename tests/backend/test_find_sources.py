@@ -147,8 +147,9 @@ def test_crowded_fields_are_planned_again(rng):
     with pytest.raises(fp.CapacityError) as caught:
         fp.find_sources(image, sigma=1.0, capacity=50, device="cpu")
     assert len(fp.find_sources(image, sigma=1.0, capacity=caught.value.needed, device="cpu")) == len(table)
-    with pytest.raises(fp.CapacityError, match="capacity"):
+    with pytest.raises(fp.BudgetError, match="components, as this image has") as short:
         fp.find_sources(image, sigma=1.0, memory=plans[0].footprint.total, device="cpu")
+    assert len(fp.find_sources(image, sigma=1.0, memory=short.value.smallest, device="cpu")) == len(table)
 
 
 def header():

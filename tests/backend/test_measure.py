@@ -43,10 +43,17 @@ def test_a_label_in_pieces_a_missing_one_and_a_sum_of_zero(device):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_the_peak_of_a_label_without_numbers_and_of_two_zeros_is_its_first_pixel(device, dtype):
-    image = np.array([[0, np.nan, -np.nan, 0, -0.0, 0.0]], dtype)
-    table = fp.measure(image, np.array([[0, 1, 1, 0, 2, 2]]), device=device)
-    assert table["x_peak"].tolist() == [1, 4]
-    assert table["peak"].tolist() == [-np.inf, 0]
+    image = np.array([[0, np.nan, -np.nan, 0, -0.0, 0.0, 0, np.nan, -np.inf, -np.inf]], dtype)
+    table = fp.measure(image, np.array([[0, 1, 1, 0, 2, 2, 0, 4, 4, 4]]), device=device)
+    assert table["x_peak"].tolist() == [1, 4, -1, 8]
+    # A label of NaN alone and one without pixels have no peak; minus infinity is one.
+    assert np.array_equal(table["peak"], [np.nan, 0, np.nan, -np.inf], equal_nan=True)
+
+
+def test_pieces_of_a_label_take_the_peak_that_is_a_number(device):
+    image = np.array([[np.nan, 0, -np.inf], [np.nan, 0, 0], [-5, 0, np.nan]], np.float32)
+    table = fp.measure(image, np.array([[1, 0, 2], [1, 0, 0], [1, 0, 2]]), device=device)
+    assert table["peak"].tolist() == [-5, -np.inf] and table["y_peak"].tolist() == [2, 0]
 
 
 def test_empty_and_bad_arguments():

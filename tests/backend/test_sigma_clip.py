@@ -162,3 +162,16 @@ def test_counting_keeps_to_maxiters(device, rng, maxiters):
     image = rng.standard_exponential((300, 307)).astype("f4") ** 3
     image.ravel()[:: sample_stride(image.size, 307)] = 5000 + rng.random(len(image.ravel()[:: sample_stride(image.size, 307)]))
     check(image, device, maxiters=maxiters)
+
+
+def test_the_median_of_an_even_number_of_pixels_is_numpys_to_the_last_bit(device, rng):
+    for _ in range(40):
+        pair = rng.standard_normal(2) * 10.0 ** rng.integers(-9, 9)
+        assert fp.sigma_clip(pair, sigma=10, device=device).median == np.median(pair)
+        image = (rng.standard_normal(40) + 7).astype(np.float64)
+        assert fp.sigma_clip(image, sigma=100, device=device).median == np.median(image)
+
+
+def test_a_median_between_the_largest_numbers_is_one_of_them():
+    median = fp.sigma_clip(np.array([1.6e308, 1.7e308]), sigma=1e9, maxiters=0, device="cpu").median
+    assert np.isclose(median, 1.65e308, rtol=1e-15)

@@ -6,7 +6,6 @@ Run as ``python -m tests.memory.jobs VERB BUDGET``: prints one JSON object with 
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import json
 import shutil
 import sys
@@ -16,17 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tifffile
 from astropy.io import fits
 
 import footprint as fp
 from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
-from footprint.io.frame_source import open_source
-from footprint.io.image_writer import create_image, create_stack, writing_bytes
+from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan
-from tests.memory import step_jobs
-from tests.memory.filter_jobs import FILTERS
+from tests.memory import filter_jobs, frame_jobs, step_jobs
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -128,58 +124,6 @@ def convolve_to_fits(scale: int, dtype: str = "f4") -> Job:
 
     writing = writing_bytes(target, x.shape, result)
     return lambda memory: plan_convolve_rows(x.shape, mask.shape, dtype=about[1], writing=writing, memory=memory, device="cpu"), run
-
-
-def _frames(source: Any, result: str) -> Job:
-    """A stack of frames to a FITS cube, whose bytes are the other way round."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    target, mask = Path(folder) / "cube.fits", np.ones((9, 9)) / 81
-    options: dict[str, Any] = {"result": result, "reading": source.host_bytes, "device": "cpu"}
-    options["writing"] = max(writing_bytes(target, source.shape, result, given) for given in (result, "f4"))
-    about: tuple[Any, ...] = (source.shape, source.dtype.str)
-    source.load()
-
-    def run(memory: Any) -> None:
-        with create_stack(target, source.shape, result, overwrite=True) as writer:
-            write = lambda number, block: writer.write(slice(number, number + 1), block[None])
-            fp.convolve_frames(source.read, *about, mask, write, memory=memory, **options)
-
-    return lambda memory: fp.plan_convolve_frames(source.shape, mask.shape, dtype=about[1], memory=memory, **options), run
-
-
-def convolve_frames(scale: int) -> Job:
-    """Big-endian TIFF pages that the reader has to decode."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    stack = RNG.integers(0, 999, (12, 128 * scale, 1024)).astype("u2")
-    tifffile.imwrite(Path(folder) / "stack.tif", stack, byteorder=">", compression="zlib", photometric="minisblack")
-    return _frames(open_source(Path(folder) / "stack.tif"), "f8")
-
-
-def convolve_cube(scale: int) -> Job:
-    """Frames that the reader has only to cast."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    np.save(Path(folder) / "stack.npy", RNG.integers(0, 999, (12, 256 * scale, 1024)).astype("u2"))
-    return _frames(open_source(Path(folder) / "stack.npy"), "f4")
-
-
-def convolve_video(scale: int) -> Job:
-    """A video whose decoder keeps frames that others refer to."""
-    import av
-
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    path = Path(folder) / "film.mkv"
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=25, options={"refs": "16", "bf": "4"})
-        stream.height, stream.width, stream.pix_fmt = 128 * scale, 1024, "yuv420p"
-        for _ in range(40):
-            noise = RNG.integers(0, 255, (128 * scale, 1024)).astype("u1")
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(noise, format="gray")))
-        container.mux(stream.encode(None))
-    return _frames(open_source(path), "f4")
 
 
 def find_sources_to_fits(scale: int) -> Job:
@@ -353,9 +297,6 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_thin": convolve_thin,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
-    "convolve_frames": convolve_frames,
-    "convolve_cube": convolve_cube,
-    **({"convolve_video": convolve_video} if importlib.util.find_spec("av") else {}),
     "find_sources_to_fits": find_sources_to_fits,
     "sigma_clip": sigma_clip,
     "threshold": threshold,
@@ -367,7 +308,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,
     "vertical_shift": vertical_shift,
-    **FILTERS,
+    **frame_jobs.JOBS,
+    **filter_jobs.FILTERS,
     "pad": pad,
     "pad_signal": pad_signal,
     "pad_thin": pad_thin,

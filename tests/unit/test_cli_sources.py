@@ -98,6 +98,79 @@ def test_one_sentence_and_nothing_left(monkeypatch, capsys, image, tmp_path, wor
     assert (tmp_path / "taken.ecsv").read_text() == "precious"
 
 
+def test_a_label_image_has_no_unit_and_no_beam(monkeypatch, capsys, image, tmp_path):
+    assert run(monkeypatch, capsys, image, "--segmentation", tmp_path / "s.fits")[0] == 0
+    header = fits.getheader(tmp_path / "s.fits")
+    assert header["CTYPE1"] == "RA---SIN" and not {"BUNIT", "BMAJ", "BMIN", "BPA"} & set(header)
+
+
+def test_several_images_in_one_call(monkeypatch, capsys, image, tmp_path):
+    fits.writeto(tmp_path / "other.fits", fits.getdata(image)[0, 0] * 2, fits.getheader(image))
+    (tmp_path / "bad.fits").write_bytes(image.read_bytes()[:20000])
+    outputs = ("-o", f"{tmp_path}/out/", "--segmentation", f"{tmp_path}/out/", "--format", "vot", "--sigma", 8)
+    code, printed = run(monkeypatch, capsys, image, tmp_path / "other.fits", *outputs)
+    assert code == 0 and "other.fits: 2 sources" in printed.err and "sources  4" in printed.err
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["field.fits", "field.vot", "other.fits", "other.vot"]
+    a, b = (Table.read(tmp_path / "out" / f"{name}.vot") for name in ("field", "other"))
+    assert np.allclose(2 * a["flux"], b["flux"]) and np.array_equal(a["npix"], b["npix"])
+    # One that fails costs no other, and is told by the exit code.
+    code, printed = run(monkeypatch, capsys, tmp_path / "bad.fits", image, *outputs, "--overwrite", "--json")
+    report = json.loads(printed.out)
+    assert code == 2 and report["failed"] == 1 and report["images"] == 1 and report["results"][0]["sources"] == 2
+    assert "bad.fits" in printed.err and "Traceback" not in printed.err
+    for words in ((image, tmp_path / "other.fits"), (image, image, "-o", f"{tmp_path}/out/"), (image, image, "-o", "one.ecsv")):
+        code, printed = run(monkeypatch, capsys, *words)
+        assert code == 2 and "--out" in printed.err
+
+
+def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
+    (tmp_path / "here").mkdir()
+    assert run(monkeypatch, capsys, image, "-o", tmp_path / "here")[0] == 0
+    assert len(Table.read(tmp_path / "here" / "field.ecsv")) == 2
+
+
+def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
+    cube = tmp_path / "cube.fits"
+    words = ("--plane", "all", "--sigma", 8, "-o", tmp_path / "c.ecsv", "--segmentation", tmp_path / "s.fits", "--json")
+    code, printed = run(monkeypatch, capsys, cube, *words)
+    table, report = Table.read(tmp_path / "c.ecsv"), json.loads(printed.out)
+    assert code == 0 and report["shape"] == [2, 120, 130] and report["sources"] == 4
+    labels = fits.getdata(tmp_path / "s.fits")
+    for plane in range(2):
+        assert run(monkeypatch, capsys, cube, "--plane", plane, "--sigma", 8, "-o", tmp_path / f"{plane}.ecsv")[0] == 0
+        one, rows = Table.read(tmp_path / f"{plane}.ecsv"), table[table["plane"] == plane]
+        assert all(np.array_equal(one[name], rows[name]) for name in one.colnames)
+        assert np.all(rows["noise"] == one.meta["noise"]) and labels[plane].max() == len(one) == 2
+    code, printed = run(monkeypatch, capsys, cube, "--plane", "all", "--png", tmp_path / "c.png")
+    assert code == 2 and "--png" in printed.err
+    assert run(monkeypatch, capsys, cube, "--plane", "some")[0] == 2
+
+
+def test_maxiters_masks_and_blanks(monkeypatch, capsys, image, tmp_path):
+    def noise(*words):
+        code, printed = run(monkeypatch, capsys, *words, "--json")
+        assert code == 0, printed.err
+        return json.loads(printed.out), printed.err
+
+    assert noise(image, "--maxiters", 0)[0]["clip_iterations"] == 0
+    half, mask = fits.getdata(image)[0, 0].copy(), np.zeros((120, 130), np.uint8)
+    half[:, 91:], mask[:, 91:] = 0, 1
+    fits.writeto(tmp_path / "half.fits", half)
+    np.save(tmp_path / "mask.npy", mask)
+    auto, told = noise(tmp_path / "half.fits")
+    assert "zeros mean no data" in told and "--blank" in told and auto["blanks"] == "zero"
+    assert noise(tmp_path / "half.fits", "--mask", tmp_path / "mask.npy")[0]["noise"] == auto["noise"]
+    np.save(tmp_path / "weight.npy", 1.0 - mask)
+    assert noise(tmp_path / "half.fits", "--weight", tmp_path / "weight.npy")[0]["noise"] == auto["noise"]
+    assert noise(tmp_path / "half.fits", "--blank", "nan")[0]["noise"] < 0.9 * auto["noise"]
+    plan = ["footprint", "plan", "sources", str(tmp_path / "half.fits"), "--mask", str(tmp_path / "mask.npy"), "--json"]
+    monkeypatch.setattr("sys.argv", plan)
+    with pytest.raises(SystemExit):
+        entry()
+    planned = json.loads(capsys.readouterr().out)["plan_total"]
+    assert planned == noise(tmp_path / "half.fits", "--mask", tmp_path / "mask.npy")[0]["plan_total"]
+
+
 def test_a_plan_reads_no_pixels(monkeypatch, capsys, image):
     monkeypatch.setattr("sys.argv", ["footprint", "plan", "sources", str(image), "--json", "--memory", "1MB"])
     monkeypatch.setattr("footprint.io.image.Image.read", None)

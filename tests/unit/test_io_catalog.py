@@ -8,6 +8,7 @@ from pathlib import Path
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.io import votable
 from astropy.table import Table
 
 from footprint.errors import ArgumentError, FormatError
@@ -37,6 +38,26 @@ def test_units_are_kept(tmp_path: Path, name: str, n: int) -> None:
     write_catalog(sources(1), tmp_path / name, overwrite=True)
     assert len(Table.read(tmp_path / name)) == 1
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_votable_tells_noise_threshold_and_beam(tmp_path: Path, n: int) -> None:
+    table = sources(n)
+    table.meta |= {
+        "noise": 1e-3,
+        "threshold": np.float64(5e-3),
+        "beam_major": 0.01,
+        "connectivity": 4,
+        "lesson": True,
+        "frame": "icrs",
+    }
+    write_catalog(table, tmp_path / "c.vot")
+    (made,) = votable.parse(tmp_path / "c.vot").iter_tables()
+    told = {param.name: param.value for param in made.params}
+    assert told == table.meta and {param.name: str(param.unit) for param in made.params}["beam_major"] == "deg"
+    ucds = {field.name: field.ucd for field in made.fields}
+    assert ucds["ra"] == "pos.eq.ra;meta.main" and ucds["flux"] == "phot.flux.density"
+    assert not table["ra"].info.meta and list(table.meta) == list(told)
 
 
 @pytest.mark.parametrize("n", [0, 3])

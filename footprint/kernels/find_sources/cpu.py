@@ -98,6 +98,21 @@ def _join(above, n_above, at, first, last, reach, boxes):
 
 
 @njit(cache=True, nogil=True)
+def _lowest(row, first, last):
+    """The peak of a run without a pixel above minus infinity, and where: NaN at the first where none is a number."""
+    for x in range(first, last + 1):
+        if row[x] == row[x]:
+            return -np.inf, x
+    return np.nan, first
+
+
+@njit(cache=True, nogil=True)
+def _over(a, b):
+    """Whether a peak takes another's place: NaN is under every number."""
+    return a > b or (a == a and b != b)
+
+
+@njit(cache=True, nogil=True)
 def gather(row, first, last, y, background, moments, boxes, k):
     """Add a run to its component."""
     total, total_x, peak, at = 0.0, 0.0, -np.inf, first
@@ -107,6 +122,9 @@ def gather(row, first, last, y, background, moments, boxes, k):
         total_x += value * x
         if value > peak:
             peak, at = value, x
+    if peak == -np.inf:
+        # No pixel is over that: none at all is a number, or all that are have it.
+        peak, at = _lowest(row, first, last)
     moments[k, SUM] += total
     moments[k, SUM_X] += total_x
     moments[k, SUM_Y] += total * y
@@ -115,7 +133,7 @@ def gather(row, first, last, y, background, moments, boxes, k):
     boxes[k, X_MAX] = max(boxes[k, X_MAX], last)
     boxes[k, Y_MIN] = min(boxes[k, Y_MIN], y)
     boxes[k, Y_MAX] = max(boxes[k, Y_MAX], y)
-    if peak > moments[k, PEAK] or boxes[k, X_PEAK] < 0:
+    if boxes[k, X_PEAK] < 0 or _over(peak, moments[k, PEAK]):
         moments[k, PEAK] = peak
         boxes[k, X_PEAK], boxes[k, Y_PEAK] = at, y
 
@@ -124,7 +142,7 @@ def gather(row, first, last, y, background, moments, boxes, k):
 def open_row(moments, boxes, k):
     """A component without pixels."""
     moments[k, :] = 0.0
-    moments[k, PEAK] = -np.inf
+    moments[k, PEAK] = np.nan
     boxes[k, LABEL], boxes[k, PIXELS] = k, 0
     boxes[k, X_MIN] = boxes[k, Y_MIN] = np.int64(1) << 62
     boxes[k, X_MAX] = boxes[k, Y_MAX] = boxes[k, X_PEAK] = boxes[k, Y_PEAK] = -1
@@ -171,7 +189,7 @@ def settle(moments, boxes, n, min_area):
             for high in (X_MAX, Y_MAX):
                 boxes[root, high] = max(boxes[root, high], boxes[k, high])
             sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[root, Y_PEAK], boxes[root, X_PEAK])
-            if moments[k, PEAK] > moments[root, PEAK] or (moments[k, PEAK] == moments[root, PEAK] and sooner):
+            if _over(moments[k, PEAK], moments[root, PEAK]) or (moments[k, PEAK] == moments[root, PEAK] and sooner):
                 moments[root, PEAK] = moments[k, PEAK]
                 boxes[root, X_PEAK], boxes[root, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
     islands = 0

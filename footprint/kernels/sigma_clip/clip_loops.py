@@ -113,6 +113,13 @@ def _value(kept, a, b, first, last, left, right, rank):
     return np.nan
 
 
+@njit(cache=True, nogil=True)
+def middle_of(low, high):
+    """The mean of the two middle pixels to the last digit of NumPy's, and where their sum would overflow all the same."""
+    middle = 0.5 * (low + high)
+    return middle if np.isfinite(middle) else low + 0.5 * (high - low)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def clip_kept(kept, numbers, left, bulk, turns, before, sigma, maxiters, strict, stats, counts):
     """Clip until nothing changes, on the sorted ``kept``; return False where the pixels only counted would have to be looked at.
@@ -139,7 +146,7 @@ def clip_kept(kept, numbers, left, bulk, turns, before, sigma, maxiters, strict,
             squares += one[1]
         low_value = _value(kept, a, b, first, last, left, right, (n - 1) // 2)
         high_value = _value(kept, a, b, first, last, left, right, n // 2)
-        median = low_value + (high_value - low_value) * 0.5
+        median = middle_of(low_value, high_value)
         mean = total / n
         std = np.sqrt(max(squares / n - mean * mean, 0.0))
         offset = center

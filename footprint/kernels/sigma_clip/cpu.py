@@ -48,6 +48,7 @@ from footprint.kernels.sigma_clip.clip_loops import (
     count_strips,
     in_order,
     keep_strips,
+    middle_of,
     sum_strips,
     take,
     take_all,
@@ -207,7 +208,7 @@ def _median(histogram, numbers, marks, dtype):
         after = int(np.searchsorted(bins, second, "right"))
         low = float_of(base + at, dtype)
         high = float_of(base + after, dtype) if after < bins.size else float(numbers[NEXT_ABOVE])
-        return low + (high - low) * 0.5
+        return float(middle_of(low, high))
     return None
 
 

@@ -1,0 +1,167 @@
+"""Pixels that hold nothing: NaN, zeros round a mosaic, a mask, a weight of 0. Arrays, files and astropy's containers seen alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, on_host
+from footprint.api._image import Image, see
+from footprint.dtypes import kernel_dtype, native
+from footprint.errors import ShapeError, choose
+
+BLANKS = ("auto", "nan", "zero", "none")
+
+# Pixels looked at together while rows are blanked; rows a search for zeros looks at.
+_PIECE, _ROWS = 1 << 16, 16
+# Zeros are blank where they are at least so much of an image, lie beside one another to this share, and the other pixels are so
+# seldom equal to their neighbours: counts of a few photons are often equal, and their zeros are measured.
+_SHARE, _BESIDE, _EQUAL = 0.01, 0.9, 0.1
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """What a user's image holds: pixels, and what comes with them."""
+
+    data: Any
+    header: Any = None
+    unit: Any = None
+    wcs: Any = None
+    mask: Any = None
+
+
+def unwrap(image: Any) -> Pixels:
+    """The pixels of a masked array, a Quantity, a CCDData or NDData, or a FITS HDU; anything else as it is. Nothing is copied."""
+    if isinstance(image, np.ma.MaskedArray):
+        return Pixels(image.data, mask=None if image.mask is np.ma.nomask else image.mask)
+    if isinstance(image, np.ndarray) and hasattr(image, "unit") and hasattr(image, "value"):
+        return Pixels(image.value, unit=image.unit)
+    kinds = [f"{kind.__module__}.{kind.__name__}" for kind in type(image).__mro__]
+    if any(kind.startswith("astropy.nddata.") and kind.endswith(".NDData") for kind in kinds):
+        header = image.meta if len(image.meta) else None
+        inner = unwrap(image.data)
+        return Pixels(inner.data, header, image.unit or inner.unit, image.wcs, image.mask)
+    if any(kind.startswith("astropy.io.fits.hdu.") for kind in kinds) and hasattr(image, "header"):
+        return Pixels(image.data, image.header)
+    return Pixels(image)
+
+
+class Blanked:
+    """Rows of an image with NaN where it is blank: an open image like any other.
+
+    Parameters
+    ----------
+    image
+        Its pixels.
+    zero
+        Whether zeros are blank.
+    masks
+        Images of the same shape, and whether they are weights: blank is what is not 0 in a mask, what is not over 0 in a weight.
+    """
+
+    def __init__(self, image: Image, zero: bool, masks: tuple[tuple[Image, bool], ...]) -> None:
+        self.image, self.zero, self.masks = image, zero, masks
+        self.shape, self.dtype = image.spec.shape, np.dtype(kernel_dtype(image.spec.dtype))
+        self._rows = max(1, _PIECE // self.shape[1])
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes beside a block: what the image's reader takes, and a piece's mask."""
+        piece = min(n_rows, self._rows)
+        held = _beside(self.image, n_rows, self.dtype) + piece * self.shape[1]
+        for mask, _ in self.masks:
+            held += piece * self.shape[1] * (mask.spec.itemsize + 2) + _beside(mask, piece, np.dtype(mask.spec.dtype))
+        return held
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows."""
+        _read(self.image, rows, out)
+        for first in range(rows.start, rows.stop, self._rows):
+            last = min(first + self._rows, rows.stop)
+            piece = out[first - rows.start : last - rows.start]
+            if self.zero:
+                np.copyto(piece, np.nan, where=piece == 0)
+            for mask, weight in self.masks:
+                values = np.empty(piece.shape, native(mask.spec.dtype))
+                _read(mask, slice(first, last), values)
+                # A weight of NaN is none.
+                np.copyto(piece, np.nan, where=~(values > 0) if weight else values != 0)
+
+
+def _beside(image: Image, n_rows: int, dtype: np.dtype) -> int:
+    reading = getattr(image.file, "host_bytes", None)
+    return reading(n_rows, dtype) if reading is not None else 0
+
+
+def _read(image: Image, rows: slice, out: np.ndarray) -> None:
+    if image.file is not None:
+        image.file.read(rows, out)
+    elif isinstance(image.face, Array):
+        np.copyto(out, on_host(image.face.data[rows]), casting="unsafe")
+    else:
+        image.face.data.fill((rows, slice(None)), out)
+
+
+def check_blank(blank: str) -> str:
+    """One of `BLANKS`."""
+    return choose("blank", blank, BLANKS)
+
+
+def blanked(image: Image, blank: str, masks: dict[str, Any]) -> tuple[Image, bool]:
+    """The image with NaN where it is blank, and whether zeros were found to be.
+
+    Parameters
+    ----------
+    image
+        As it is.
+    blank
+        One of `BLANKS`.
+    masks
+        Masks and a weight map, by their names; None for those that are not given.
+    """
+    seen = []
+    for name, mask in masks.items():
+        if mask is None:
+            continue
+        one = see(mask, name)
+        if one.spec.shape != image.spec.shape:
+            raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}")
+        seen.append((one, name == "weight"))
+    found = blank == "auto" and zeros_are_blank(image)
+    if not (found or blank == "zero" or seen):
+        return image, False
+    return see(Blanked(image, found or blank == "zero", tuple(seen))), found
+
+
+def zeros_are_blank(image: Image) -> bool:
+    """Whether a floating image is padded with zeros, as some of its rows tell: runs of zeros among values that hardly repeat."""
+    height, width = image.spec.shape
+    if np.dtype(image.spec.dtype).kind != "f" or width < 2:
+        return False
+    zeros = beside = others = pairs = equal = 0
+    row = np.empty((1, width), native(image.spec.dtype))
+    for y in np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int)).tolist():
+        _read(image, slice(y, y + 1), row)
+        x = row[0]
+        zero = x == 0
+        n = int(np.count_nonzero(zero))
+        others += int(np.count_nonzero(np.isfinite(x))) - n
+        if n:
+            zeros += n
+            near = zero[1:] & zero[:-1]
+            zero[1:-1] &= near[1:] | near[:-1]
+            beside += int(np.count_nonzero(zero[1:-1])) + int(near[0]) + int(near[-1])
+        same = x[1:] == x[:-1]
+        some = x[1:] != 0
+        pairs += int(np.count_nonzero(some))
+        equal += int(np.count_nonzero(same & some))
+    return others > 0 and zeros >= _SHARE * (zeros + others) and beside >= _BESIDE * zeros and equal <= _EQUAL * pairs
+
+
+def planned_image(image: Any, blank: str, masks: dict[str, Any]) -> Any:
+    """What is read of an opened image with this treatment of blanks, where zeros are not looked for."""
+    seen = [(see(mask, name), name == "weight") for name, mask in masks.items()]
+    if check_blank(blank) != "zero" and not seen:
+        return image
+    return Blanked(see(image), blank == "zero", tuple(seen))

@@ -1,0 +1,62 @@
+"""The catalogue as an astropy Table: columns, units, positions, and what was done to get them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from footprint.api._sky import Sky
+from footprint.api.sigma_clip import Clip
+from footprint.errors import ArgumentError
+from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.find_sources import Over
+from footprint.ops.label import Label
+from footprint.ops.measure import Measure
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.sigma_clip import SigmaClip
+
+
+def check_noise(clip: Clip, found: int) -> None:
+    """A noise of 0 is never a threshold: whatever differs from most pixels would be a source."""
+    if clip.std > 0 or not found:
+        return
+    fix = "give blank='zero' where zeros mean no data" if clip.median == 0 else "give an image that has noise"
+    raise ArgumentError("image", f"noise 0, as most of its pixels are {clip.median:.6g}", "a noise above 0", fix)
+
+
+def catalogue(
+    columns: dict[str, np.ndarray], clip: Clip, stats: np.ndarray, steps: Pipeline, sky: Sky, blank: str, padded: bool
+) -> Any:
+    """The table of what was found, with units and positions where they are known; warns of what a user has to know."""
+    from astropy.table import Table
+
+    clipped, over, label, measure, *_ = (stage.op for stage in steps.stages)
+    assert isinstance(clipped, SigmaClip) and isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
+    background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns["snr"] = columns["peak"] / noise
+    table = Table(columns, copy=False)
+    table.meta.update(
+        background=background,
+        noise=noise,
+        threshold=background + over.sigma * noise,
+        sigma=over.sigma,
+        kappa=clipped.sigma,
+        clip_mean=clip.mean,
+        clip_median=clip.median,
+        clip_std=clip.std,
+        clip_count=clip.count,
+        clip_iterations=clip.iterations,
+        connectivity=label.connectivity,
+        min_area=measure.min_area,
+        blanks=blank,
+    )
+    told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
+    told += sky.describe(table)
+    if told:
+        table.meta["warnings"] = "; ".join(told)
+    for sentence in told:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    return table

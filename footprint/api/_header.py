@@ -1,0 +1,147 @@
+"""What a FITS header says of an image's sky: celestial coordinates, pixel area, restoring beam. One code for files and arrays."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+from footprint.units import kind_of
+
+# AIPS leaves the beam of every CLEAN in the history; the last is the image's.
+_AIPS = re.compile(r"BMAJ=\s*(\S+)\s+BMIN=\s*(\S+)\s+BPA=\s*(\S+)")
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Restoring beam of a radio image.
+
+    Attributes
+    ----------
+    major, minor
+        Full widths at half maximum in degrees.
+    angle
+        Position angle of the major axis in degrees, north through east.
+    pixels
+        Area in pixels, pi major minor / (4 ln 2) over the pixel's; None without a celestial WCS.
+    """
+
+    major: float
+    minor: float
+    angle: float
+    pixels: float | None
+
+
+def fits_header(header: Any) -> Any:
+    """A mapping as an astropy Header, without the cards that no FITS header could hold."""
+    from astropy.io.fits import Header
+
+    if isinstance(header, Header):
+        return header
+    if not isinstance(header, Mapping):
+        raise ArgumentError("header", kind_of(header), "a FITS header, or a mapping of its keywords to values")
+    cards = Header()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for key, value in header.items():
+            if not isinstance(key, str) or key.upper() in ("HISTORY", "COMMENT", ""):
+                continue
+            try:
+                cards[key] = value.item() if isinstance(value, np.generic) else value
+            except (ValueError, TypeError):
+                # What is no number, text or truth value says nothing of coordinates.
+                continue
+        for line in _history(header):
+            cards.add_history(line)
+    return cards
+
+
+def celestial(header: Any) -> tuple[Any, str]:
+    """The celestial astropy WCS of a header's first two axes, or None and why there is none; "" where none is claimed."""
+    from astropy.wcs import WCS
+
+    if not any(str(key).startswith("CTYPE") for key in header):
+        return None, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wcs, why = flat(WCS(header))
+        except Exception as error:
+            # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
+            return None, " ".join(str(error).split()) or type(error).__name__
+    if wcs is not None and not _shown(header, wcs):
+        return None, "the axes of the image are not those of the sky"
+    return wcs, why
+
+
+def _shown(header: Any, wcs: Any) -> bool:
+    """Whether the first two axes longer than 1 are the celestial ones."""
+    lengths = [_number(header.get(f"NAXIS{i + 1}")) for i in range(int(header.get("NAXIS", 0) or 0))]
+    axes = [i for i, length in enumerate(lengths) if length > 1][:2]
+    # astropy spells some projections anew, but never what an axis is.
+    names = sorted(str(header.get(f"CTYPE{i + 1}", ""))[:4] for i in axes)
+    return len(axes) < 2 or names == sorted(str(name)[:4] for name in wcs.wcs.ctype)
+
+
+def flat(wcs: Any) -> tuple[Any, str]:
+    """Its celestial part in the order of the image's axes."""
+    longitude, latitude = wcs.wcs.lng, wcs.wcs.lat
+    if longitude < 0 or latitude < 0:
+        return None, ""
+    if wcs.naxis == 2:
+        return wcs, ""
+    return wcs.sub([axis + 1 for axis in sorted((longitude, latitude))]), ""
+
+
+def pixel_area(wcs: Any) -> float | None:
+    """Square degrees of a pixel at the reference point; None where the WCS does not tell."""
+    if wcs is None:
+        return None
+    from astropy.wcs.utils import proj_plane_pixel_area
+
+    area = float(proj_plane_pixel_area(wcs))
+    return area if np.isfinite(area) and area > 0 else None
+
+
+def beam_of(header: Any, area: float | None) -> Beam | None:
+    """The beam of ``BMAJ BMIN BPA``, or of the last AIPS CLEAN line of the history, with ``area`` square degrees a pixel."""
+    numbers = [float("nan"), float("nan"), 0.0]
+    for line in _history(header):
+        match = _AIPS.search(line)
+        if match:
+            numbers = [_number(word) for word in match.groups()]
+    for i, key in enumerate(("BMAJ", "BMIN", "BPA")):
+        if key in header:
+            numbers[i] = _number(header.get(key))
+    major, minor, angle = numbers
+    if not (np.isfinite([major, minor]).all() and major > 0 and minor > 0):
+        return None
+    pixels = None if area is None else float(np.pi * major * minor / (4 * np.log(2)) / area)
+    return Beam(major, minor, angle if np.isfinite(angle) else 0.0, pixels)
+
+
+def unit_of(header: Any) -> str:
+    """``BUNIT`` as written, empty where there is none."""
+    value = header.get("BUNIT", "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _history(header: Any) -> list[str]:
+    try:
+        lines = header.get("HISTORY", [])
+        return [str(line) for line in (lines.splitlines() if isinstance(lines, str) else lines)]
+    except Exception:
+        # A damaged card fails when it is read, and the history is the least of the header.
+        return []
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,231 @@
+"""One image, or a cube plane by plane, to its catalogue, label image and picture: what ``footprint sources`` does for a file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.cli.render import Reporter
+from footprint.errors import ArgumentError, FormatError
+
+# What the planes of a cube have each their own.
+_OF_A_PLANE = ("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std", "clip_count", "clip_iterations")
+_FOLDERS = {"out": "", "segmentation": ".fits", "png": ".png"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files of one image.
+
+    Attributes
+    ----------
+    image
+        The file.
+    plane
+        A number, "all", or None for the only one.
+    out, segmentation, png
+        What is written; None for nothing.
+    mask, weight
+        Files that tell where there is no data.
+    """
+
+    image: str
+    plane: int | str | None = None
+    out: str | None = None
+    segmentation: str | None = None
+    png: str | None = None
+    mask: str | None = None
+    weight: str | None = None
+
+
+def plane_of(word: str | None) -> int | str | None:
+    """A plane's number or "all"."""
+    if word is None or word == "all":
+        return word
+    try:
+        return int(word)
+    except ValueError:
+        raise ArgumentError("plane", repr(word), "a number counted from 0, or all") from None
+
+
+def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: str, **others: Any) -> list[Job]:
+    """A job for each image; where an output is a folder, its file has the image's name."""
+    made: list[Job] = []
+    for image in images:
+        files = {}
+        for option, name in outputs.items():
+            folder = name is not None and (name.endswith("/") or Path(name).is_dir())
+            if name is not None and len(images) > 1 and not folder:
+                raise ArgumentError(f"--{option}", repr(name), f"a folder for the files of {len(images)} images", f"give {name}/")
+            if name is not None and folder:
+                name = str(Path(name) / (_stem(image) + (_FOLDERS[option] or f".{suffix}")))
+            files[option] = name
+        made.append(Job(image, **files, **others))
+    for option in outputs:
+        taken: dict[str | None, str] = {}
+        for job in made:
+            name = getattr(job, option)
+            if name is not None and name in taken:
+                raise ArgumentError(f"--{option}", f"{name} for {taken[name]} and for {job.image}", "images of different names")
+            taken[name] = job.image
+    return made
+
+
+def _stem(image: str) -> str:
+    """The name of an image's file without its suffixes."""
+    name = Path(image.partition("[")[0]).name
+    for suffix in (".gz", ".fz"):
+        name = name.removesuffix(suffix)
+    return Path(name).stem
+
+
+def make_folders(jobs: Sequence[Job]) -> None:
+    """Make the folders that the outputs go to."""
+    for job in jobs:
+        for name in (job.out, job.segmentation, job.png):
+            if name is not None and not Path(name).parent.exists() and len(jobs) > 1:
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def extra_images(job: Job) -> Iterator[dict[str, Any]]:
+    """The mask and the weight map, opened."""
+    from footprint.io.image import open_image
+
+    with ExitStack() as stack:
+        files = {"mask": job.mask, "weight": job.weight}
+        yield {name: stack.enter_context(open_image(file)) for name, file in files.items() if file is not None}
+
+
+def planes_of(job: Job) -> list[tuple[int, ...] | int | None]:
+    """The planes a job looks at, as `open_image` takes them."""
+    from footprint.io.image import open_planes
+
+    if job.plane != "all":
+        return [job.plane]  # type: ignore[list-item]
+    _, frames, shape, _ = open_planes(job.image)
+    frames.close()
+    return list(np.ndindex(*shape[:-2])) if len(shape) > 2 else [None]
+
+
+def _label_header(header: Any) -> Any:
+    """A label has no unit, and no beam."""
+    if header is None:
+        return None
+    kept = header.copy()
+    for key in ("BUNIT", "BTYPE", "BMAJ", "BMIN", "BPA"):
+        kept.remove(key, ignore_missing=True, remove_all=True)
+    return kept
+
+
+@contextmanager
+def label_sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Callable[[int], Any]]:
+    """What takes the labels of a plane, by its number; None where they are not wanted."""
+    from footprint.io.image_writer import create_image, create_stack
+
+    if job.segmentation is None:
+        yield lambda number: None
+    elif planes == 1:
+        with create_image(job.segmentation, source.shape, "int32", overwrite, _label_header(source.header)) as image:
+            yield lambda number: image
+    else:
+        shape = (planes, *source.shape)
+        with create_stack(job.segmentation, shape, "int32", overwrite, _label_header(source.header)) as stack:
+            yield lambda number: _Plane(stack, number)
+
+
+class _Plane:
+    """One plane of a stack that is written by rows."""
+
+    def __init__(self, stack: Any, number: int) -> None:
+        self._stack, self._number = stack, number
+
+    def host_bytes(self, dtype: Any) -> int:
+        return self._stack.host_bytes(dtype)
+
+    def write(self, rows: slice, block: np.ndarray) -> None:
+        self._stack.write((slice(self._number, self._number + 1), rows), block[None])
+
+
+def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """Find the sources of a job's planes and write what is wanted; return the table and the report's figures."""
+    from footprint.io.catalog import write_catalog
+    from footprint.io.image import open_image
+    from footprint.io.output import together
+    from footprint.io.sky_png import write_sky_png
+
+    planes = planes_of(job)
+    if job.png is not None and len(planes) > 1:
+        raise ArgumentError("--png", f"{job.png} for a cube of {len(planes)} planes", "one plane", "give --plane N")
+    tables = []
+    with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
+        if warm:
+            reporter.warm(lambda: load(source, job.segmentation is not None, options["device"]))
+        with label_sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
+            for number, plane in enumerate(planes):
+                with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
+                    told = {"on_plan": reporter.plan if number == 0 else None, "progress": progress}
+                    tables.append(_one(job, image, labels=sink(number), **told, **extra, **options))
+        table = tables[0] if len(planes) == 1 else stacked(tables)
+        if job.out is not None:
+            write_catalog(table, job.out, overwrite)
+        if job.png is not None:
+            write_sky_png(source, table, job.png, overwrite)
+        shape, unit = ([len(planes)] if len(planes) > 1 else []) + list(source.shape), source.unit
+    figures: dict[str, Any] = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
+    written = {"catalogue": job.out, "segmentation": job.segmentation, "png": job.png}
+    figures = {"image": job.image, "shape": shape, "sources": len(table), "unit": unit, **figures}
+    return table, figures | {name: path for name, path in written.items() if path is not None}
+
+
+def _one(job: Job, image: Any, **options: Any) -> Any:
+    from footprint.api.find_sources import find_sources
+
+    try:
+        table = find_sources(image, **options)
+    except ArgumentError as error:
+        if error.name != "image":
+            raise
+        raise FormatError(job.image, f"has {error.got}, wanted {error.wanted}", error.fix) from error
+    if len(table) == 0 and table.meta["noise"] == 0:
+        value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
+        raise FormatError(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+    return table
+
+
+def stacked(tables: Sequence[Any]) -> Any:
+    """The catalogues of a cube's planes as one: with the plane, and what was its own, in every row."""
+    from astropy.table import vstack
+
+    for number, table in enumerate(tables):
+        table.add_column(np.full(len(table), number), name="plane", index=1)
+        for name in ("background", "noise"):
+            if name not in table.colnames:
+                table[name] = np.full(len(table), table.meta[name])
+                table[name].unit = table["peak"].unit
+        for name in _OF_A_PLANE:
+            table.meta.pop(name, None)
+    return vstack(list(tables), metadata_conflicts="silent")
+
+
+def load(source: Any, labels: bool, device: str) -> None:
+    """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
+    from footprint.api.find_sources import find_sources
+
+    noise = np.random.default_rng(0).standard_normal((128, 128))
+    noise[8:10, 8:10] = 100
+    half_empty = noise.copy()
+    half_empty[::2] = 0
+    # The clip forecasts well on the one and not on the other, and each way has kernels of its own.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for few in (noise, half_empty):
+            pixels = np.ascontiguousarray(few, source.dtype)
+            ids = np.empty(few.shape, np.int32) if labels else None
+            find_sources(pixels, labels=ids, blank="nan", header=source.header, device=device)
