@@ -18,17 +18,17 @@ from footprint.api._arrays import (
     receive,
     shared,
     shared_memory,
-    too_large,
     where,
 )
-from footprint.api._call import Stream, call, plan_verb, planned
+from footprint.api._call import Described, Stream, call, planned
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, FormatError
 from footprint.kernels.common.borders import border
 from footprint.ops.convolve import Correlate
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 Read = Callable[[int, int, np.ndarray], None]
@@ -168,10 +168,11 @@ def plan_convolve(
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
     """
-    spec, _ = described(shape, dtype)
+    spec, given = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
-    return plan_verb("convolve", op, [spec, weights], where(device), memory)
+    image, result = Described(spec, given), Described(op.out_specs(spec, weights)[0], Given())
+    return planned("convolve", op, [image, mask_slot(weights)], [result], where(device), memory)
 
 
 def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **options: Any) -> Plan:
@@ -224,10 +225,8 @@ def plan_convolve_rows(
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights)[0]
-    mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
-    return planned(
-        "convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory
-    )
+    sink = Stream(None, result, lambda block: writing)
+    return planned("convolve", op, [_blocks(spec, reading), mask_slot(weights)], [sink], where(device), memory)
 
 
 def convolve_rows(
@@ -294,6 +293,11 @@ def convolve_rows(
     return seen[0]
 
 
+def mask_slot(weights: ArraySpec) -> Described:
+    """A mask as a plan without data meets it: one that has to be turned or cast, so that a slot holds it."""
+    return Described(weights, Given(direct=False))
+
+
 def number(cval: Any) -> float:
     """What lies outside, as a number."""
     try:
@@ -302,24 +306,49 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array:
-    """The mask in order of correlation and in the sums' dtype: on the host, or where it lies beside an image on a device."""
-    seen, kind = receive(mask, "mask"), sum_dtype(dtype)
+def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array | Stream:
+    """The mask in order of correlation, as the plan meets it: what has to be turned or cast, or read, gets a slot there.
+
+    Beside an image on a device a mask that lies there, too, is turned and cast there, by its own library. Of a file (anything with
+    ``shape``, ``dtype`` and ``read(rows, out)``) nothing is read yet.
+    """
+    if hasattr(mask, "read") and hasattr(mask, "host_bytes"):
+        return Stream(Filler(lambda region, block: _read_mask(mask, flip, block)), ArraySpec(tuple(mask.shape), mask.dtype.str),
+                      lambda block: mask.host_bytes(block.shape[0], block.dtype))  # fmt: skip
+    seen = receive(mask, "mask")
     if like is not None and seen.device == like.device != "cpu":
-        return Array(_in_order(seen.data, flip, kind), seen.kind, seen.device)
-    data = np.asarray(on_host(seen.data))
-    try:
-        return receive(_in_order(data, flip, kind), "mask")
-    except (MemoryError, ValueError) as error:
-        raise too_large("mask", ArraySpec(data.shape, kind)) from error
+        return Array(turned(seen.data, flip).astype(sum_dtype(dtype), order="C", copy=False), seen.kind, seen.device)
+    return Array(turned(np.asarray(on_host(seen.data)), flip), seen.kind, "cpu")
 
 
-def _in_order(mask: Any, flip: bool, dtype: str) -> Any:
-    turned = mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
-    if isinstance(mask, np.ndarray):
-        return np.ascontiguousarray(turned, dtype)
-    # CuPy's: in one kernel, or none.
-    return turned.astype(dtype, order="C", copy=False)
+def held_bytes(mask: Any, dtype: str) -> int:
+    """Bytes of a file's mask that is read once and held, and of reading it; 0 for an array."""
+    if not hasattr(mask, "host_bytes"):
+        return 0
+    spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
+    return int(spec.nbytes + mask.host_bytes(spec.shape[0], spec.dtype))
+
+
+def turned(mask: Any, flip: bool) -> Any:
+    """The mask in order of correlation, where it lies."""
+    return mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
+
+
+def _read_mask(mask: Any, flip: bool, block: np.ndarray) -> None:
+    """Read a file's mask, all finite, and turn it within its memory."""
+    mask.read(slice(0, block.shape[0]), block)
+    for row in block:
+        if not np.isfinite(row).all():
+            raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
+    if flip:
+        # The first half of the elements changes places with the second.
+        flat, at = block.reshape(-1), 0
+        half, size = flat.size // 2, flat.size
+        while at < half:
+            end = min(at + 4096, half)
+            low, high = flat[at:end], flat[size - end : size - at][::-1]
+            low[...], high[...] = high.copy(), low.copy()
+            at = end
 
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
@@ -329,22 +358,25 @@ def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np
 
 
 def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
-    look = looks("convolve", (flip, how, memory, device), image, mask, out)
+    weights = turned(mask, flip) if type(mask).__module__ in ("numpy", "cupy") and hasattr(mask, "ndim") else mask
+    look = looks("convolve", (flip, how, memory, device), image, weights, out)
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        if target is not None and replay(known, (image, _in_order(mask, flip, known.small)), (target,)):
+        if not isinstance(weights, np.ndarray):
+            weights = weights.astype(known.small, order="C", copy=False)
+        if target is not None and replay(known, (image, weights), (target,)):
             return target
     source = receive(image, "image")
-    weights = weights_of(mask, flip, source.spec.dtype, source)
-    op = Correlate(weights.spec.shape, *how)
-    result = op.out_specs(source.spec, weights.spec)[0]
+    given = weights_of(mask, flip, source.spec.dtype, source)
+    op = Correlate(given.spec.shape, *how)
+    result = op.out_specs(source.spec, given.spec)[0]
     target = output(out, result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
-        key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
+        key = call("convolve", op, [source, given], [target], where(device, source, target), memory)
         # Other libraries' masks are brought here by way of one of the two.
         if type(mask).__module__ in ("numpy", "cupy"):
-            remember(look, Known(key, weights.spec.dtype, ((result.shape, np.dtype(result.dtype)),), source.device))
+            remember(look, Known(key, sum_dtype(source.spec.dtype), ((result.shape, np.dtype(result.dtype)),), source.device))
     return finished(target, out)

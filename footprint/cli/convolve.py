@@ -12,6 +12,8 @@ from footprint.errors import ArgumentError, FormatError
 
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
+# Weights along an axis of a mask that all larger ones share their kernels with.
+_LARGE = 64
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +53,7 @@ def plan_only(
     device: str,
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
-    from footprint.api.convolve import plan_convolve_rows
+    from footprint.api.convolve import held_bytes, plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
@@ -62,6 +64,7 @@ def plan_only(
         options["dtype"] = source.dtype.str
         if isinstance(source, FrameSource):
             options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
+            options["holding"] = held_bytes(weights, source.dtype.str)
             writing = _writing(target, source, sums, options["result"]) if target is not None else 0
             return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth, dtype)
@@ -117,19 +120,8 @@ def _open_mask(path: str) -> Any:
         raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
 
 
-def _weights(path: str) -> Any:
-    """Weights of a file, all finite."""
-    import numpy as np
-
-    with _open_mask(path) as file:
-        weights = file.array()
-    if not np.isfinite(weights).all():
-        raise FormatError(path, "holds weights that are NaN or infinite", "a mask's weights are finite")
-    return weights
-
-
-def _load(source: Any, weights: Any, target: str, boundary: str, device: str) -> None:
-    """Load libraries and compiled kernels with images of a few pixels: what is measured after is the data's."""
+def _load(source: Any, shape: tuple[int, ...], target: str, boundary: str, device: str) -> None:
+    """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
     from pathlib import Path
@@ -147,6 +139,8 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
         source.load()
     else:
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
+    # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
+    weights = np.zeros(tuple(min(n, _LARGE) for n in shape))
     few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
@@ -207,17 +201,16 @@ def command(
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
-    weights = _weights(mask)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     options |= {"flip": not correlate, "on_plan": reporter.plan}
-    with open_source(image, plane) as source:
+    with open_source(image, plane) as source, _open_mask(mask) as weights:
         sums = _result(source, weights.shape, mode)
         stack = isinstance(source, FrameSource)
         if stack:
             options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
         else:
             _check_single(depth, dtype)
-        reporter.warm(lambda: _load(source, weights, target, boundary, device))
+        reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
         run = _frames if stack else _rows
         figures = run(reporter, source, weights, sums, target, overwrite, options)
     about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
