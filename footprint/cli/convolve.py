@@ -211,20 +211,42 @@ def command(
         else:
             _check_single(depth, dtype)
         reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
+        header = _header(reporter, source, mask, weights.shape, "correlated" if correlate else "convolved", mode, boundary, target)
         run = _frames if stack else _rows
-        figures = run(reporter, source, weights, sums, target, overwrite, options)
+        figures = run(reporter, source, weights, sums, target, overwrite, header, options)
     about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
     reporter.report("Convolved", about | figures)
 
 
+def _header(
+    reporter: Reporter, source: Any, mask: str, shape: tuple[int, int], done: str, mode: str, boundary: str, target: str
+) -> Any:
+    """What a FITS result says of itself; what it no longer says is told."""
+    from pathlib import Path
+
+    from footprint import __version__
+    from footprint.io.filtered import filtered_header
+    from footprint.io.image_writer import image_kind
+    from footprint.ops.convolve import Correlate
+
+    if source.header is None or image_kind(target) != "fits":
+        return None
+    same, now = Correlate(shape), Correlate(shape, mode)
+    shift = tuple(same.offset(k) - now.offset(k) for k in shape)
+    how = f"footprint {__version__}: {done} (mode {mode}, boundary {boundary}) with"
+    header, note = filtered_header(source.header, Path(mask).name, shape, (shift[0], shift[1]), how)
+    if note:
+        reporter.warn(f"{target}: {note}.")
+    return header
+
+
 def _rows(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """One image, block by block of rows."""
     from footprint.api.convolve import convolve_rows
     from footprint.io.image import create_image
 
-    header = source.header if options["mode"] == "same" else None
     with (
         create_image(target, sums.shape, sums.dtype, overwrite=overwrite, header=header) as writer,
         reporter.progress("convolving") as progress,
@@ -245,14 +267,14 @@ def _rows(
 
 
 def _frames(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """A stack, frame by frame; rate and latencies."""
     from footprint.api.stream import convolve_frames
     from footprint.io.image_writer import create_stack
     from footprint.io.output import together
 
-    shape, header = (source.shape[0], *sums.shape), source.header if options["mode"] == "same" else None
+    shape = (source.shape[0], *sums.shape)
     with (
         together(),
         create_stack(target, shape, options["result"] or sums.dtype, overwrite, header) as writer,

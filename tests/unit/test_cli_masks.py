@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from astropy.io import fits
+from astropy.wcs import WCS
 
 import footprint as fp
 from footprint.__main__ import entry
@@ -68,3 +70,48 @@ def test_weights_that_are_no_numbers_are_refused(shell, tmp_path):
         np.save("image.npy", np.ones(shape, "f4"))
         code, _, err = shell("convolve", "image.npy", "mask.npy", "-o", "out.npy", "-q")
         assert code == 2 and "mask.npy: holds weights that are NaN" in err and not (tmp_path / "out.npy").exists(), err
+
+
+@pytest.mark.parametrize("more", [[], ["--correlate"]])
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+@pytest.mark.parametrize("shape", [(5, 7), (4, 6)])
+def test_a_header_says_where_pixels_lie_and_what_was_done(shape, mode, more, shell):
+    header = fits.Header()
+    for axis, (kind, step) in enumerate((("RA---SIN", -0.01), ("DEC--SIN", 0.01)), 1):
+        header[f"CTYPE{axis}"], header[f"CDELT{axis}"], header[f"CRPIX{axis}"] = kind, step, 10.0 + axis
+    header["CRVAL2"], header["BUNIT"], header["OBJECT"] = 45.0, "Jy/beam", "M 31"
+    header["BMAJ"], header["BMIN"], header["BPA"] = 0.03, 0.02, 10.0
+    header.add_history("AIPS   CLEAN BMAJ=  1.2E-02 BMIN=  1.1E-02 BPA=   5.0")
+    image = np.zeros((30, 40), "f4")
+    image[12, 17] = 1
+    fits.writeto("in.fits", image, header)
+    np.save("mask.npy", np.pad([[1.0]], [((k - 1) // 2, k // 2) for k in shape]) if not more
+            else np.pad([[1.0]], [(k // 2, (k - 1) // 2) for k in shape]))  # fmt: skip
+    code, _, err = shell("convolve", "in.fits", "mask.npy", "-o", "out.fits", "--mode", mode, *more)
+    assert code == 0 and "the beam (BMAJ, BMIN, BPA) is left out" in err, err
+    values, made = fits.getdata("out.fits"), fits.getheader("out.fits")
+    ((y, x),) = np.argwhere(values == 1)
+    sky = WCS(header).pixel_to_world(17, 12)
+    assert WCS(made).pixel_to_world(x, y).separation(sky).arcsec < 1e-6
+    assert made["OBJECT"] == "M 31" and made["BUNIT"] == "Jy/beam"
+    assert not {"BMAJ", "BMIN", "BPA"} & set(made)
+    with fp.open_image("out.fits") as result:
+        assert result.beam is None
+    told = "".join(map(str, made["HISTORY"]))
+    for word in (f"footprint {fp.__version__}", "mask.npy", f"{shape[0]} x {shape[1]}", f"mode {mode}", "BMAJ 0.03", "BUNIT"):
+        assert word in told
+    # A mask of one weight changes no beam.
+    np.save("one.npy", np.ones((1, 1)))
+    assert shell("convolve", "in.fits", "one.npy", "-o", "one.fits", "-q")[0] == 0
+    assert fits.getheader("one.fits")["BMAJ"] == 0.03
+
+
+def test_a_cube_filtered_frame_by_frame_keeps_its_header(shell):
+    header = fits.Header(
+        {"CTYPE1": "RA---SIN", "CRPIX1": 3.0, "CTYPE2": "DEC--SIN", "CTYPE3": "FREQ", "CRPIX3": 1.0, "OBJECT": "x"}
+    )
+    fits.writeto("in.fits", np.ones((3, 12, 14), "f4"), header)
+    np.save("mask.npy", np.ones((3, 5)))
+    assert shell("convolve", "in.fits", "mask.npy", "-o", "out.fits", "--mode", "full", "-q")[0] == 0
+    made = fits.getheader("out.fits")
+    assert (made["CRPIX1"], made["CRPIX2"], made["CRPIX3"], made["OBJECT"]) == (5.0, 1, 1.0, "x")
