@@ -67,7 +67,7 @@ def convolve(
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside: ``cval``; the last sample; abcd|dcba (the "reflect" of scipy.ndimage, numpy.pad's
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
-        differ in meaning.
+        differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
     cval : float
         Value outside for "constant".
     out : array, optional

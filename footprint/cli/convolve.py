@@ -29,7 +29,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--boundary",
             default="constant",
             show_default=True,
-            help="What lies outside: constant, nearest, reflect, mirror or wrap.",
+            help="What lies outside: constant, nearest, reflect (cba|abcd|dcb), mirror (dcb|abcd|cba) or wrap.",
         ),
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),

@@ -8,14 +8,14 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.kernels.common.borders import NUMPY
 from footprint.ops.base import Op
 from footprint.ops.gather import AXES, Continued, checked, gather
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
-GATHERED = {"constant": "constant", "empty": "constant", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror",
-            "wrap": "wrap"}  # fmt: skip
+GATHERED = {theirs: ours for ours, theirs in NUMPY.items()} | {"empty": "constant"}
 STATISTICS = ("maximum", "mean", "median", "minimum")
 MODES = (*GATHERED, "linear_ramp", *STATISTICS)
 
