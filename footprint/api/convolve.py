@@ -63,7 +63,8 @@ def convolve(
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis,
         "same" the n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask
-        ``scipy.ndimage.convolve`` puts the centre one further), "valid" the n - k + 1 that reach nothing outside.
+        ``scipy.ndimage.convolve`` puts the centre one further), "valid" the n - k + 1 that reach nothing outside: there
+        is none where the mask is the larger, so that is refused (SciPy exchanges the two; do so yourself if you mean it).
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside: ``cval``; the last sample; abcd|dcba (the "reflect" of scipy.ndimage, numpy.pad's
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two

@@ -71,7 +71,8 @@ def pad(
     -------
     array
         Of the array's dtype in native byte order. Means and medians are summed in float64; those of integers are
-        rounded to the nearest, ramps of integers down, as in NumPy.
+        rounded to the nearest, ramps of integers down, as in NumPy; where one line's ramp is flat, NumPy multiplies in
+        another order for all lines of that axis, and some of its whole numbers are then one less or more.
 
     Raises
     ------
