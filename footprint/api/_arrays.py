@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._units import refuse_more
 from footprint.backend.device import Device, parse
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
@@ -69,8 +70,8 @@ def receive(array: Any, name: str) -> Array:
     kind = {"jaxlib": "jax", "numba_cuda": "numba"}.get(kind, kind)
     if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
-    if getattr(array, "mask", None) is not None and hasattr(array, "uncertainty"):
-        raise ArgumentError(name, f"{kind_of(array)} with a mask, which would be ignored", "plain values", "give its data")
+    if type(array) is not np.ndarray:
+        refuse_more(array, name)
     if isinstance(array, np.ndarray):
         data: Any = array
         kind = "numpy"

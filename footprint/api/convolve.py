@@ -22,6 +22,7 @@ from footprint.api._arrays import (
 )
 from footprint.api._call import Described, Stream, call, planned
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
+from footprint.api._units import is_quantity, plain
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, FormatError
 from footprint.kernels.common.borders import border
@@ -30,6 +31,7 @@ from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
 Read = Callable[[int, int, np.ndarray], None]
 Write = Callable[[int, int, np.ndarray], None]
@@ -57,7 +59,8 @@ def convolve(
     ----------
     image : array (n_y, n_x) or (n_x,)
         Real numbers of any dtype, byte order and strides. NaN and infinities spread to every output they touch, also
-        under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such weights out).
+        under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such weights out). Of an astropy Quantity the
+        unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
     mask : array (k_y, k_x) or (k_x,)
         Any size, odd or even, of as many dimensions as the image.
     mode : {"same", "full", "valid"}
@@ -96,7 +99,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return _filter(image, mask, True, (mode, border(boundary), number(cval)), out, memory, device)
+    return _carrying_units(image, mask, True, mode, boundary, cval, out, memory, device)
 
 
 def correlate(
@@ -132,7 +135,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return _filter(image, mask, False, (mode, border(boundary), number(cval)), out, memory, device)
+    return _carrying_units(image, mask, False, mode, boundary, cval, out, memory, device)
 
 
 def plan_convolve(
@@ -356,6 +359,25 @@ def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np
     """An image that comes by rows."""
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
     return Stream(Filler(fill) if fill is not None else None, spec, beside)
+
+
+def _carrying_units(
+    image: Any, mask: Any, flip: bool, mode: str, boundary: str, cval: Any, out: Any, memory: Memory, device: str
+) -> Any:
+    """Filter numbers, and give the result the units of image and mask where they have any."""
+    if not (is_quantity(image) or is_quantity(mask)):
+        return _filter(image, mask, flip, (mode, border(boundary), number(cval)), out, memory, device)
+    (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
+    if of_image is not None and is_quantity(cval):
+        cval, _ = plain(cval, "cval", of_image)
+    unit = of_image * of_mask if of_image is not None and of_mask is not None else of_image if of_mask is None else of_mask
+    target = out
+    if out is not None:
+        if not is_quantity(out) or out.unit != unit:
+            raise ArgumentError("out", kind_of(out), f"a Quantity in {unit or 'no unit'}, as image and mask have units")
+        target = out.value
+    result = _filter(image, mask, flip, (mode, border(boundary), number(cval)), target, memory, device)
+    return out if out is not None else result << unit
 
 
 def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
