@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from footprint.plan.spent import measuring
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
+# Seconds of silence before a line says what is going on.
+_PATIENCE = 1.0
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,12 +103,26 @@ class Reporter:
             self._bar = None
 
     def warm(self, tiny_job: Callable[[], object]) -> None:
-        """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
+        """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``.
+
+        Kernels that are new to this machine, or to a GPU of it, take seconds to compile: a line says so.
+        """
         before = resident_bytes()
-        tiny_job()
+        said = threading.Timer(_PATIENCE, self._compiling)
+        said.daemon = True
+        if not self.silent:
+            said.start()
+        try:
+            tiny_job()
+        finally:
+            said.cancel()
         if not self.silent:
             _warm_display()
         self.figures["context"] = max(resident_bytes() - before, 0)
+
+    @staticmethod
+    def _compiling() -> None:
+        click.echo("footprint: compiling kernels for this job; they are kept on disk for the next", err=True)
 
     @contextmanager
     def measured(self) -> Iterator[None]:
