@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import (
-    Array,
     Memory,
     Progress,
     described,
     finished,
-    on_host,
     output,
     receive,
     shared,
@@ -21,10 +19,11 @@ from footprint.api._arrays import (
     where,
 )
 from footprint.api._call import Described, Stream, call, planned
+from footprint.api._mask import mask_slot, turned, weights_of
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError
 from footprint.kernels.common.borders import border
 from footprint.ops.convolve import Correlate
 from footprint.plan.faces import Filler, Region, Taker
@@ -297,62 +296,12 @@ def convolve_rows(
     return seen[0]
 
 
-def mask_slot(weights: ArraySpec) -> Described:
-    """A mask as a plan without data meets it: one that has to be turned or cast, so that a slot holds it."""
-    return Described(weights, Given(direct=False))
-
-
 def number(cval: Any) -> float:
     """What lies outside, as a number."""
     try:
         return float(cval)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError("cval", repr(cval), "a number") from None
-
-
-def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array | Stream:
-    """The mask in order of correlation, as the plan meets it: what has to be turned or cast, or read, gets a slot there.
-
-    Beside an image on a device a mask that lies there, too, is turned and cast there, by its own library. Of a file (anything with
-    ``shape``, ``dtype`` and ``read(rows, out)``) nothing is read yet.
-    """
-    if hasattr(mask, "read") and hasattr(mask, "host_bytes"):
-        return Stream(Filler(lambda region, block: _read_mask(mask, flip, block)), ArraySpec(tuple(mask.shape), mask.dtype.str),
-                      lambda block: mask.host_bytes(block.shape[0], block.dtype))  # fmt: skip
-    seen = receive(mask, "mask")
-    if like is not None and seen.device == like.device != "cpu":
-        return Array(turned(seen.data, flip).astype(sum_dtype(dtype), order="C", copy=False), seen.kind, seen.device)
-    return Array(turned(np.asarray(on_host(seen.data)), flip), seen.kind, "cpu")
-
-
-def held_bytes(mask: Any, dtype: str) -> int:
-    """Bytes of a file's mask that is read once and held, and of reading it; 0 for an array."""
-    if not hasattr(mask, "host_bytes"):
-        return 0
-    spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
-    return int(spec.nbytes + mask.host_bytes(spec.shape[0], spec.dtype))
-
-
-def turned(mask: Any, flip: bool) -> Any:
-    """The mask in order of correlation, where it lies."""
-    return mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
-
-
-def _read_mask(mask: Any, flip: bool, block: np.ndarray) -> None:
-    """Read a file's mask, all finite, and turn it within its memory."""
-    mask.read(slice(0, block.shape[0]), block)
-    for row in block:
-        if not np.isfinite(row).all():
-            raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
-    if flip:
-        # The first half of the elements changes places with the second.
-        flat, at = block.reshape(-1), 0
-        half, size = flat.size // 2, flat.size
-        while at < half:
-            end = min(at + 4096, half)
-            low, high = flat[at:end], flat[size - end : size - at][::-1]
-            low[...], high[...] = high.copy(), low.copy()
-            at = end
 
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:

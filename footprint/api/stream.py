@@ -10,7 +10,8 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import Stream, meeting
-from footprint.api.convolve import held_bytes, mask_slot, number, weights_of
+from footprint.api._mask import held_bytes, mask_slot, weights_of
+from footprint.api.convolve import number
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import sum_dtype

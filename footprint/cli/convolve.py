@@ -53,7 +53,8 @@ def plan_only(
     device: str,
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
-    from footprint.api.convolve import held_bytes, plan_convolve_rows
+    from footprint.api._mask import held_bytes
+    from footprint.api.convolve import plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
