@@ -112,8 +112,13 @@ def _floating(dtype: str) -> str:
 
 
 def _open_mask(path: str) -> Any:
-    from footprint.io.image import open_image
+    from pathlib import Path
 
+    from footprint.io.image import open_image
+    from footprint.io.named_mask import NamedMask, is_named
+
+    if is_named(path) and not Path(path).exists():
+        return NamedMask(path)
     try:
         return open_image(path)
     except FormatError as error:
@@ -184,8 +189,9 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset). The image is read, filtered and written in blocks of
-    rows that fit --memory; the result is the same to the last bit, whatever the blocks.
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset); MASK may be a name, too: gaussian:sigma=2 (or fwhm=5;
+    truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a Gaussian. The image is read, filtered
+    and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
@@ -193,6 +199,7 @@ def command(
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
+      footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
     from footprint.cli.outputs import check_names
@@ -212,16 +219,14 @@ def command(
         else:
             _check_single(depth, dtype)
         reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
-        header = _header(reporter, source, mask, weights.shape, "correlated" if correlate else "convolved", mode, boundary, target)
+        header = _header(reporter, source, weights, "correlated" if correlate else "convolved", mode, boundary, target)
         run = _frames if stack else _rows
         figures = run(reporter, source, weights, sums, target, overwrite, header, options)
     about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
     reporter.report("Convolved", about | figures)
 
 
-def _header(
-    reporter: Reporter, source: Any, mask: str, shape: tuple[int, int], done: str, mode: str, boundary: str, target: str
-) -> Any:
+def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, boundary: str, target: str) -> Any:
     """What a FITS result says of itself; what it no longer says is told."""
     from pathlib import Path
 
@@ -232,10 +237,11 @@ def _header(
 
     if source.header is None or image_kind(target) != "fits":
         return None
-    same, now = Correlate(shape), Correlate(shape, mode)
-    shift = tuple(same.offset(k) - now.offset(k) for k in shape)
+    same, now = Correlate(mask.shape), Correlate(mask.shape, mode)
+    shift = tuple(same.offset(k) - now.offset(k) for k in mask.shape)
     how = f"footprint {__version__}: {done} (mode {mode}, boundary {boundary}) with"
-    header, note = filtered_header(source.header, Path(mask).name, shape, (shift[0], shift[1]), how)
+    sigma = getattr(mask, "sigma", None)
+    header, note = filtered_header(source.header, Path(mask.path).name, mask.shape, (shift[0], shift[1]), how, sigma)
     if note:
         reporter.warn(f"{target}: {note}.")
     return header
