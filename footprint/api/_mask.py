@@ -27,12 +27,18 @@ def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> 
     ``shape``, ``dtype`` and ``read(rows, out)``) nothing is read yet.
     """
     if hasattr(mask, "read") and hasattr(mask, "host_bytes"):
-        return Stream(Filler(lambda region, block: _read_mask(mask, flip, block)), ArraySpec(tuple(mask.shape), mask.dtype.str),
-                      lambda block: mask.host_bytes(block.shape[0], block.dtype))  # fmt: skip
+        return file_mask(mask, dtype, flip)
     seen = receive(mask, "mask")
     if like is not None and seen.device == like.device != "cpu":
         return Array(turned(seen.data, flip).astype(sum_dtype(dtype), order="C", copy=False), seen.kind, seen.device)
     return Array(turned(np.asarray(on_host(seen.data)), flip), seen.kind, "cpu")
+
+
+def file_mask(mask: Any, dtype: str, flip: bool = True) -> Stream:
+    """A file's mask: its reader casts to the sums' dtype."""
+    spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
+    source = Filler(lambda region, block: _read_mask(mask, flip, block))
+    return Stream(source, spec, lambda block: mask.host_bytes(block.shape[0], block.dtype))
 
 
 def held_bytes(mask: Any, dtype: str) -> int:

@@ -19,7 +19,7 @@ from footprint.api._arrays import (
     where,
 )
 from footprint.api._call import Described, Stream, call, planned
-from footprint.api._mask import mask_slot, turned, weights_of
+from footprint.api._mask import file_mask, mask_slot, turned, weights_of
 from footprint.api._recall import Known, fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.dtypes import sum_dtype
@@ -195,6 +195,7 @@ def plan_convolve_rows(
     device: str = "auto",
     reading: Reading | None = None,
     writing: int = 0,
+    mask_file: Any = None,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -211,6 +212,8 @@ def plan_convolve_rows(
         so many rows; a bound.
     writing : int
         Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
+    mask_file : optional
+        The mask itself, where it is a file's: an open `Image`.
 
     Returns
     -------
@@ -229,7 +232,8 @@ def plan_convolve_rows(
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights)[0]
     sink = Stream(None, result, lambda block: writing)
-    return planned("convolve", op, [_blocks(spec, reading), mask_slot(weights)], [sink], where(device), memory)
+    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, dtype)
+    return planned("convolve", op, [_blocks(spec, reading), given], [sink], where(device), memory)
 
 
 def convolve_rows(

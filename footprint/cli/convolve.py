@@ -70,7 +70,8 @@ def plan_only(
             return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth, dtype)
         writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
-        return plan_convolve_rows(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
+        options |= {"reading": source.host_bytes, "writing": writing, "mask_file": weights}
+        return plan_convolve_rows(source.shape, weights.shape, **options)
 
 
 def _check_single(depth: int | None, dtype: str | None) -> None:

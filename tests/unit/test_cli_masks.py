@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -60,6 +61,16 @@ def test_masks_of_files_do_as_arrays_do(shape, kind, more, shell):
         code, _, err = shell("convolve", *plan_words, "--memory", memory)
         assert code == 0, err
         np.testing.assert_array_equal(np.load("out.npy"), want)
+
+
+@pytest.mark.parametrize("shape", [(64, 600), (3, 64, 60)])
+@pytest.mark.parametrize("mask", ["mask.npy", "gaussian:sigma=9"])
+def test_the_plan_that_is_shown_is_the_one_that_is_run(mask, shape, shell):
+    np.save("image.npy", RNG.standard_normal(shape).astype("f4"))
+    np.save("mask.npy", RNG.standard_normal((300, 310)))
+    words = ["image.npy", mask, "-o", "out.npy", "--device", "cpu", "--json"]
+    planned, run = (json.loads(shell(*verb, *words)[1]) for verb in (("plan", "convolve"), ("convolve",)))
+    assert planned["plan_total"] == run["plan_total"] > 0
 
 
 def test_weights_that_are_no_numbers_are_refused(shell, tmp_path):
