@@ -266,7 +266,7 @@ def _planned(
 
 def _depth(depth: Any) -> int:
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ArgumentError("depth", repr(depth), "a number from 1 up")
+        raise ArgumentError("depth", repr(depth), "a whole number of 1 or more")
     return int(depth)
 
 

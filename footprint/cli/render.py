@@ -30,7 +30,12 @@ def common_options(command: F) -> F:
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every figure to standard output."),
         click.option("--quiet", "-q", is_flag=True, help="Print only warnings and errors."),
         click.option("--overwrite", is_flag=True, help="Replace existing output files."),
-        click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, opencl:0."),
+        click.option(
+            "--device",
+            default="auto",
+            show_default=True,
+            help="auto, cpu, cuda, cuda:1, opencl:0; several as cuda:0,cuda:1 or cuda:*.",
+        ),
         click.option(
             "--memory", default=None, metavar="SIZE", help="Memory budget: 2GB, 512MiB or a share of free memory (default: 80%)."
         ),
@@ -197,7 +202,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     choices = words.choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
-        text = "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in choices)
+        text = "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
         console.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
@@ -228,6 +233,8 @@ _LABELS = {
     "context": "libraries and kernels",
     "written_bytes": "written",
     "seconds": "time",
+    "chunk": "rows or slices at a time",
+    "runs": "parts",
     "seconds_predicted": "predicted",
     "seconds_measured": "measured",
     "frames_per_second": "frames a second",
