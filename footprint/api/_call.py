@@ -43,10 +43,15 @@ class Stream:
     kind, device = "numpy", "cpu"
 
     def __init__(
-        self, data: Any, spec: ArraySpec, beside: Callable[[ArraySpec], int] | None = None, key: Hashable | None = None
+        self,
+        data: Any,
+        spec: ArraySpec,
+        beside: Callable[[ArraySpec], int] | None = None,
+        key: Hashable | None = None,
+        decoding: Callable[[tuple[int, ...]], float] | None = None,
     ) -> None:
         self.data, self.spec, self.key = data, spec, key
-        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside)
+        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside, decoding=decoding)
 
 
 @dataclass(frozen=True)

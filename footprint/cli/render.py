@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from footprint.backend.compiling import watched
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.errors import printable
@@ -20,6 +21,7 @@ from footprint.plan.spent import measuring
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
+_COMPILING = "compiling kernels"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,8 +99,13 @@ class Reporter:
             bar.start()
             bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
 
+        def told(compiles: bool) -> None:
+            bar.start()
+            bar.update(task, description=f"{what}, {_COMPILING}" if compiles else what)
+
         try:
-            yield update
+            with watched(told):
+                yield update
         finally:
             if bar.live.is_started:
                 bar.stop()
@@ -107,8 +114,11 @@ class Reporter:
     def warm(self, tiny_job: Callable[[], object]) -> None:
         """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
         before = resident_bytes()
-        tiny_job()
-        if not self.silent:
+        if self.silent:
+            tiny_job()
+        else:
+            with _says_what_is_compiled():
+                tiny_job()
             _warm_display()
         self.figures["context"] = max(resident_bytes() - before, 0)
 
@@ -158,6 +168,27 @@ def _progress_bar(console: Any) -> Any:
         TextColumn("{task.fields[memory]}"),
     )
     return Progress(*columns, console=console, transient=False)
+
+
+@contextmanager
+def _says_what_is_compiled() -> Iterator[None]:
+    """A line of its own where no bar moves yet; gone when it is over."""
+    shown: list[Any] = []
+
+    def told(compiles: bool) -> None:
+        if compiles:
+            from rich.console import Console
+
+            shown.append(Console(stderr=True).status(_COMPILING))
+            shown[-1].start()
+        elif shown:
+            shown.pop().stop()
+
+    try:
+        with watched(told):
+            yield
+    finally:
+        told(False)
 
 
 def _warm_display() -> None:
