@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import footprint as fp
 from footprint.plan.exact import exact
 from footprint.plan.ready import READY
+from tests import far
 
 # More than NumPy writes out, so that a repr has "..." in the middle.
 N = 1200
@@ -195,6 +196,48 @@ def test_tables_that_look_alike(kinds, kind, verb):
 def test_numbers_that_look_alike(kind, verb):
     """The ninth digit is in the repr of no array."""
     check([(NUMBERED[verb], lambda v=v: SCALARS[kind](v)) for v in NUMBERS])
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "contiguous": np.copy,
+    "strided": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "Fortran": np.asfortranarray,
+    "backwards": lambda a: a[::-1, ::-1].copy()[::-1, ::-1],
+    "foreign bytes": lambda a: a.astype(a.dtype.newbyteorder()),
+    "read-only": read_only,
+    "double": lambda a: a.astype("f8"),
+}
+ARRAYED: dict[str, Callable[[Any], Any]] = {
+    "convolve": lambda a: fp.convolve(a, np.ones((3, 3)), device="cpu"),
+    "mask": lambda a: fp.convolve(np.ones((9, 9), "f4"), a, device="cpu"),
+    "threshold": lambda a: fp.threshold(a, 0.5, device="cpu"),
+    "pad": lambda a: fp.pad(a, 2, "reflect", device="cpu"),
+    "muladd": lambda a: fp.muladd(np.ones((5, 6), "f4"), a, 2, 3, device="cpu"),
+    "ramp_filter": lambda a: fp.ramp_filter(a, device="cpu"),
+    "backproject": lambda a: fp.backproject(a, device="cpu"),
+    "median_filter": lambda a: fp.median_filter(a, 3, device="cpu"),
+    "sigma_clip": lambda a: fp.sigma_clip(a, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("verb", ARRAYED)
+def test_arrays_of_every_layout(verb):
+    """One shape and dtype, laid out in other ways."""
+    check([(ARRAYED[verb], lambda kind=kind: LAYOUTS[kind](IMAGE)) for kind in (*LAYOUTS, "strided", "contiguous")])
+
+
+def test_the_environment_decides_as_arguments_do(monkeypatch):
+    """Its number of threads, and the device of "auto"."""
+    with far.far_device():
+        for threads, device in (("1", "cpu"), ("2", "cpu"), ("2", "cuda:0"), ("1", "cuda:0")):
+            monkeypatch.setenv("FOOTPRINT_THREADS", threads)
+            monkeypatch.setenv("FOOTPRINT_DEVICE", device)
+            before = READY.hits
+            fp.convolve(IMAGE, np.ones((3, 3)))
+            assert READY.hits == before and fp.cache_info()["plans"][-1][1] == device
+            fp.convolve(IMAGE, np.ones((3, 3)))
+            assert READY.hits == before + 1
+        assert len(fp.cache_info()["plans"]) == 4
 
 
 @pytest.mark.parametrize(
