@@ -22,7 +22,8 @@ from footprint.api._arrays import (
     where,
 )
 from footprint.api._call import Stream, call, plan_verb, planned
-from footprint.api._recall import Known, fresh, looks, recall, remember, replay
+from footprint.api._recall import fresh, looks, recall, remember, replay
+from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError
 from footprint.kernels.common.borders import border
@@ -306,20 +307,12 @@ def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> 
     """The mask in order of correlation and in the sums' dtype: on the host, or where it lies beside an image on a device."""
     seen, kind = receive(mask, "mask"), sum_dtype(dtype)
     if like is not None and seen.device == like.device != "cpu":
-        return Array(_in_order(seen.data, flip, kind), seen.kind, seen.device)
+        return Array(kind_of(seen.data).in_order(seen.data, flip, kind), seen.kind, seen.device)
     data = np.asarray(on_host(seen.data))
     try:
-        return receive(_in_order(data, flip, kind), "mask")
+        return receive(NUMPY.in_order(data, flip, kind), "mask")
     except (MemoryError, ValueError) as error:
         raise too_large("mask", ArraySpec(data.shape, kind)) from error
-
-
-def _in_order(mask: Any, flip: bool, dtype: str) -> Any:
-    turned = mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
-    if isinstance(mask, np.ndarray):
-        return np.ascontiguousarray(turned, dtype)
-    # CuPy's: in one kernel, or none.
-    return turned.astype(dtype, order="C", copy=False)
 
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
@@ -329,11 +322,11 @@ def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np
 
 
 def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
-    look = looks("convolve", (flip, how, memory, device), image, mask, out)
+    look = looks("convolve", (flip, *how, memory, device), image, mask, out)
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        if target is not None and replay(known, (image, _in_order(mask, flip, known.small)), (target,)):
+        if target is not None and replay(known, (image, kind_of(mask).in_order(mask, flip, known.small)), (target,)):
             return target
     source = receive(image, "image")
     weights = weights_of(mask, flip, source.spec.dtype, source)
@@ -344,7 +337,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
         key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
-        # Other libraries' masks are brought here by way of one of the two.
-        if type(mask).__module__ in ("numpy", "cupy"):
-            remember(look, Known(key, weights.spec.dtype, ((result.shape, np.dtype(result.dtype)),), source.device))
+        # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
+        if kind_of(mask).turns and kind_of(mask) is kind_of(weights.data):
+            remember(look, key, target.spec, weights.spec.dtype)
     return finished(target, out)

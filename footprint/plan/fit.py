@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from footprint.errors import BudgetError
@@ -13,7 +13,7 @@ from footprint.plan.plan import Choice, Plan, finish
 from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import Cost, Rates, rates
 from footprint.plan.slots import Cut
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import Limits
 
 Record = Callable[[Builder], None]
 
@@ -258,6 +258,3 @@ def build(limits: Limits, name: str, record: Record) -> Plan:
     builder = Builder(limits)
     record(builder)
     return finish(builder, name)
-
-
-__all__ = ["ArraySpec", "Job", "Sequence", "build", "fit"]
