@@ -67,6 +67,8 @@ _HOME = {
     "reconstruct": "api.reconstruct",
     "plan_rotation_axis": "api.rotation_axis",
     "rotation_axis": "api.rotation_axis",
+    "paganin": "api.paganin",
+    "plan_paganin": "api.paganin",
     "plan_remove_stripes": "api.remove_stripes",
     "remove_stripes": "api.remove_stripes",
     "steps": "api.steps",
