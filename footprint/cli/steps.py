@@ -11,12 +11,14 @@ from footprint.errors import ArgumentError
 
 _RINGS = "Remove rings: mean, mean-division, sorting, large, dead, all or fw; with settings: all:snr=3,size=61,small=21."
 
+_ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
 _PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is the scan's, else --pixel-size."
 
 
 def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the steps."""
     for option in (
+        click.option("--zingers", default=None, metavar="THRESHOLD", help=_ZINGERS),
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
         click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
         click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
@@ -30,7 +32,8 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     """Take the options of the steps out of ``options``: what ``steps`` of the library is to be, None where none is asked for."""
     from footprint.api.steps import steps
 
-    settings = {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
+    settings = {"zingers": settings_of("--zingers", options.pop("zingers"), "threshold")}
+    settings |= {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
     given = {name: value for name, value in settings.items() if value is not None}
     return steps(**given) if given else None
 

@@ -42,6 +42,7 @@ def volume(scan, target, words):
         ("--rings fw:level=3", {"rings": {"method": "fw", "level": 3}}, "wavelet='sym16', level=3, sigma=1.0"),
         ("--phase 50 --energy 20 --distance .1 --pixel-size 5e-4", {"phase": BEAM}, "Paganin(length=0.993"),
         ("--phase 50:padding=air,energy=20,distance=.1,pixel_size=5e-6", {"phase": BEAM | {"padding": "air"}}, "padding='air'"),
+        ("--zingers .001:size=5", {"zingers": {"threshold": 0.001, "size": 5}}, "RemoveZingers(threshold=0.001, size=5)"),
         ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
     ],
 )
@@ -88,6 +89,7 @@ def test_no_steps_are_the_usual_ones(scan, tmp_path):
         ("--phase 50 --energy 20", "--distance none give"),
         ("--energy 20", "--energy 20.0 --phase"),
         ("--phase much --energy 20 --distance 1 --pixel-size .1", "delta_beta 'much' number"),
+        ("--zingers few", "threshold 'few' share"),
         ("--rings best", "rings 'best' sorting"),
         ("--rings sorting:size", "--rings 'size' size=31"),
         ("--rings sorting:size=wide", "size 'wide' whole"),
