@@ -62,7 +62,7 @@ class BudgetError(FootprintError, MemoryError):
 
     def __init__(self, budget: int, terms: Mapping[str, int], smallest: int, what: str = "this plan", fix: str = "") -> None:
         self.budget, self.terms, self.smallest, self.what, self.fix = budget, dict(terms), smallest, what, fix
-        parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items())
+        parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items() if n or len(terms) == 1)
         super().__init__(
             f"memory: {what} needs at least {format_bytes(sum(terms.values()))} ({parts}), "
             f"the budget is {format_bytes(budget)}; {fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}."

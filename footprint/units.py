@@ -87,6 +87,8 @@ def format_bytes(n: int | float) -> str:
     n = float(n)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         if abs(n) < 1024 or unit == "EiB":
+            if abs(n) >= 1e6:
+                return f"{n:,.0f} {unit}"
             return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if 1000 <= abs(n) < 1e6 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError
@@ -97,5 +99,10 @@ def format_seconds(t: float) -> str:
     for unit, scale in (("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)):
         limit = {"us": 1e-3, "ms": 1.0, "s": 120.0, "min": 7200.0}[unit]
         if t < limit:
-            return f"{t / scale:.2g} {unit}"
-    return f"{t / 3600:.2g} h"
+            return f"{_two_digits(t / scale)} {unit}"
+    return f"{_two_digits(t / 3600)} h"
+
+
+def _two_digits(x: float) -> str:
+    """Without an exponent where the number is large."""
+    return f"{float(f'{x:.2g}'):.0f}" if abs(x) >= 10 else f"{x:.2g}"

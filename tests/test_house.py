@@ -100,13 +100,32 @@ def test_references_are_short():
         assert len(code) <= 90, f"{path}: a reference is plain and short"
 
 
-@pytest.mark.parametrize("part", ["plan", "ops", "api/convolve.py", "api/fbp.py", "cli"])
+VENDORS = {"cupy", "cupyx", "pyopencl", "torch", "jax", "jaxlib"}
+
+
+def vendors_in(tree: ast.AST) -> set[str]:
+    """Libraries of devices and of their arrays that code imports, or has the name of as a string."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return {name.partition(".")[0] for name in found} & VENDORS
+
+
+@pytest.mark.parametrize("part", ["plan", "ops", "api", "cli", "io", "dist", "kernels"])
 def test_vendors_are_named_by_backends_only(part):
-    paths = [PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).rglob("*.py"))
-    for path in paths:
-        names = {n.module or "" for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)}
-        names |= {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Import) for a in n.names}
-        assert not {n.partition(".")[0] for n in names} & {"cupy", "pyopencl", "torch"}, path
+    for path in sorted((PACKAGE / part).rglob("*.py")):
+        assert not vendors_in(ast.parse(path.read_text())), path
+
+
+def test_the_environment_is_read_in_one_place():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        names = {n.attr for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
+        assert path.name == "settings.py" or not names & {"environ", "environb", "getenv"}, path
 
 
 @pytest.mark.parametrize("statement", ["import footprint", "import footprint.plan.fit", "import footprint.cli.main"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,21 +12,20 @@ from typing import Any
 import numpy as np
 
 from footprint.api._units import refuse_more
+from footprint.backend.arrays import kind_called
+from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
 from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError
-from footprint.plan.ready import READY
+from footprint.plan.ready import READY, SHARE, with_room
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes, kind_of, parse_bytes
 
 Memory = str | int | float | None
 Progress = Callable[[int, int], None]
-
-# Of the free memory, what a job may take when no budget is given: the rest is for everything else on the machine.
-_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ class Array:
 
 def receive(array: Any, name: str) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
-    kind = type(array).__module__.partition(".")[0]
-    kind = {"jaxlib": "jax", "numba_cuda": "numba"}.get(kind, kind)
+    kind = array_kind(array).name
     if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
@@ -112,18 +109,6 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
     return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 
 
-def give_back(data: Any, kind: str) -> Any:
-    """A result in the kind of array the caller gave."""
-    if kind in ("numpy", "cupy"):
-        return data
-    module: Any = sys.modules.get(kind)
-    if kind == "numba":
-        return sys.modules["numba.cuda"].as_cuda_array(data)
-    if kind == "jax":
-        module = sys.modules["jax"].numpy
-    return module.from_dlpack(data) if hasattr(module, "from_dlpack") else data
-
-
 def where(device: str | Sequence[str], *arrays: Array) -> Device:
     """The device a call runs on, or several: named, or where its first device array is, or the default."""
     on_device = next((a.device for a in arrays if a.device != "cpu"), None)
@@ -137,7 +122,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
         # What is kept for later calls is given up where this one needs it.
         limits = replace(limits, free=limits.free + READY.kept(limits.device))
     if memory is None:
-        return limits, int(_SHARE * limits.free) if limits.free is not None else None
+        return limits, int(SHARE * limits.free) if limits.free is not None else None
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
@@ -151,7 +136,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
 def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     """The array a result goes to, as the plan sees it: ``out`` checked, or a new one where ``like`` is; see `finished`."""
     if out is None:
-        data = new(spec) if like.device == "cpu" else empty_on(like.device, spec)
+        data = new(spec) if like.device == "cpu" else with_room(lambda: empty_on(like.device, spec))
         return Array(data, like.kind, like.device)
     given = receive(out, name)
     check_writable(given, out, name)
@@ -165,7 +150,7 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
 def new(spec: ArraySpec, name: str = "result") -> np.ndarray:
     """A new array on the host; ShapeError where the system has no room for one of that size."""
     try:
-        return np.empty(spec.shape, spec.dtype)
+        return with_room(lambda: np.empty(spec.shape, spec.dtype))
     except (MemoryError, ValueError, OverflowError) as error:
         raise too_large(name, spec) from error
 
@@ -179,7 +164,9 @@ def too_large(name: str, spec: ArraySpec) -> ShapeError:
 
 def on_host(array: Any) -> Any:
     """An array as it is, or a copy of one on a device."""
-    return array.get() if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get") else array
+    if not hasattr(array, "__cuda_array_interface__"):
+        return array
+    return array.get() if hasattr(array, "get") else device_array(array)[0].get()
 
 
 def check_writable(given: Array, array: Any, name: str) -> None:
@@ -195,12 +182,18 @@ def check_writable(given: Array, array: Any, name: str) -> None:
 
 def finished(target: Array, out: Any) -> Any:
     """What the caller gets: his ``out``, or the new array in kind. Only when it is filled: JAX copies what it does not like."""
-    return out if out is not None else give_back(target.data, target.kind)
+    return out if out is not None else kind_called(target.kind).back(target.data)
 
 
 def shared(a: Array, b: Array) -> bool:
     """Whether two arrays have bytes in common."""
     return a.device == b.device and shared_memory(a.data, b.data)
+
+
+def same_memory(a: Array, b: Array) -> bool:
+    """Whether two arrays are one: the same bytes, seen the same way."""
+    start = [array_kind(one.data).span(one.data)[0] for one in (a, b)]
+    return a.device == b.device and start[0] == start[1] and a.spec == b.spec and a.data.strides == b.data.strides
 
 
 def shared_memory(a: Any, b: Any) -> bool:
@@ -209,7 +202,8 @@ def shared_memory(a: Any, b: Any) -> bool:
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             return False
         # Kernels take C-contiguous arrays of a device only, so the ends say all.
-        return bool(a.data.ptr < b.data.ptr + b.nbytes and b.data.ptr < a.data.ptr + a.nbytes)
+        (first, end), (start, stop) = array_kind(a).span(a), array_kind(b).span(b)
+        return first < stop and start < end
     if not np.may_share_memory(a, b):
         return False
     try:

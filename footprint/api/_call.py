@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from footprint import settings
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
 from footprint.backend.base import Backend
 from footprint.backend.device import parse
@@ -18,6 +18,7 @@ from footprint.ops.job import Meeting, plan_op
 from footprint.plan.bind import BoundPlan
 from footprint.plan.done import DoneSet
 from footprint.plan.drive import drive
+from footprint.plan.exact import digest, exact
 from footprint.plan.plan import Plan
 from footprint.plan.ready import READY, bind
 from footprint.plan.slots import Given
@@ -43,10 +44,15 @@ class Stream:
     kind, device = "numpy", "cpu"
 
     def __init__(
-        self, data: Any, spec: ArraySpec, beside: Callable[[ArraySpec], int] | None = None, key: Hashable | None = None
+        self,
+        data: Any,
+        spec: ArraySpec,
+        beside: Callable[[ArraySpec], int] | None = None,
+        key: Hashable | None = None,
+        decoding: Callable[[tuple[int, ...]], float] | None = None,
     ) -> None:
         self.data, self.spec, self.key = data, spec, key
-        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside)
+        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside, decoding=decoding)
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def call(
     notes: Sequence[str] = (),
     make: Callable[[], Plan] | None = None,
     done: DoneSet | None = None,
-) -> Hashable | None:
+) -> str | None:
     """Run an operation on inputs and outputs: by a plan kept from an earlier call like this, or by a new one.
 
     Parameters
@@ -98,7 +104,7 @@ def call(
 
     Returns
     -------
-    hashable
+    str
         The key its ready plan is kept by; None where none is kept.
     """
     key = _key(name, op, ins, outs, device, memory, fft, notes)
@@ -156,10 +162,7 @@ def planned(
 ) -> Plan:
     """The plan of such a call."""
     limits, budget = limits_and_budget(device, memory, fft)
-    plan = plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
-    if limits.free is not None and plan.footprint.total > limits.free - READY.kept(limits.device):
-        READY.clear()
-    return plan
+    return plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
 
 
 def plan_verb(
@@ -171,16 +174,19 @@ def plan_verb(
     return plan_op(limits, budget, name, op, givens, [(spec, Given()) for spec in op.out_specs(*op.in_specs(*ins))], notes)
 
 
-def _key(name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], *rest: Any) -> Any:
-    """What decides the plan, or None where it is not worth keeping."""
-    # As written, too: 0.0 and -0.0 are equal, and a border of the one is not one of the other.
-    found: list[Any] = [name, op, repr(op), *rest[:-1], tuple(rest[-1]), os.environ.get("FOOTPRINT_THREADS")]
+def _key(
+    name: str, op: Op, ins: Sequence[Face], outs: Sequence[Face], device: str, memory: Memory, fft: str, notes: Sequence[str]
+) -> str | None:
+    """What decides the plan, as a digest; None where it is not worth keeping, or not known exactly."""
+    found: list[Any] = []
     for face in (*ins, *outs):
         if isinstance(face, Stream) and face.key is not None:
-            found.append((face.spec.shape, face.spec.dtype, face.key))
-            continue
-        if not isinstance(face, Array) or "," in rest[0]:
+            found += face.spec.shape, face.spec.dtype, face.key
+        elif isinstance(face, Array) and "," not in device:
+            found += tuple(face.data.shape), face.data.dtype.str, face.device, face.direct
+        else:
             return None
-        data = face.data
-        found.append((data.shape, data.dtype.str, face.device, face.direct))
-    return tuple(found)
+    text = exact(op, memory, fft, tuple(notes), *found)
+    if text is None:
+        return None
+    return digest(f"{name}; {device}; {settings.decisive()}; {len(ins)}; {text}".encode())

@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, on_host, receive
 from footprint.api._call import Described, Stream
+from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
 from footprint.errors import FormatError
 from footprint.plan.faces import Filler
@@ -30,8 +31,8 @@ def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> 
         return file_mask(mask, dtype, flip)
     seen = receive(mask, "mask")
     if like is not None and seen.device == like.device != "cpu":
-        return Array(turned(seen.data, flip).astype(sum_dtype(dtype), order="C", copy=False), seen.kind, seen.device)
-    return Array(turned(np.asarray(on_host(seen.data)), flip), seen.kind, "cpu")
+        return Array(kind_of(seen.data).in_order(seen.data, flip, sum_dtype(dtype)), seen.kind, seen.device)
+    return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")
 
 
 def file_mask(mask: Any, dtype: str, flip: bool = True) -> Stream:
@@ -47,11 +48,6 @@ def held_bytes(mask: Any, dtype: str) -> int:
         return 0
     spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
     return int(spec.nbytes + mask.host_bytes(spec.shape[0], spec.dtype))
-
-
-def turned(mask: Any, flip: bool) -> Any:
-    """The mask in order of correlation, where it lies."""
-    return mask[(slice(None, None, -1),) * mask.ndim] if flip else mask
 
 
 def _read_mask(mask: Any, flip: bool, block: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.api._window import axes_of, each, mode_of, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
@@ -38,8 +38,7 @@ def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, mem
     target = target_of(out, result, source, shared)
     if result.size:
         key = call(verb, op, [source], [target], where(device, source, target), memory)
-        if not isinstance(how[1], np.ndarray):
-            remember(look, Known(key, "", ((result.shape, np.dtype(result.dtype)),), source.device))
+        remember(look, key, target.spec)
     return finished(target, out)
 
 

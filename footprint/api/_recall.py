@@ -2,98 +2,62 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from footprint import settings
 from footprint.api._arrays import shared_memory
-from footprint.plan.ready import READY
-
-# Calls remembered; the oldest go first. An entry is a few hundred bytes.
-_MOST = 512
-
-
-class Known(NamedTuple):
-    """What a call comes to: the key of its ready plan, dtype of its small inputs, and its results' shapes and dtypes."""
-
-    key: Hashable
-    small: str
-    results: tuple[tuple[tuple[int, ...], Any], ...]
-    device: str
+from footprint.backend.arrays import kind_of, plain_kind
+from footprint.plan.exact import exact
+from footprint.plan.ready import READY, Known
+from footprint.spec import ArraySpec
 
 
-_CALLS: dict[Hashable, Known] = {}
+def looks(verb: str, options: tuple[Any, ...], *arrays: Any) -> Hashable | None:
+    """The look of a call: its options to the last bit, kinds, shapes, dtypes and layout of its arrays, and what else decides it.
 
-
-def looks(verb: str, options: Any, *arrays: Any, tables: Sequence[Any] = ()) -> Hashable | None:
-    """The look of a call: kinds, shapes, dtypes and layout of its arrays and all that else decides it; None for unusual arrays.
-
-    ``options`` go by how they are written, since 0.0 and -0.0, or 1 and True, are equal and mean different things; ``tables`` are
-    small arrays among them, and go by their bytes.
+    ``options`` are all arguments but the data, small tables among them. None where one of them is of a type that is not known to
+    be all that it shows: such a call goes the long way.
     """
-    found: list[Any] = [verb, repr(options), *[stamp(table) for table in tables]]
-    host = True
+    text = exact(*options)
+    if text is None:
+        return None
+    found: list[Any] = [verb, text, settings.decisive()]
     for array in arrays:
-        kind = type(array)
-        if array is None:
+        if type(array) is np.ndarray:
+            flags = array.flags
+            found.append((array.shape, array.dtype, flags.c_contiguous, flags.writeable))
+        elif array is None:
             found.append(None)
-        elif kind is np.ndarray:
-            found.append((0, array.shape, array.dtype, array.flags.c_contiguous, array.flags.writeable))
-        elif kind.__module__ == "cupy" and kind.__name__ == "ndarray":
-            host = False
-            found.append((1, array.shape, array.dtype, array.flags.c_contiguous, array.device.id))
-        elif kind.__module__ == "torch" and kind.__name__ == "Tensor" and _plain_tensor(array):
-            host = False
-            found.append((2, array.shape, array.dtype, array.device.index))
         else:
-            return None
-    if host:
-        # Where arrays are on a device they say themselves where the call runs.
-        found += [os.environ.get("FOOTPRINT_THREADS"), os.environ.get("FOOTPRINT_DEVICE")]
+            kind = plain_kind(array)
+            look = kind.look(array) if kind is not None else None
+            if look is None:
+                return None
+            found.append(look)
     return tuple(found)
-
-
-def _plain_tensor(tensor: Any) -> bool:
-    """Whether a tensor's address says all: contiguous, on a GPU, of no graph, and on the stream that CuPy is on."""
-    if not (tensor.is_cuda and tensor.is_contiguous() and not tensor.requires_grad):
-        return False
-    torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
-    stream = torch.cuda.current_stream(tensor.device).cuda_stream
-    return cupy is not None and stream == cupy.cuda.get_current_stream().ptr
-
-
-class Address:
-    """An array of another library as a launch sees it."""
-
-    __slots__ = ("data", "ptr")
-
-    def __init__(self, ptr: int) -> None:
-        self.ptr, self.data = ptr, self
 
 
 def recall(look: Hashable | None) -> Known | None:
     """What is known of such a call."""
-    return _CALLS.get(look) if look is not None else None
+    return READY.recall(look) if look is not None else None
 
 
-def remember(look: Hashable | None, known: Known) -> None:
-    """Keep it for the next call."""
-    if look is not None and known.key is not None:
-        if len(_CALLS) >= _MOST:
-            _CALLS.pop(next(iter(_CALLS)), None)
-        _CALLS[look] = known
+def remember(look: Hashable | None, key: str | None, result: ArraySpec, small: str = "") -> None:
+    """Keep for the next call what this one came to: its plan's key, its result, and the dtype of its small inputs."""
+    if look is not None and key is not None:
+        READY.remember(look, Known(key, small, ((result.shape, np.dtype(result.dtype)),)))
 
 
 def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:
-    """Run the ready plan on arrays that fit it; False where it has been given up meanwhile."""
+    """Run the ready plan on arrays that fit it; False where it is not there: given up, or running in another thread."""
     bound = READY.take(known.key)
     if bound is None:
         return False
     try:
-        bound.replay([_seen(array) for array in (*ins, *outs)])
+        bound.replay([a if type(a) is np.ndarray else kind_of(a).launched(a) for a in (*ins, *outs)])
     except BaseException:
         bound.free()
         raise
@@ -101,22 +65,13 @@ def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:
     return True
 
 
-def _seen(array: Any) -> Any:
-    return Address(array.data_ptr()) if type(array).__module__ == "torch" else array
-
-
 def fresh(known: Known, number: int, like: Any) -> Any | None:
-    """A new array for a result, of the kind of ``like``; None where that is not this thread's device."""
+    """A new array for a result, of the kind of ``like``; None where the long way must make it, as where memory is short."""
     shape, dtype = known.results[number]
-    if type(like) is np.ndarray:
-        return np.empty(shape, dtype)
-    if type(like).__module__ == "torch":
-        torch: Any = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, np.dtype(dtype).name), device=like.device)
-    cupy: Any = sys.modules["cupy"]
-    if cupy.cuda.runtime.getDevice() != like.device.id:
+    try:
+        return np.empty(shape, dtype) if type(like) is np.ndarray else kind_of(like).empty(shape, dtype, like)
+    except MemoryError:
         return None
-    return cupy.empty(shape, dtype)
 
 
 def again(look: Hashable | None, ins: Sequence[Any], out: Any = None, seen: Callable[[Any], Any] | None = None) -> Any | None:
@@ -133,10 +88,3 @@ def again(look: Hashable | None, ins: Sequence[Any], out: Any = None, seen: Call
         return None
     there = seen(target) if seen is not None and type(target) is np.ndarray else target
     return target if replay(known, ins, (there,)) else None
-
-
-def stamp(value: Any) -> Hashable:
-    """A table among a call's options as part of its look."""
-    if type(value) is np.ndarray and value.dtype.kind != "O":
-        return value.shape, value.dtype.str, value.tobytes()
-    return repr(value)

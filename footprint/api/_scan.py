@@ -22,6 +22,7 @@ from footprint.ops.flatfield import Flat, check_shifts
 from footprint.plan.builder import Builder
 from footprint.plan.faces import Filler, Region
 from footprint.plan.plan import Plan
+from footprint.plan.rates import decoding
 from footprint.plan.slots import Library
 from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
@@ -139,7 +140,10 @@ class ScanJob:
 
         fills = {"projections": raw, "flats": flats, "dark": dark}
         return {
-            name: Stream(Filler(fill), specs[name], self._beside if name == "projections" else None) for name, fill in fills.items()
+            name: Stream(Filler(fill), specs[name], self._beside, decoding=self._decoding)
+            if name == "projections"
+            else Stream(Filler(fill), specs[name])
+            for name, fill in fills.items()
         }
 
     def _beside(self, block: ArraySpec) -> int:
@@ -150,6 +154,16 @@ class ScanJob:
         return int(self.scan.host_bytes(height, block.dtype)) + means
 
     # -- compressed scans ----------------------------------------------------------------------------------------------
+    def _decoding(self, shape: tuple[int, ...]) -> float:
+        """Seconds to decompress a block of rows; chunks that are taller are decompressed whole for it."""
+        chunk = getattr(self.scan, "chunk", None)
+        if chunk is None or not min(shape):
+            return 0.0
+        n_frames, height, n_x = shape
+        frames, tall = chunk[0], min(chunk[1], self.scan.shape[1])
+        chunks = -(-n_frames // frames) * -(-height // tall)
+        return decoding(chunks * frames * tall * n_x * np.dtype(self.scan.dtype).itemsize, chunks)
+
     @property
     def decodes(self) -> bool:
         """Whether the scan's chunks are compressed and taller than a row."""
@@ -175,7 +189,11 @@ class ScanJob:
         times = min(self.scan.decodings(max(rows, height)), -(-reach // max(rows, height)))
         said = f"the scan is decompressed {times} times, {max(rows, height)} of its rows each: more memory makes it fewer"
         notes = (*plan.notes, said) if times > 1 else plan.notes
-        return replace(plan, libraries=libraries, notes=notes)
+        # What is kept is decompressed fewer times than parts would have it.
+        shape = plan.inputs[0].nominal(plan.cuts)
+        spared = self._decoding(shape) * reach / max(height, 1) - times * self._decoding((shape[0], reach, shape[2]))
+        seconds = tuple((lane, max(t - spared, 0.0) if lane == "read" else t) for lane, t in plan.seconds)
+        return replace(plan, libraries=libraries, notes=notes, seconds=seconds)
 
     def _kept_rows(self, plan: Plan) -> int:
         nbytes = sum(one.nbytes for one in plan.libraries if one.name == _KEPT)

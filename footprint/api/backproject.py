@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, finished, output, receive, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.backproject import Backproject, Geometry
@@ -54,7 +54,7 @@ def backproject(
     >>> fp.backproject(np.ones((4, 5)))[2, 2].round(4)
     np.float32(3.1416)
     """
-    look = looks("backproject", (center, roi, memory, device), sinogram, out, tables=(angles, axis_shifts))
+    look = looks("backproject", (angles, center, roi, axis_shifts, memory, device), sinogram, out)
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
@@ -68,7 +68,7 @@ def backproject(
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
     key = call("backproject", op, [source], [volume], where(device, source, target), memory)
-    remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
+    remember(look, key, target.spec)
     return finished(target, out)
 
 

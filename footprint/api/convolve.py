@@ -19,9 +19,10 @@ from footprint.api._arrays import (
     where,
 )
 from footprint.api._call import Described, Stream, call, planned
-from footprint.api._mask import file_mask, mask_slot, turned, weights_of
-from footprint.api._recall import Known, fresh, looks, recall, remember, replay
+from footprint.api._mask import file_mask, mask_slot, weights_of
+from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
+from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError
 from footprint.kernels.common.borders import border
@@ -30,7 +31,6 @@ from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
-from footprint.units import kind_of
 
 Read = Callable[[int, int, np.ndarray], None]
 Write = Callable[[int, int, np.ndarray], None]
@@ -327,20 +327,20 @@ def _carrying_units(
     target = out
     if out is not None:
         if not is_quantity(out) or out.unit != unit:
-            raise ArgumentError("out", kind_of(out), f"a Quantity in {unit or 'no unit'}, as image and mask have units")
+            raise ArgumentError("out", type(out).__name__, f"a Quantity in {unit or 'no unit'}, as image and mask have units")
         target = out.value
     result = _filter(image, mask, flip, (mode, border(boundary), number(cval)), target, memory, device)
     return out if out is not None else result << unit
 
 
 def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
-    weights = turned(mask, flip) if type(mask).__module__ in ("numpy", "cupy") and hasattr(mask, "ndim") else mask
-    look = looks("convolve", (flip, how, memory, device), image, weights, out)
+    # How a mask on the host lies decides whether it has a slot.
+    seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
+    look = looks("convolve", (flip, *how, memory, device), image, seen, out)
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        if not isinstance(weights, np.ndarray):
-            weights = weights.astype(known.small, order="C", copy=False)
+        weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
         if target is not None and replay(known, (image, weights), (target,)):
             return target
     source = receive(image, "image")
@@ -352,7 +352,7 @@ def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out:
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
         key = call("convolve", op, [source, given], [target], where(device, source, target), memory)
-        # Other libraries' masks are brought here by way of one of the two.
-        if type(mask).__module__ in ("numpy", "cupy"):
-            remember(look, Known(key, sum_dtype(source.spec.dtype), ((result.shape, np.dtype(result.dtype)),), source.device))
+        # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
+        if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
+            remember(look, key, target.spec, sum_dtype(source.spec.dtype))
     return finished(target, out)

@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, Progress, finished, limits_and_budget, output, receive, shared, where
 from footprint.api._call import call, meeting
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError
 from footprint.ops.base import Table
@@ -107,9 +107,8 @@ def fbp(
     >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
     1.0
     """
-    name, gains = (filter, None) if isinstance(filter, str) else ("", filter)
-    how = (center, name, padding, method, roi, pixel_size, circle, cutoff, memory, device, fft)
-    look = looks("fbp", how, sinogram, out, tables=(angles, axis_shifts, gains)) if progress is None else None
+    how = (angles, center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, memory, device, fft)
+    look = looks("fbp", how, sinogram, out) if progress is None else None
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
@@ -130,7 +129,7 @@ def fbp(
 
     watched = in_slices(progress, *result.shape[:2])
     key = call("fbp", op, [source], [volume], on, memory, fft=fft, progress=watched, make=make)
-    remember(look, Known(key, "", ((wanted.shape, np.dtype(target.spec.dtype)),), source.device))
+    remember(look, key, target.spec)
     return finished(target, out)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared_memory, where
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
-from footprint.api._recall import Known, fresh, looks, recall, remember, replay
+from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.errors import BudgetError, CapacityError, ShapeError
 from footprint.kernels.label.contract import default_capacity
 from footprint.ops.label import Label, check_connectivity
@@ -73,7 +73,7 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     while True:
         key = call("label", op, [marks], [ids, Array(count, "numpy", "cpu")], where(device, source, target), memory)
         if source.data.dtype.itemsize == 1:
-            remember(look, Known(key, "", ((shape, target.data.dtype),), source.device))
+            remember(look, key, target.spec)
         if count[0] >= 0:
             return finished(target, out), int(count[0])
         op = _roomier(op, int(-count[0]), ArraySpec(flat, "uint8"), marks, ids, where(device, source, target), memory)

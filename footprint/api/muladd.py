@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, check_writable, described, receive, shared, where
+from footprint.api._arrays import Array, Memory, check_writable, described, receive, same_memory, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.muladd import MulAdd, Region, region
 from footprint.plan.plan import Plan
@@ -81,7 +81,7 @@ def muladd(
         target, source = _views(regions, target, source)
         job = MulAdd(*factors, dims=job.dims)
     key = call("muladd", job, [target, source], [target], on, memory)
-    remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), target.device))
+    remember(look, key, target.spec)
     return dst
 
 
@@ -137,8 +137,7 @@ def _apart(target: Array, source: Array, regions: tuple[Region, Region]) -> None
     if not shared(target, source):
         return
     x, y = _views(regions, target, source)
-    same = x.data.__array_interface__["data"] == y.data.__array_interface__["data"] and x.data.strides == y.data.strides
-    if same and x.spec == y.spec:
+    if same_memory(x, y):
         return
     if shared(x, y):
         raise ArgumentError("other", "a region that overlaps dst's in memory", "regions that are apart or the same", "copy it")

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, where
+from footprint.api._arrays import Array, Memory, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import is_border, numpy_border
 from footprint.ops.gather import Gather, Scattered
@@ -89,17 +89,13 @@ def pad(
            [3, 4, 3],
            [1, 2, 1]])
     """
-    tables = pad_width, constant_values, end_values, stat_length
-    look = (
-        looks("pad", (mode, reflect_type, memory, device), array, out, tables=tables)
-        if rows_index is None and cols_index is None
-        else None
-    )
+    custom = rows_index is not None or cols_index is not None
+    options = pad_width, mode, constant_values, end_values, stat_length, reflect_type
+    look = looks("pad", (*options, memory, device), array, out) if not custom else None
     found = again(look, [array], out)
     if found is not None:
         return found
     source = receive(array, "array")
-    custom = rows_index is not None or cols_index is not None
     if custom and (pad_width is not None or mode != "constant"):
         name, value = ("mode", mode) if pad_width is None else ("pad_width", pad_width)
         raise ArgumentError(name, repr(value), "nothing, when rows_index or cols_index is given")
@@ -108,12 +104,12 @@ def pad(
     if custom:
         job, lists = _custom(shape, rows_index, cols_index)
     else:
-        job, lists = _job(shape, pad_width, mode, constant_values, end_values, stat_length, reflect_type), []
+        job, lists = _job(shape, *options), []
     result = job.out_specs(source.spec)[0]
     target = _target(out, result, source)
     if result.size:
         key = call("pad", job, [source, *lists], [target], where(device, source, target), memory)
-        remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
+        remember(look, key, target.spec)
     return finished(target, out)
 
 
@@ -229,8 +225,7 @@ def _custom(shape: tuple[int, ...], rows_index: Any, cols_index: Any) -> tuple[G
     for name, axis, given in (("rows_index", -2, rows_index), ("cols_index", -1, cols_index)):
         if given is None:
             continue
-        values = receive(given, name).data
-        values = np.asarray(values.get() if hasattr(values, "get") else values)
+        values = np.asarray(on_host(receive(given, name).data))
         if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
             raise ShapeError(name, f"{values.dtype} {values.shape}", "a vector of whole numbers")
         if values.size and (values.min() < 0 or values.max() >= shape[axis]):

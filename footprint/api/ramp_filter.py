@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, limits_and_budget, output, receive, shared, where
 from footprint.api._call import call
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.job import plan_op
 from footprint.ops.ramp_filter import RampFilter
@@ -57,7 +57,7 @@ def ramp_filter(
     >>> fp.ramp_filter(np.eye(1, 5, 2), filter="none").round(3) + 0.0
     array([[0., 0., 1., 0., 0.]], dtype=float32)
     """
-    look = looks("ramp_filter", (padding, cutoff, out is sinogram, memory, device, fft), sinogram, out, tables=(filter,))
+    look = looks("ramp_filter", (filter, padding, cutoff, out is sinogram, memory, device, fft), sinogram, out)
     found = again(look, [sinogram], out)
     if found is not None:
         return found
@@ -69,7 +69,7 @@ def ramp_filter(
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
     _some(source.spec)
     key = call("ramp_filter", op, [source], [target], where(device, source, target), memory, fft=fft)
-    remember(look, Known(key, "", ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
+    remember(look, key, target.spec)
     return finished(target, out)
 
 

@@ -6,23 +6,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from footprint.api.paganin import phase_of
 from footprint.api.remove_stripes import stripes_of
+from footprint.api.remove_zingers import zingers_of
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
-from footprint.ops.flatfield import ShiftSinograms, Sinograms
+from footprint.ops.flatfield import DeadPixels, MinusLog, ShiftSinograms, Sinograms
 from footprint.ops.reconstruct import Steps
 from footprint.units import kind_of
 
 Setting = str | float | Mapping[str, Any] | Op | None
 
 
-def steps(*, rings: Setting = None) -> Steps:
+def steps(*, zingers: Setting = None, phase: Setting = None, rings: Setting = None) -> Steps:
     """Make the ``steps`` of `reconstruct` from settings: each operation at its place among the usual ones.
 
-    The order is that of the beam: open beam, minus log, transposition, vertical shifts, rings, backprojection.
+    The order is that of the beam: open beam, dead pixels, zingers, phase, minus log, transposition, vertical shifts, rings,
+    backprojection.
 
     Parameters
     ----------
+    zingers : float, mapping or Op, optional
+        The threshold of `remove_zingers`, or its settings: ``{"threshold": 0.2, "size": 5}``. On transmissions; dead pixels are
+        then replaced before it.
+    phase : mapping or Op, optional
+        Settings of `paganin`: ``{"delta_beta": 500, "energy": 30, "distance": 0.2, "pixel_size": 1e-6}`` (keV, metres). Right
+        before minus log; dead pixels are then replaced before it.
     rings : str, mapping or Op, optional
         A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
         backprojects sinograms.
@@ -44,23 +53,32 @@ def steps(*, rings: Setting = None) -> Steps:
     >>> any("remove_stripes" in step.kernel for step in plan.steps)
     True
     """
-    return _Chosen(_made("rings", rings, stripes_of, "method"))
+    return _Chosen(
+        _made("zingers", zingers, zingers_of, "threshold"),
+        _made("phase", phase, phase_of, "delta_beta"),
+        _made("rings", rings, stripes_of, "method"),
+    )
 
 
 @dataclass(frozen=True)
 class _Chosen:
     """Puts operations among the usual steps; as text, it names them with every setting."""
 
+    zingers: Op | None
+    phase: Op | None
     rings: Op | None
 
     def __call__(self, usual: list[Op]) -> Sequence[Op]:
         found = list(usual)
+        for name in ("zingers", "phase"):
+            if getattr(self, name) is not None:
+                _before_log(found, getattr(self, name), name)
         if self.rings is not None:
             _put(found, self.rings, "rings", after=(Sinograms, ShiftSinograms))
         return found
 
     def __str__(self) -> str:
-        return ", ".join(str(op) for op in (self.rings,) if op is not None)
+        return ", ".join(str(op) for op in (self.zingers, self.phase, self.rings) if op is not None)
 
 
 def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op | None:
@@ -79,6 +97,18 @@ def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op |
     if main not in given:
         raise ArgumentError(name, f"no {main}", f"one, as in {{{main!r}: ...}}")
     return make(**given, name=name)
+
+
+def _before_log(found: list[Op], op: Op, name: str) -> None:
+    """Insert where projections are transmissions without dead pixels."""
+    log = next((i for i, step in enumerate(found) if isinstance(step, MinusLog)), None)
+    if log is None:
+        raise ArgumentError(name, "steps without MinusLog", "transmissions, of which the logarithm is taken after it")
+    if any(isinstance(step, DeadPixels) for step in found[:log]):
+        found.insert(log, op)
+        return
+    # What is spread out takes NaN with it, and a row that is dead all along is best taken for air.
+    found[:] = [*found[:log], DeadPixels(empty=1.0), op, *(s for s in found[log:] if not isinstance(s, DeadPixels))]
 
 
 def _put(found: list[Op], op: Op, name: str, after: tuple[type[Op], ...]) -> None:

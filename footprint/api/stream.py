@@ -21,9 +21,9 @@ from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
 from footprint.ops.job import Meeting, job_of
 from footprint.plan.builder import RING, Builder
-from footprint.plan.fit import lane_seconds
 from footprint.plan.lifetime import OVERLAPPED
 from footprint.plan.plan import Plan, finish
+from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import rates
 from footprint.plan.ready import bind
 from footprint.plan.slots import Given
@@ -258,7 +258,7 @@ def _planned(
         raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")
     result = ArraySpec(specs[0].shape, kind)
     job = job_of(limits, op, [(frame, givens[0]), *rest], [(result, givens[1])])
-    seconds = tuple((lane, count * t) for lane, t in lane_seconds(rates(limits), job)) if count else ()
+    rate = rates(limits)
     smallest: Plan | None = None
     for copies in (depth >> k for k in range(depth.bit_length())):
         for ring in (RING, RING // 16, RING // 128):
@@ -268,7 +268,8 @@ def _planned(
                 builder.note(f"input and output are one frame's; {counted(count, 'frames')} pass, one after another")
             plan = finish(builder, name, OVERLAPPED, copies)
             if budget is None or plan.footprint.total <= budget:
-                return replace(plan, seconds=seconds)
+                each = lane_seconds(rate, job.cost, builder, crossed(builder, rate))
+                return replace(plan, seconds=tuple((lane, count * t) for lane, t in each) if count else ())
             if smallest is None or plan.footprint.total < smallest.footprint.total:
                 smallest = plan
     assert smallest is not None and budget is not None
@@ -277,7 +278,7 @@ def _planned(
 
 def _depth(depth: Any) -> int:
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ArgumentError("depth", repr(depth), "a number from 1 up")
+        raise ArgumentError("depth", repr(depth), "a whole number of 1 or more")
     return int(depth)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, remember
+from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.threshold import Threshold
 from footprint.plan.plan import Plan
@@ -68,7 +68,7 @@ def threshold(
     # One byte either way: kernels write it as a number.
     marks = Array(target.data.view(np.uint8), target.kind, target.device)
     key = call("threshold", op, [source], [marks], where(device, source, target), memory)
-    remember(look, Known(key, "", ((shape, np.dtype(bool)),), source.device))
+    remember(look, key, ArraySpec(shape, "bool"))
     return finished(target, out)
 
 

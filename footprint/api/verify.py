@@ -13,8 +13,9 @@ import numpy as np
 from footprint.api.convolve import convolve, plan_convolve
 from footprint.api.fbp import fbp, plan_fbp
 from footprint.api.find_sources import find_sources
-from footprint.backend.registry import open_backend
+from footprint.backend.registry import running_backend
 from footprint.errors import ArgumentError, choose
+from footprint.plan.ready import bind
 
 Plan = Any
 
@@ -137,7 +138,7 @@ def _job(
 
 
 def _work(plan: Plan, arrays: list[Any], device: str) -> float:
-    with plan.bind(open_backend(device)) as bound:
+    with bind(plan, running_backend(device)) as bound:
         for _ in range(2):
             clock = bound.profile(*arrays[:-1], out=arrays[-1:])
     return sum(seconds for step, seconds in clock.items() if step not in ("copy", "fill", "take"))

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
+from footprint.api._arrays import Memory, described, finished, on_host, output, receive, same_memory, shared, where
 from footprint.api._call import call, plan_verb
-from footprint.api._recall import Known, again, looks, recall, remember
+from footprint.api._recall import again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.vertical_shift import VerticalShift, split_shifts
 from footprint.plan.plan import Plan
@@ -61,15 +61,14 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     values = _shifts(shifts)
     result = VerticalShift().out_specs(source.spec, ArraySpec((len(values),), "int64"))[0]
     target = output(out, result, source)
-    if out is not None and shared(source, target) and not _same(source.data, target.data):
+    if out is not None and shared(source, target) and not same_memory(source, target):
         raise ArgumentError("out", "memory shared with radios", "an array of its own, or radios itself")
     kind = _kind(target.spec.dtype)
     if result.size:
         tables = [receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind)]
         device = where(device, source, target)
         key = call("vertical_shift", VerticalShift(kind), [source, *tables], [target], device, memory)
-        small = kind if type(shifts) is np.ndarray else ""
-        remember(look, Known(key, small, ((target.spec.shape, np.dtype(target.spec.dtype)),), source.device))
+        remember(look, key, target.spec, kind if type(shifts) is np.ndarray else "")
     return finished(target, out)
 
 
@@ -110,13 +109,8 @@ def _kind(dtype: str) -> str:
     return "float64" if np.dtype(dtype).itemsize >= 8 else "float32"
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.__array_interface__["data"] == b.__array_interface__["data"] and a.strides == b.strides and a.dtype == b.dtype
-
-
 def _shifts(shifts: Any) -> np.ndarray:
-    data = receive(shifts, "shifts").data
-    values = np.asarray(data.get() if hasattr(data, "get") else data, np.float64)
+    values = np.asarray(on_host(receive(shifts, "shifts").data), np.float64)
     if values.ndim != 1:
         raise ShapeError("shifts", f"shape {values.shape}", "(n_angles,)")
     if not np.isfinite(values).all():

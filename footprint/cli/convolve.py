@@ -19,8 +19,8 @@ _LARGE = 64
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
-        click.option("--dtype", default=None, help="Of a stack's results, a floating one: float32 and so on (default: the sums')."),
-        click.option("--depth", type=int, default=None, help="Of a stack: frames that wait between two stages (default: 2)."),
+        click.option("--dtype", default=None, help="Dtype of a stack's results: float32, float64 (default: that of the sums)."),
+        click.option("--depth", type=int, default=None, help="Frames that wait between two stages, for stacks (default: 2)."),
         click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),
         click.option(
             "--cval", type=float, default=0.0, show_default=True, help="Value outside the image, for --boundary constant."

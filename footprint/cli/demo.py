@@ -76,6 +76,7 @@ def in_words(
     rmse_over_range: float,
     bias_over_range: float,
     axis_error_pixels: float,
+    bright: float,
     found_of_bright: float,
     median_distance_pixels: float,
     false: float,
@@ -84,7 +85,8 @@ def in_words(
     return [
         f"RMS error of the volume: {rmse_over_range:.2%} of the object's range; bias: {bias_over_range:.4%}",
         f"error of the rotation axis: {axis_error_pixels:.3f} pixels",
-        f"bright sources found: {found_of_bright:.0%}; median distance from the truth: {median_distance_pixels:.2f} pixels",
+        f"bright sources found: {round(found_of_bright * bright)} of {bright:.0f}; "
+        f"median distance from the truth: {median_distance_pixels:.2f} pixels",
         f"false detections: {false:.0f}",
     ]
 
@@ -110,7 +112,7 @@ def volume_error(path: str, scan: Any) -> dict[str, float]:
 
 
 def source_error(path: str, field: Any) -> dict[str, float]:
-    """Share of the sources over 7 sigma that were found within a pixel, the median distance, and detections with no source."""
+    """The sources over 7 sigma, the share of them found within a pixel, the median distance, and detections with no source."""
     import numpy as np
     from astropy.table import Table
 
@@ -120,6 +122,7 @@ def source_error(path: str, field: Any) -> dict[str, float]:
     bright = field.peak > 7 * field.noise
     nearest = distance[bright].min(axis=1)
     return {
+        "bright": int(bright.sum()),
         "found_of_bright": float(np.mean(nearest < 1)),
         "median_distance_pixels": float(np.median(nearest[nearest < 1])),
         "false": int((distance.min(axis=0) > 5).sum()),

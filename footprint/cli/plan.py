@@ -10,9 +10,9 @@ import click
 from footprint.cli.render import Reporter
 
 _JOBS = {
-    "reconstruct": "What reconstructing a scan would use.",
-    "sources": "What finding the sources in an image would use.",
-    "convolve": "What convolving an image with a mask would use.",
+    "reconstruct": "Show what reconstructing a scan would use.",
+    "sources": "Show what finding the sources in an image would use.",
+    "convolve": "Show what convolving an image with a mask would use.",
 }
 
 

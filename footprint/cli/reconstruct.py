@@ -49,7 +49,11 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
-            "--cutoff", type=float, default=1.0, show_default=True, help="Highest frequency kept, as a share of Nyquist's."
+            "--cutoff",
+            type=float,
+            default=1.0,
+            show_default=True,
+            help="Highest frequency kept, as a fraction of the Nyquist frequency.",
         ),
         click.option("--method", default="auto", show_default=True, help="Backprojection: auto, direct or fourier."),
         click.option(

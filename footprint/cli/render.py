@@ -6,7 +6,6 @@ import importlib
 import io
 import json
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from footprint.backend.compiling import watched
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.errors import printable
@@ -21,8 +21,7 @@ from footprint.plan.spent import measuring
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
-# Seconds of silence before a line says what is going on.
-_PATIENCE = 1.0
+_COMPILING = "compiling kernels"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,7 +32,12 @@ def common_options(command: F) -> F:
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every figure to standard output."),
         click.option("--quiet", "-q", is_flag=True, help="Print only warnings and errors."),
         click.option("--overwrite", is_flag=True, help="Replace existing output files."),
-        click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, opencl:0."),
+        click.option(
+            "--device",
+            default="auto",
+            show_default=True,
+            help="auto, cpu, cuda, cuda:1, opencl:0; several as cuda:0,cuda:1 or cuda:*.",
+        ),
         click.option(
             "--memory", default=None, metavar="SIZE", help="Memory budget: 2GB, 512MiB or a share of free memory (default: 80%)."
         ),
@@ -95,34 +99,28 @@ class Reporter:
             bar.start()
             bar.update(task, completed=done, total=total, memory=format_bytes(resident_bytes()))
 
+        def told(compiles: bool) -> None:
+            bar.start()
+            bar.update(task, description=f"{what}, {_COMPILING}" if compiles else what)
+
         try:
-            yield update
+            with watched(told):
+                yield update
         finally:
             if bar.live.is_started:
                 bar.stop()
             self._bar = None
 
     def warm(self, tiny_job: Callable[[], object]) -> None:
-        """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``.
-
-        Kernels that are new to this machine, or to a GPU of it, take seconds to compile: a line says so.
-        """
+        """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
         before = resident_bytes()
-        said = threading.Timer(_PATIENCE, self._compiling)
-        said.daemon = True
-        if not self.silent:
-            said.start()
-        try:
+        if self.silent:
             tiny_job()
-        finally:
-            said.cancel()
-        if not self.silent:
+        else:
+            with _says_what_is_compiled():
+                tiny_job()
             _warm_display()
         self.figures["context"] = max(resident_bytes() - before, 0)
-
-    @staticmethod
-    def _compiling() -> None:
-        click.echo("footprint: compiling kernels for this job; they are kept on disk for the next", err=True)
 
     @contextmanager
     def measured(self) -> Iterator[None]:
@@ -172,6 +170,27 @@ def _progress_bar(console: Any) -> Any:
     return Progress(*columns, console=console, transient=False)
 
 
+@contextmanager
+def _says_what_is_compiled() -> Iterator[None]:
+    """A line of its own where no bar moves yet; gone when it is over."""
+    shown: list[Any] = []
+
+    def told(compiles: bool) -> None:
+        if compiles:
+            from rich.console import Console
+
+            shown.append(Console(stderr=True).status(_COMPILING))
+            shown[-1].start()
+        elif shown:
+            shown.pop().stop()
+
+    try:
+        with watched(told):
+            yield
+    finally:
+        told(False)
+
+
 def _warm_display() -> None:
     """Draw a table and a bar for nobody: their library takes megabytes at its first use, which are not the data's."""
     from rich.console import Console
@@ -214,7 +233,7 @@ def show_plan(plan: Plan, console: Any = None) -> None:
     choices = words.choice_rows(plan)
     if plan.chunk and len(choices) > 1:
         unit = plan.chunk.unit
-        text = "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in choices)
+        text = "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in choices)
         lines.append(("other budgets", text))
     for name, value in lines:
         console.print(Padding(f"[dim]{name}[/dim]  {escape(printable(value))}", (0, 0, 0, 2), expand=False), highlight=False)
@@ -245,6 +264,8 @@ _LABELS = {
     "context": "libraries and kernels",
     "written_bytes": "written",
     "seconds": "time",
+    "chunk": "rows or slices at a time",
+    "runs": "parts",
     "seconds_predicted": "predicted",
     "seconds_measured": "measured",
     "frames_per_second": "frames a second",

@@ -20,7 +20,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--capacity",
             type=int,
             default=None,
-            help="Components to make room for; by default, planned again with more if too few.",
+            help="Make room for so many components; by default as many as there turn out to be.",
         ),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
         click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
@@ -36,9 +36,15 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
         ),
         click.option("--maxiters", type=int, default=None, help="Clips at most; by default until nothing changes."),
-        click.option("--kappa", type=float, default=3.0, show_default=True, help="Half width of the clip, in standard deviations."),
         click.option(
-            "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in units of the noise."
+            "--kappa",
+            type=float,
+            default=3.0,
+            show_default=True,
+            help="Clip what is farther from the median, in standard deviations.",
+        ),
+        click.option(
+            "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
     ):

@@ -11,10 +11,19 @@ from footprint.errors import ArgumentError
 
 _RINGS = "Remove rings: mean, mean-division, sorting, large, dead, all or fw; with settings: all:snr=3,size=61,small=21."
 
+_ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
+_PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is the scan's, else --pixel-size."
+
 
 def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the steps."""
-    for option in (click.option("--rings", default=None, metavar="METHOD[:SETTINGS]", help=_RINGS),):
+    for option in (
+        click.option("--zingers", default=None, metavar="THRESHOLD", help=_ZINGERS),
+        click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
+        click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
+        click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
+        click.option("--rings", default=None, metavar="METHOD[:SETTINGS]", help=_RINGS),
+    ):
         command = option(command)
     return command
 
@@ -23,9 +32,34 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     """Take the options of the steps out of ``options``: what ``steps`` of the library is to be, None where none is asked for."""
     from footprint.api.steps import steps
 
-    settings = {"rings": settings_of("--rings", options.pop("rings"), "method")}
+    settings = {"zingers": settings_of("--zingers", options.pop("zingers"), "threshold")}
+    settings |= {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
     given = {name: value for name, value in settings.items() if value is not None}
     return steps(**given) if given else None
+
+
+def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
+    """Settings of the phase filter: what is not given is the scan's."""
+    energy, distance = options.pop("energy"), options.pop("distance")
+    found = settings_of("--phase", options.pop("phase"), "delta_beta")
+    if found is None:
+        given = {"--energy": energy, "--distance": distance}
+        alone = next((name for name, value in given.items() if value is not None), None)
+        if alone is not None:
+            raise ArgumentError(alone, given[alone], "it together with --phase")
+        return None
+    own = options.get("pixel_size")
+    known = {
+        "energy": source.energy if energy is None else energy,
+        "distance": source.distance if distance is None else distance,
+        # The scan's is in metres, the option's in centimetres.
+        "pixel_size": (None if own is None else own / 100) if source.pixel_size is None else source.pixel_size,
+    }
+    for name, value in known.items():
+        if value is None and name not in found:
+            option = f"--{name.replace('_', '-')}"
+            raise ArgumentError(option, "none, and the scan does not say", "a number for --phase", f"give {option}")
+    return known | found
 
 
 def settings_of(option: str, text: str | None, main: str) -> dict[str, Any] | None:

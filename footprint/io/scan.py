@@ -143,6 +143,11 @@ class Scan:
         read = getattr(self._parts.projections.frames, "decodings", None)
         return read(n_rows) if read else 1
 
+    @property
+    def chunk(self) -> tuple[int, int] | None:
+        """Projections and rows of a compressed chunk; None where none is compressed, or it is not known."""
+        return getattr(self._parts.projections.frames, "chunk", None)
+
     def window_bytes(self, n_rows: int) -> int:
         """Bytes that keeping ``n_rows`` decoded rows of all frames takes; 0 where nothing is decoded twice."""
         frames = self._parts.projections.frames

@@ -81,6 +81,14 @@ class Hdf5Frames:
         # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
         return max(staged, PIECE) if self._data.is_virtual else staged
 
+    @property
+    def chunk(self) -> tuple[int, int] | None:
+        """Frames and rows of a compressed chunk; None where none is compressed."""
+        if not self._chunks or not self._chunks.filtered:
+            return None
+        frames, rows = (1, *self._chunks.chunk)[-3:-1]
+        return frames, rows
+
     def decodings(self, n_rows: int) -> int:
         """How often every chunk is decoded where the stack is read by ``n_rows`` rows at a time; 1 where none is compressed."""
         high = min(self._chunks.chunk[-2], self.shape[1]) if self._chunks and self._chunks.filtered else 1

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
-
-import numpy as np
 
 from footprint.plan.builder import Builder
+from footprint.plan.exact import Table
 from footprint.plan.rates import Cost
 from footprint.plan.slots import NOTHING, Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
@@ -85,36 +81,5 @@ class Op(ABC):
         """Names of inputs and outputs, for tables and errors."""
         return tuple(f"input {i}" for i in range(len(self.axes))) or ("input",), ("out",)
 
-    def result(self, *raw: Any) -> Any:
-        """What the user gets of the raw outputs."""
-        return raw[0] if len(raw) == 1 else raw
 
-
-class Table:
-    """A small array of numbers as part of an operation: read-only, hashed by its bytes, so that equal operations are equal."""
-
-    def __init__(self, values: Any, dtype: Any = None) -> None:
-        self.array = np.ascontiguousarray(values, dtype)
-        if self.array is values or self.array.base is not None:
-            self.array = self.array.copy()
-        self.array.flags.writeable = False
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Of shape, dtype and bytes."""
-        return hashlib.blake2b(self.array.tobytes(), digest_size=16, person=str(self.array.dtype)[:16].encode()).digest()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return self.array if dtype is None else self.array.astype(dtype)
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __hash__(self) -> int:
-        return hash((self.array.shape, self.digest))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.array.shape == other.array.shape and self.digest == other.digest
-
-    def __repr__(self) -> str:
-        return f"Table({self.array.dtype}, {self.array.shape})"
+__all__ = ["Op", "Table"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -80,6 +80,11 @@ class Fbp(Op):
         """The row filter."""
         return RampFilter(self.filter, self.padding, self.cutoff)
 
+    @cached_property
+    def _checks(self) -> dict[ArraySpec, tuple[ArraySpec, ...]]:
+        """Results by sinograms; the operation's own, so that its tables go with it."""
+        return {}
+
     @property
     def scale(self) -> float:
         """Factor of every weight."""
@@ -91,11 +96,9 @@ class Fbp(Op):
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Slices of float32, and every check of the arguments."""
-        try:
-            return _checked(self, specs[0])
-        except TypeError:
-            # What cannot be hashed is no setting: its sentence comes from the checks themselves.
-            return _checked.__wrapped__(self, specs[0])
+        if specs[0] not in self._checks:
+            self._checks[specs[0]] = _checked(self, specs[0])
+        return self._checks[specs[0]]
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Bytes in and out, and a pixel's update by an angle at the device's rate."""
@@ -190,7 +193,6 @@ def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp, str], Plan]) -
     return plan(fbp.by("direct"), TOO_LARGE)
 
 
-@lru_cache(maxsize=32)
 def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
     if len(sino.shape) != 3:
         raise ShapeError("sinogram", f"shape {sino.shape}", "(n_angles, n_x) or (n_z, n_angles, n_x)")

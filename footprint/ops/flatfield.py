@@ -98,7 +98,9 @@ class MinusLog(Op):
 
 @dataclass(frozen=True)
 class DeadPixels(Op):
-    """NaN along x from the nearest good neighbours, by distance; 0 where a row has none."""
+    """NaN along x from the nearest good neighbours, by distance; ``empty`` where a row has none: 0 of lines, 1 of transmission."""
+
+    empty: float = 0.0
 
     axes = ("azx",)
     cut = "za"
@@ -111,7 +113,7 @@ class DeadPixels(Op):
         """Record one launch; not in place, as each dead pixel looks for its neighbours itself."""
         x = b.bring(refs[0], "float32")
         with b.deliver(refs[1], "float32") as y:
-            b.launch("dead_pixels", x, y)
+            b.launch("dead_pixels", x, y, empty=self.empty)
 
 
 @dataclass(frozen=True)
@@ -151,9 +153,9 @@ class Flatfield(Flat):
 
 
 def _one_pass(stages: tuple[Stage, ...]) -> Stage | None:
-    flat, log = stages[0].op, stages[1].op
+    flat, log, dead = (stage.op for stage in stages[:3])
     assert isinstance(flat, Flat)
-    if log != MinusLog():
+    if log != MinusLog() or dead != DeadPixels():
         return None
     return Stage(Flatfield(flat.lower, flat.upper, flat.weight, flat.border), stages[0].reads, stages[-1].writes)
 

@@ -61,11 +61,11 @@ def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meetin
         sums = (op.sums, next(s.length(op.sums) for s in specs if op.sums in s.axes), op.units.get(op.sums, ""))
     read = sum(spec.nbytes for spec, given in zip(specs, givens) if not _stays(limits, spec, given))
     written = sum(spec.nbytes for spec, (_, given) in zip(results, outs) if not _stays(limits, spec, given))
-    files = tuple(any(g.owner == "source" for g in some) for some in (givens, tuple(g for _, g in outs)))
+    files = any(given.owner == "source" for given in (*givens, *(g for _, g in outs)))
     # On the host a copy of an array takes the memory's time and a core's, so there only files are worth overlapping.
-    streamed = any(files) or (not limits.host and read + written > 1 << 22)
+    streamed = files or (not limits.host and read + written > 1 << 22)
     row = (read + written) // max(axes[0][1], 1) if axes else 0
-    return Job(record, axes, sums, row, op.cost(limits, *specs), (read, written), (files[0], files[1]), streamed, op.grain(*specs))
+    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, op.grain(*specs))
 
 
 def _stays(limits: Limits, spec: ArraySpec, given: Given) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
@@ -173,10 +172,6 @@ class Pipeline(Op):
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """As they are."""
         return self.inputs, self.outputs
-
-    def result(self, *raw: Any) -> Any:
-        """What the last operation makes of it."""
-        return self._last.result(*raw)
 
     # -- recording -----------------------------------------------------------------------------------------------------
     def record(self, b: Builder, *refs: Ref) -> None:

@@ -89,6 +89,6 @@ class SigmaClip(Op):
             place = {"turn": TURN if again else 0, "first": b.first(x, "y")}
             b.launch("sigma_clip", x, s, c, *state, strict=self.strict, zero=self.zero, **place, **numbers)
             if again:
-                b.until(c, DONE)
+                b.until(c, DONE, usual=2)
         if again:
             b.next_phase()

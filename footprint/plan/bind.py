@@ -25,6 +25,14 @@ from footprint.spec import ArraySpec
 if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
+# Bytes of Python's objects that a bound plan takes, and those of every slot and step, rounded up: 9 kB for a threshold, 31 kB for
+# find_sources.
+_PLAN, _EACH = 8 << 10, 1 << 10
+
+
+def _objects(plan: Plan) -> int:
+    return _PLAN + _EACH * (len(plan.slots) + len(plan.steps))
+
 
 class BoundPlan(Steps):
     """Runs a plan on a backend, as often as wanted, in the memory it took when it was made. One call at a time runs.
@@ -51,6 +59,8 @@ class BoundPlan(Steps):
         self.blocks: list[Any] = []
         self.host: list[np.ndarray] = []
         self.nbytes = plan.footprint.total
+        # With what it holds beside the plan's own memory.
+        self.held = self.nbytes + sum(table.nbytes for table in plan.constants.values()) + _objects(plan)
         self.clock: Clock | None = None
         self._turn = threading.Lock()
         self.crossing = Crossing(self)

@@ -170,9 +170,9 @@ class Builder:
         yield
         self._when = before
 
-    def until(self, flag: Ref, at: int = 0, most: int = 1000) -> None:
-        """Run all parts of this phase again until element ``at`` of ``flag`` is not 0, ``most`` times at most."""
-        self.phases[-1] = Phase(flag.slot.id, at, most)
+    def until(self, flag: Ref, at: int = 0, most: int = 1000, usual: int = 1) -> None:
+        """Run all parts of this phase again until element ``at`` of ``flag`` is not 0: ``usual`` times mostly, ``most`` at most."""
+        self.phases[-1] = Phase(flag.slot.id, at, most, usual)
 
     def next_phase(self) -> None:
         """What is recorded from here on runs when all parts are through what was recorded before; a phase without steps is none."""

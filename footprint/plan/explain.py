@@ -16,12 +16,12 @@ _SMALL = 1024
 def memory_rows(plan: Plan) -> list[tuple[str, int, str]]:
     """Kind, bytes and remark of every line of the memory table; the last is the total."""
     size = plan.footprint
-    bounds = ", ".join(f"{one.name}{' (upper bound)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
+    bounds = ", ".join(f"{one.name}{' (at most)' if one.bound else ''}" for one in plan.libraries if one.nbytes)
     return [
-        ("arena", size.arena, "allocated by Footprint, exact"),
-        ("constant", size.constant, "allocated by Footprint, exact"),
+        ("arena", size.arena, "working memory, exact"),
+        ("constant", size.constant, "tables and weights, exact"),
         ("library", size.library, bounds or "none"),
-        ("host", size.host, "staging buffers, exact" if size.host else "none"),
+        ("host", size.host, "buffers on the way to the device, exact" if size.host else "none"),
         ("total", size.total, "counted against the budget"),
     ]
 
@@ -34,7 +34,7 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
     for slot in (*plan.inputs, *plan.outputs):
         if slot.spec.nbytes < _SMALL:
             continue
-        whose = "owned by the caller" if slot.given.owner == "caller" else "in blocks owned by the plan"
+        whose = "yours, not counted" if slot.given.owner == "caller" else "in blocks, counted above"
         kind = "input" if slot.kind == "inp" else "output"
         name = kind if slot.name in ("out", "in") else f"{kind} {slot.name}"
         rows.append((name, f"{slot.spec}, {format_bytes(slot.spec.nbytes)} in all, {whose}"))
@@ -42,10 +42,7 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
         rows.append(("parts", f"{cut.size} of {counted(cut.total, cut.unit or cut.axis)} at a time, {counted(cut.count, 'parts')}"))
     if len(plan.lanes) > 1:
         rows.append(
-            (
-                "overlap",
-                f"reading, computing and writing at once, with {counted(plan.copies, 'copies')} of the buffers between them",
-            )
+            ("overlap", f"reading, computing and writing at once, {counted(plan.copies, 'buffers')} between one and the next")
         )
     if plan.seconds:
         slowest = max(plan.seconds, key=lambda lane: lane[1])[0]
@@ -56,7 +53,7 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def choice_rows(plan: Plan) -> list[tuple[str, str, str]]:
-    """What other chunk sizes would take: units per run, runs, bytes."""
+    """What other sizes of parts would take: units in a part, parts, bytes."""
     return [(str(c.size), str(c.runs), format_bytes(c.nbytes)) for c in plan.choices]
 
 
@@ -70,6 +67,6 @@ def explain(plan: Plan) -> str:
         unit = plan.cuts[0].unit or plan.cuts[0].axis
         lines.append(
             "  other budgets: "
-            + "; ".join(f"{size}: {counted(n, unit)} per run, {counted(runs, 'runs')}" for n, runs, size in rows)
+            + "; ".join(f"{size}: {counted(n, unit)} at a time, {counted(parts, 'parts')}" for n, parts, size in rows)
         )
     return "\n".join(lines)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from footprint.errors import BudgetError
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
 from footprint.plan.plan import Choice, Plan, finish
+from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import Cost, Rates, rates
 from footprint.plan.slots import Cut
-from footprint.spec import ArraySpec, Limits
+from footprint.spec import Limits
 
 Record = Callable[[Builder], None]
 
 # Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
 _BLOCKS = (128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
+# What is read again, from which on it decides: lanes side by side have small parts, and small parts many neighbours.
+_DEAR = 1.25
 # Rows that a sum is cut into multiples of: enough that a result is not read and written for every one.
 _SUMMED = 16
 
@@ -41,8 +44,6 @@ class Job:
         Bytes that cross lanes for one row along the first axis.
     cost
         Of the whole job where kernels run.
-    crossing
-        Bytes read and written by the ``read`` and ``write`` lanes in all, and whether they come from and go to files.
     streamed
         Whether there is anything to overlap with computing.
     grain
@@ -54,8 +55,6 @@ class Job:
     sums: tuple[str, int, str] | None = None
     part_bytes: int = 0
     cost: Cost = NOTHING
-    crossing: tuple[int, int] = (0, 0)
-    files: tuple[bool, bool] = (False, False)
     streamed: bool = False
     grain: int = 1
 
@@ -105,17 +104,6 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
     raise search.refusal()
 
 
-def lane_seconds(rate: Rates, job: Job, n_parts: int = 1) -> tuple[tuple[str, float], ...]:
-    """Predicted seconds of every lane in all, where the job is cut into so many parts."""
-    read, written = job.crossing
-    into = rate.disk if job.files[0] else rate.copy
-    out = rate.disk if job.files[1] else rate.copy
-    compute = job.cost.seconds(rate) + (n_parts - 1) * job.cost.launches * rate.launch
-    found = {"read": read / into, "upload": read / rate.link, "compute": compute}
-    found |= {"download": written / rate.link, "write": written / out}
-    return tuple(found.items())
-
-
 class _Search:
     def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
@@ -123,6 +111,7 @@ class _Search:
         self.smallest: Plan | None = None
         self.refused: BudgetError | None = None
         self._made: dict[tuple[tuple[Cut, ...], _Rung], Plan | None] = {}
+        self._again: dict[int, float] = {}
 
     def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan | None:
         """The plan of one shape; None where one of its arrays is larger than the device's largest block."""
@@ -135,7 +124,9 @@ class _Search:
                 parts = math.prod(cut.count for cut in builder.cuts)
                 lanes = rung.lanes if parts > 1 else SERIAL
                 plan = finish(builder, self.name, lanes, min(rung.copies, parts))
-                self._made[key] = replace(plan, seconds=lane_seconds(self.rate, self.job, plan.n_parts))
+                crossing = crossed(builder, self.rate)
+                self._made[key] = plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
+                self._again[id(plan)] = crossing.again
                 if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
                     self.smallest = plan
             except BudgetError as error:
@@ -178,8 +169,12 @@ class _Search:
                     assert plan is not None
                     if best is None or self.total(plan) < 0.98 * self.total(best):
                         best = plan
-            if best is not None and rung.copies == 2:
+            if best is not None and rung.copies == 2 and self._again[id(best)] < _DEAR:
                 break
+        if best is not None and self._again[id(best)] >= _DEAR:
+            # Rows are read again for their neighbours: one thread at a time has room for larger parts.
+            alone = self.serial(*next(self.levels()), _LAST[0])
+            best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
         return self.with_choices(best) if best is not None else None
 
     def total(self, plan: Plan) -> float:
@@ -263,6 +258,3 @@ def build(limits: Limits, name: str, record: Record) -> Plan:
     builder = Builder(limits)
     record(builder)
     return finish(builder, name)
-
-
-__all__ = ["ArraySpec", "Job", "Sequence", "build", "fit"]

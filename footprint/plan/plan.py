@@ -228,7 +228,7 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         for copy in range(copies if slot.id in several else 1):
             items[slot.space].append(Item(slot.id, spec.nbytes, mine.first, mine.last, slot.name, mine.thread, copy))
     if len(lanes) > 1:
-        b.library("threads of the lanes", THREAD * len(lanes))
+        b.library("stacks of the threads", THREAD * len(lanes))
     placed, blocks = pack(items["device"], limits.align, limits.max_block)
     staged, host_blocks = pack(items["host"], 64)
     return Plan(

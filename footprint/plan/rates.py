@@ -46,6 +46,9 @@ _NONE = float("inf")
 _GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9)
 
+# Bytes a second that come of decompressing, and seconds each chunk takes beside: gzip of 16-bit counts, one thread of such a core.
+_DECODE, _CHUNK = 2e8, 3e-5
+
 
 def rates(limits: Limits) -> Rates:
     """Rates of a device of these limits: by its kind, its cores and threads."""
@@ -56,6 +59,11 @@ def rates(limits: Limits) -> Rates:
         return Rates(memory, flops, _GPU.launch, _GPU.link, copy, _GPU.updates * share, part=_GPU.part)
     n = max(limits.threads, 1)
     return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8), _CORE.updates * n)
+
+
+def decoding(nbytes: float, chunks: float) -> float:
+    """Seconds to decompress so many chunks that make so many bytes: on the host, whatever device computes."""
+    return nbytes / _DECODE + chunks * _CHUNK
 
 
 @dataclass(frozen=True)

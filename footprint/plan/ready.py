@@ -1,118 +1,212 @@
 """Plans kept bound from call to call, so that a call like an earlier one finds plan, programs and memory ready.
 
-What is kept is memory: bounded by a setting, shown and given back on request, and given up before an allocation fails.
+What is kept is memory: counted, bounded by a setting, shown and given back on request, and given up before memory is short.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from footprint import settings
 from footprint.backend.base import Backend
+from footprint.backend.registry import device_limits
 from footprint.errors import BackendError
 from footprint.plan.bind import BoundPlan
 from footprint.plan.plan import Plan
 
+T = TypeVar("T")
+
+# Calls remembered at most, however small: what more of them would find is not worth looking after.
+_MOST = 512
+# Bytes of an entry's place among them.
+_PLACE = 200
+# Of what is free, what a job may take when no budget is given: the rest is for everything else on the machine.
+SHARE = 0.8
+
+
+class Known(NamedTuple):
+    """What a call comes to: the key of its ready plan, dtype of its small inputs, and its results' shapes and dtypes."""
+
+    key: str
+    small: str
+    results: tuple[tuple[tuple[int, ...], Any], ...]
+
 
 class Ready:
-    """Bound plans that nobody runs now, the one used longest ago first."""
+    """Bound plans that nobody runs now, the one used longest ago first, and the calls that are known to come to them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: OrderedDict[Hashable, BoundPlan] = OrderedDict()
-        self._held = 0
+        self._idle: OrderedDict[str, BoundPlan] = OrderedDict()
+        self._calls: OrderedDict[Hashable, tuple[Known, int]] = OrderedDict()
+        # Bytes of the plans, and of the calls.
+        self._held = self._remembered = 0
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
         self.hits = self.misses = 0
 
-    def take(self, key: Hashable) -> BoundPlan | None:
+    # -- plans ---------------------------------------------------------------------------------------------------------
+    def take(self, key: str) -> BoundPlan | None:
         """A bound plan of this key, for the caller alone until it is put back."""
         with self._lock:
+            if self._limit is None:
+                self._limit = settings.kept_bytes()
             found = self._idle.pop(key, None)
             if found is None:
                 self.misses += 1
             else:
                 self.hits += 1
-                self._held -= found.nbytes
+                self._held -= found.held
             return found
 
-    def put(self, key: Hashable, bound: BoundPlan) -> None:
+    def put(self, key: str, bound: BoundPlan) -> None:
         """Keep a bound plan for the next call, unless it is too large; give up those used longest ago in its place."""
         given_up = []
         with self._lock:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
-            limit = self._limit
-            if bound.nbytes > limit or key in self._idle:
+            if bound.held > self._limit or key in self._idle:
                 given_up.append(bound)
             else:
                 self._idle[key] = bound
-                self._held += bound.nbytes
-                while self._held > limit:
-                    _, oldest = self._idle.popitem(last=False)
-                    self._held -= oldest.nbytes
-                    given_up.append(oldest)
+                self._held += bound.held
+                if self._held + self._remembered > self._limit:
+                    given_up = self._trim(self._limit)
+        for one in given_up:
+            one.free()
+
+    def give_up(self, nbytes: int | None = None, device: str | None = None) -> None:
+        """Give back so many bytes of a device, the plans used longest ago first; None is all of it, or of every device."""
+        given_up, found = [], 0
+        with self._lock:
+            for key, bound in list(self._idle.items()):
+                if device in (None, bound.backend.limits.device) and (nbytes is None or found < nbytes):
+                    given_up.append(self._drop(key))
+                    found += bound.nbytes
         for one in given_up:
             one.free()
 
     def clear(self) -> None:
-        """Give all back."""
+        """Give all back, and read the setting again."""
+        self.give_up()
         with self._lock:
-            idle, self._idle, self._held, self._limit = list(self._idle.values()), OrderedDict(), 0, None
-        for one in idle:
+            # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
+            self._idle, self._calls = OrderedDict(self._idle), OrderedDict()
+            self._remembered, self._limit = 0, None
+
+    def _trim(self, limit: int) -> list[BoundPlan]:
+        """Down to the limit: plans to free."""
+        given_up = []
+        while self._held + self._remembered > limit and self._idle:
+            given_up.append(self._drop(next(iter(self._idle))))
+        while self._held + self._remembered > limit and self._calls:
+            self._forget(next(iter(self._calls)))
+        return given_up
+
+    def _drop(self, key: str) -> BoundPlan:
+        """Take a plan out, with the calls that come to it."""
+        bound = self._idle.pop(key)
+        self._held -= bound.held
+        for look in [look for look, (known, _) in self._calls.items() if known.key == key]:
+            self._forget(look)
+        return bound
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+    def recall(self, look: Hashable) -> Known | None:
+        """What is known of a call that looks so."""
+        found = self._calls.get(look)
+        return found[0] if found is not None else None
+
+    def remember(self, look: Hashable, known: Known) -> None:
+        """Keep what a call came to, as long as its plan is kept; the call remembered longest ago goes first."""
+        nbytes = _bytes_of(look) + _bytes_of(known) + _PLACE
+        given_up: list[BoundPlan] = []
+        with self._lock:
+            if known.key not in self._idle or look in self._calls:
+                return
+            if len(self._calls) >= _MOST:
+                self._forget(next(iter(self._calls)))
+            self._calls[look] = (known, nbytes)
+            self._remembered += nbytes
+            if self._limit is not None:
+                given_up = self._trim(self._limit)
+        for one in given_up:
             one.free()
 
+    def _forget(self, look: Hashable) -> None:
+        self._remembered -= self._calls.pop(look)[1]
+
+    # -- what there is -------------------------------------------------------------------------------------------------
     def kept(self, device: str | None = None) -> int:
-        """Bytes kept on a device (None: on all), host memory beside it included."""
+        """Bytes of plans' memory kept on a device (None: on all), host memory beside it included."""
         with self._lock:
             return sum(b.nbytes for b in self._idle.values() if device in (None, b.backend.limits.device))
 
-    def rows(self) -> list[tuple[str, str, int]]:
-        """Verb, device and bytes of everything kept."""
+    def info(self) -> dict[str, Any]:
+        """See `cache_info`."""
         with self._lock:
-            return [(b.plan.name, b.backend.limits.device, b.nbytes) for b in self._idle.values()]
+            plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
+            return {
+                "bytes": self._held + self._remembered,
+                "limit": settings.kept_bytes() if self._limit is None else self._limit,
+                "hits": self.hits,
+                "misses": self.misses,
+                "plans": plans,
+                "calls": self._remembered,
+            }
 
     def forget(self) -> None:
         """In a process that was forked: the memory is the parent's."""
         self._lock = threading.Lock()
-        self._idle, self._held = OrderedDict(), 0
+        self._idle, self._calls, self._held, self._remembered = OrderedDict(), OrderedDict(), 0, 0
 
 
 READY = Ready()
 
 
-def bound_for(key: Hashable, backend: Backend, make: Callable[[], Plan]) -> BoundPlan:
-    """A bound plan of this key: kept from an earlier call, or planned and bound now."""
-    found = READY.take(key)
-    if found is not None:
-        return found
-    plan = make()
-    return bind(plan, backend)
-
-
 def bind(plan: Plan, backend: Backend, check: str | None = None) -> BoundPlan:
-    """Bind, giving up what is kept where memory is short."""
+    """Bind; what is kept is given up first where the plan would not be left its share of what is free.
+
+    Whoever plans counts what is kept as free; a system that hands out pages as they are touched refuses nothing.
+    """
     check = settings.check() if check is None else check
+    device = backend.limits.device
+    if READY.kept(device):
+        free = device_limits(device).free
+        if free is not None and plan.footprint.total > SHARE * free:
+            READY.give_up(int(plan.footprint.total - SHARE * free), device)
+    return with_room(lambda: plan.bind(backend, check))
+
+
+def with_room(make: Callable[[], T]) -> T:
+    """What is made where memory may be short: all that is kept is given up before that is an error."""
     try:
-        return plan.bind(backend, check)
+        return make()
     except (BackendError, MemoryError):
         if not READY.kept():
             raise
-        READY.clear()
-        return plan.bind(backend, check)
+    READY.give_up()
+    return make()
+
+
+def _bytes_of(value: Any) -> int:
+    """Of a look: tuples of small things, those that others share counted too."""
+    return sys.getsizeof(value) + (sum(map(_bytes_of, value)) if isinstance(value, tuple) else 0)
 
 
 def cache_info() -> dict[str, Any]:
-    """What is kept from call to call: bytes, the setting that bounds them, hits, misses, and verb, device and bytes of each plan.
+    """What is kept from call to call: its bytes, and what bounds them.
 
     Returns
     -------
     dict
-        ``bytes``, ``limit`` (``FOOTPRINT_KEEP``), ``hits``, ``misses``, ``plans``.
+        ``bytes``: of all that is kept; ``limit``: the bound in force (``FOOTPRINT_KEEP``); ``hits``, ``misses``; ``plans``: verb,
+        device and bytes of each; ``calls``: bytes of what is known of earlier calls beside them.
 
     Examples
     --------
@@ -121,14 +215,7 @@ def cache_info() -> dict[str, Any]:
     >>> fp.cache_info()["bytes"]
     0
     """
-    rows = READY.rows()
-    return {
-        "bytes": sum(nbytes for *_, nbytes in rows),
-        "limit": settings.kept_bytes(),
-        "hits": READY.hits,
-        "misses": READY.misses,
-        "plans": rows,
-    }
+    return READY.info()
 
 
 def clear_cache() -> None:

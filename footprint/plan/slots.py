@@ -98,12 +98,15 @@ class Given:
         of the verb itself, in memory, so that nothing is gained by going on beside it.
     beside
         Bytes a source's library takes beside a block of so many bytes of this dtype while it is filled or taken.
+    decoding
+        Seconds that a source's library works on a block of this shape, beside reading it.
     """
 
     space: str = "host"
     direct: bool = True
     owner: str = "caller"
     beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False, repr=False)
+    decoding: Callable[[tuple[int, ...]], float] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -326,11 +329,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Phase:
-    """All parts once, or again until element ``at`` of the kept or output slot ``flag`` is not 0, ``most`` times."""
+    """All parts once, or again until element ``at`` of the kept or output slot ``flag`` is not 0: ``most`` times at most.
+
+    ``usual`` is how often that is, mostly.
+    """
 
     flag: int | None = None
     at: int = 0
     most: int = 1
+    usual: int = 1
 
 
 @dataclass(frozen=True)

@@ -26,4 +26,26 @@ def fourier_wavelet(scale: int) -> Job:
     return remove_stripes(scale, "fw")
 
 
-JOBS: dict[str, Callable[[int], Job]] = {"remove_stripes": remove_stripes, "fourier_wavelet": fourier_wavelet}
+def paganin(scale: int) -> Job:
+    x, out = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4")
+    beam: dict[str, Any] = {"delta_beta": 100, "energy": 20, "distance": 0.1, "pixel_size": 5e-6, "device": "cpu"}
+    return (
+        lambda memory: fp.plan_paganin(x.shape, dtype=">f4", memory=memory, **beam),
+        lambda memory: fp.paganin(x, out=out, memory=memory, **beam),
+    )
+
+
+def remove_zingers(scale: int) -> Job:
+    x, out = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4")
+    return (
+        lambda memory: fp.plan_remove_zingers(x.shape, 0.1, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.remove_zingers(x, 0.1, out=out, memory=memory, device="cpu"),
+    )
+
+
+JOBS: dict[str, Callable[[int], Job]] = {
+    "remove_stripes": remove_stripes,
+    "fourier_wavelet": fourier_wavelet,
+    "paganin": paganin,
+    "remove_zingers": remove_zingers,
+}

@@ -4,24 +4,114 @@ from __future__ import annotations
 
 from tests.mutants import Mutant
 
+READY = "footprint/plan/ready.py"
+EXACT = "footprint/plan/exact.py"
+BOUNDED = ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",)
+WITH_PLANS = ("tests/unit/test_ready.py::test_calls_go_with_their_plans",)
+NEEDED = ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_where_a_plan_needs_it",)
+COUNTED = ("tests/unit/test_ready.py::test_all_that_is_kept_is_counted_and_given_back",)
+KINDS = "tests/backend/test_array_kinds.py"
+TABLES = ("tests/property/test_calls.py::test_tables_that_look_alike",)
+NUMBERS = ("tests/property/test_calls.py::test_numbers_that_look_alike",)
+TEXTS = ("tests/property/test_calls.py::test_what_is_equal_and_means_another_thing_has_another_text",)
+
 KEPT = [
+    Mutant(READY, "if bound.held > self._limit or", "if bound.held > 2 * self._limit or", BOUNDED),
     Mutant(
-        "footprint/plan/ready.py",
-        "if bound.nbytes > limit or key in self._idle:",
-        "if bound.nbytes > 2 * limit or key in self._idle:",
-        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
-    ),
-    Mutant(
-        "footprint/plan/ready.py",
-        "_, oldest = self._idle.popitem(last=False)",
-        "_, oldest = self._idle.popitem()",
-        ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",),
+        READY,
+        "given_up.append(self._drop(next(iter(self._idle))))",
+        "given_up.append(self._drop(next(reversed(self._idle))))",
+        BOUNDED,
         "the newest is given up first",
     ),
     Mutant(
-        "footprint/plan/ready.py",
-        "        READY.clear()\n        return plan.bind(backend, check)",
-        "        return plan.bind(backend, check)",
+        READY,
+        "    READY.give_up()\n    return make()",
+        "    return make()",
         ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_before_an_allocation_fails",),
+    ),
+    Mutant(READY, "if known.key == key]", "if known.key != key]", WITH_PLANS, "calls stay when their plan goes"),
+    Mutant(READY, "if known.key not in self._idle or look", "if look", WITH_PLANS, "calls are remembered whose plan is not kept"),
+    Mutant(
+        READY, "        self.give_up()\n        with self._lock:\n", "        with self._lock:\n", WITH_PLANS, "clear keeps plans"
+    ),
+    Mutant(READY, "            self._remembered += nbytes\n", "", WITH_PLANS, "what is known of calls is not counted"),
+    Mutant(
+        READY,
+        "free is not None and plan.footprint.total > SHARE * free",
+        "free is not None and plan.footprint.total > 4 * free",
+        NEEDED,
+        "what is kept is counted as free and not given up",
+    ),
+    Mutant(
+        READY,
+        "settings.kept_bytes() if self._limit is None else self._limit,",
+        "settings.kept_bytes(),",
+        ("tests/unit/test_ready.py::test_the_limit_is_a_size",),
+        "the limit shown is not the one in force",
+    ),
+    Mutant("footprint/plan/bind.py", " + _objects(plan)\n", "\n", COUNTED, "Python's objects are free"),
+    Mutant(
+        EXACT, "{value.shape}, {digest(value.tobytes())})", "{value.shape}, {value!r})", TABLES, "the middle of tables is left out"
+    ),
+    Mutant(
+        EXACT,
+        "    raise _UnknownError\n\n\nclass",
+        "    return repr(value)\n\n\nclass",
+        (*TABLES, *NUMBERS),
+        "any type goes by its repr",
+    ),
+    Mutant(EXACT, 'f"{value.dtype.str}:{value.tobytes().hex()}"', "repr(float(value))", TEXTS, "float32 for float64"),
+    Mutant(EXACT, 'f"{kind.__name__}({repr', 'f"({repr', TEXTS, "a list for a tuple"),
+    Mutant(
+        "footprint/api/_call.py",
+        "exact(op, memory, fft,",
+        "exact(op, fft,",
+        ("tests/unit/test_ready.py::test_a_byte_is_not_all_there_is",),
+        "a plan of another budget",
+    ),
+    Mutant(
+        "footprint/settings.py",
+        "return ask(_DECIDE[0]), ask(_DECIDE[1])",
+        "return ask(_DECIDE[1]), ask(_DECIDE[1])",
+        ("tests/property/test_calls.py::test_the_environment_decides_as_arguments_do",),
+        "a plan of other threads",
+    ),
+    Mutant(
+        "footprint/api/_recall.py",
+        "found.append((array.shape, array.dtype, flags.c_contiguous, flags.writeable))",
+        "found.append((array.shape, array.dtype, flags.writeable))",
+        ("tests/property/test_calls.py::test_arrays_of_every_layout",),
+        "strided arrays are read as if they were contiguous",
+    ),
+    Mutant(
+        "footprint/api/_recall.py",
+        "    except MemoryError:\n        return None",
+        "    except MemoryError:\n        raise",
+        (
+            "tests/unit/test_ready.py::test_results_find_what_is_kept_given_up",
+            f"{KINDS}::test_kept_memory_is_given_up_before_a_result_finds_no_room",
+        ),
+        "a repeated call's result finds no room beside what is kept",
+    ),
+    Mutant(
+        "footprint/api/convolve.py",
+        "if kind_of(mask).turns and kind_of(mask) is kind_of(weights.data):",
+        "if kind_of(mask).turns:",
+        (f"{KINDS}::test_masks_from_elsewhere",),
+        "a mask is left where it is in the second call",
+    ),
+    Mutant(
+        "footprint/backend/arrays.py",
+        "        start = array.data_ptr()\n",
+        "        start = array.data.ptr\n",
+        (f"{KINDS}::test_a_second_call_and_out",),
+        "PyTorch's arrays fail with out=",
+    ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        "        return first < stop and start < end",
+        "        return first < stop and start > end",
+        (f"{KINDS}::test_out_that_shares_memory_is_refused_in_every_call",),
     ),
 ]

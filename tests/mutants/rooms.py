@@ -199,9 +199,9 @@ ROOMS = [
         ("tests/null/test_plan.py::test_a_table_no_step_reads_takes_nothing",),
     ),
     Mutant(
-        "footprint/api/_arrays.py",
-        "_SHARE = 0.8",
-        "_SHARE = 1.0",
+        "footprint/plan/ready.py",
+        "SHARE = 0.8",
+        "SHARE = 1.0",
         (UNIT + "exit_codes.py::test_without_a_budget_a_job_may_take_four_fifths_of_what_is_free",),
         "all of the free memory",
     ),

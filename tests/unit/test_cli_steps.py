@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import h5py
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from footprint.cli.main import main
 from footprint.io.phantom import write_scan
 
 ROWS = 4
+BEAM = {"delta_beta": 50, "energy": 20, "distance": 0.1, "pixel_size": 5e-6}
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +40,39 @@ def volume(scan, target, words):
             "small=5, snr=2.5",
         ),
         ("--rings fw:level=3", {"rings": {"method": "fw", "level": 3}}, "wavelet='sym16', level=3, sigma=1.0"),
+        ("--phase 50 --energy 20 --distance .1 --pixel-size 5e-4", {"phase": BEAM}, "Paganin(length=0.993"),
+        ("--phase 50:padding=air,energy=20,distance=.1,pixel_size=5e-6", {"phase": BEAM | {"padding": "air"}}, "padding='air'"),
+        ("--zingers .001:size=5", {"zingers": {"threshold": 0.001, "size": 5}}, "RemoveZingers(threshold=0.001, size=5)"),
         ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
     ],
 )
 def test_options_are_the_steps_of_the_library(scan, tmp_path, words, settings, said):
     made, about = volume(scan, tmp_path / "volume.h5", words)
+    options = {"center": 23.5, "device": "cpu", "pixel_size": 5e-4 if "--pixel-size" in words else None}
     with fp.open_scan(scan) as source:
-        want = fp.reconstruct(source, center=23.5, steps=fp.steps(**settings), device="cpu")
-        plain = fp.reconstruct(source, center=23.5, device="cpu")
+        want = fp.reconstruct(source, **options, steps=fp.steps(**settings))
+        plain = fp.reconstruct(source, **options)
     np.testing.assert_array_equal(made, want)
     assert np.abs(want - plain).max() > 1e-4, "the step did nothing"
     assert said in about["steps"]
+
+
+def test_the_beam_is_the_scans_where_it_says(scan, tmp_path):
+    path = tmp_path / "told.nx"
+    shutil.copy(scan, path)
+    with h5py.File(path, "a") as file:
+        entry = file["entry"]
+        entry["instrument/beam/incident_energy"] = 20.0
+        detector = entry["instrument/detector"]
+        for name, value in (("distance", 0.1), ("x_pixel_size", 5e-6), ("y_pixel_size", 5e-6)):
+            if name in detector:
+                del detector[name]
+            detector[name] = value
+    made, about = volume(str(path), tmp_path / "volume.h5", "--phase 50")
+    told, _ = volume(scan, tmp_path / "told.h5", "--phase 50:energy=20,distance=0.1,pixel_size=5e-6")
+    np.testing.assert_array_equal(made, told)
+    nearer, other = volume(str(path), tmp_path / "nearer.h5", "--phase 50 --distance 0.05")
+    assert about["steps"] != other["steps"] and np.abs(nearer - made).max() > 1e-4
 
 
 def test_no_steps_are_the_usual_ones(scan, tmp_path):
@@ -60,6 +85,11 @@ def test_no_steps_are_the_usual_ones(scan, tmp_path):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
+        ("--phase 50", "--energy none give"),
+        ("--phase 50 --energy 20", "--distance none give"),
+        ("--energy 20", "--energy 20.0 --phase"),
+        ("--phase much --energy 20 --distance 1 --pixel-size .1", "delta_beta 'much' number"),
+        ("--zingers few", "threshold 'few' share"),
         ("--rings best", "rings 'best' sorting"),
         ("--rings sorting:size", "--rings 'size' size=31"),
         ("--rings sorting:size=wide", "size 'wide' whole"),

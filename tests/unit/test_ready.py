@@ -1,13 +1,20 @@
 """What is kept from call to call: bounded, the oldest given up first, shown, given back, and never another result."""
 
+import contextlib
+import gc
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.backend import cpu
+from footprint.backend.cpu import CpuBackend
 from footprint.errors import BackendError
 from footprint.plan import ready
+from footprint.plan.bind import BoundPlan
 from footprint.plan.fit import build
-from footprint.plan.ready import READY, Ready, bind
+from footprint.plan.ready import READY, Known, Ready, bind
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 from tests.plan_cases import LIMITS, Counting
@@ -25,18 +32,41 @@ def plan(rows):
 
 
 def test_what_is_kept_is_bounded_and_the_oldest_goes_first(monkeypatch):
-    monkeypatch.setenv("FOOTPRINT_KEEP", str(10 << 10))
+    monkeypatch.setenv("FOOTPRINT_KEEP", "2500 KiB")
     store, backend = Ready(), Counting()
-    for key, rows in (("a", 4), ("b", 4), ("c", 4)):
-        store.put(key, plan(rows).bind(backend))
-    assert store.kept() == 8 << 10 and backend.freed == 4 << 10
+    for key in "abc":
+        store.put(key, plan(1000).bind(backend))
+    assert store.kept() == 2000 << 10 and backend.freed == 1000 << 10
     assert store.take("a") is None and store.take("c") is not None
-    assert (store.hits, store.misses, store.kept()) == (1, 1, 4 << 10)
-    store.put("large", plan(11).bind(backend))
-    assert store.take("large") is None and backend.freed == 15 << 10 and store.kept() == 4 << 10
-    assert store.rows() == [("job of 4", "cpu", 4 << 10)]
+    assert (store.hits, store.misses, store.kept()) == (1, 1, 1000 << 10)
+    store.put("large", plan(2500).bind(backend))
+    assert store.take("large") is None and backend.freed == 3500 << 10 and store.kept() == 1000 << 10
+    ((name, device, nbytes),) = store.info()["plans"]
+    assert (name, device) == ("job of 1000", "cpu") and 1000 << 10 < nbytes < 1050 << 10
     store.clear()
-    assert store.kept() == 0 and backend.freed == 19 << 10
+    assert store.kept() == 0 and backend.freed == 4500 << 10
+
+
+def test_calls_go_with_their_plans(monkeypatch):
+    monkeypatch.setenv("FOOTPRINT_KEEP", "2500 KiB")
+    store, backend = Ready(), Counting()
+    known = {key: Known(key, "", (((3,), np.dtype("f4")),)) for key in "abc"}
+    for key in "abc":
+        store.put(key, plan(1000).bind(backend))
+        for n in range(3):
+            store.remember((key, n), known[key])
+    assert [store.recall(("a", n)) for n in range(3)] == [None] * 3 and store.recall(("c", 2)) is known["c"]
+    info = store.info()
+    assert info["bytes"] == sum(nbytes for *_, nbytes in info["plans"]) + info["calls"] and 1000 < info["calls"] < 5000
+    bound = store.take("c")
+    assert store.recall(("c", 2)) is known["c"]
+    store.remember(("c", 3), known["c"])
+    assert store.recall(("c", 3)) is None, "a plan that is not kept may never be"
+    store.put("c", bound)
+    store.give_up(1, "cpu")
+    assert store.recall(("b", 0)) is None and store.recall(("c", 0)) is known["c"], "as many as needed, the oldest first"
+    store.clear()
+    assert store.recall(("c", 0)) is None and store.info()["bytes"] == store.info()["calls"] == 0
 
 
 def test_what_is_kept_is_given_up_before_an_allocation_fails(monkeypatch):
@@ -82,6 +112,159 @@ def test_drawn_calls_in_any_order_give_what_they_give_alone(rng):
     for k in order:
         np.testing.assert_array_equal(calls[k](), alone[k])
     assert READY.hits > before
-    assert fp.cache_info()["bytes"] == sum(nbytes for *_, nbytes in fp.cache_info()["plans"]) > 0
+    info = fp.cache_info()
+    assert info["bytes"] == sum(nbytes for *_, nbytes in info["plans"]) + info["calls"] > info["calls"] > 0
     fp.clear_cache()
     assert fp.cache_info()["bytes"] == 0 and fp.cache_info()["plans"] == []
+
+
+def tables(count: int) -> list:
+    """Calls of as many angles, levels, masks and widths as there are numbers, all different."""
+    rows, image = np.ones((count, 8), "f4"), np.ones((16, 16), "f4")
+    angles = np.linspace(0, np.pi, count, endpoint=False)
+    return [
+        lambda n: fp.fbp(rows, angles + 1e-6 * n, method="direct", device="cpu"),
+        lambda n: fp.backproject(rows, angles, axis_shifts=angles * n / 1e3, device="cpu"),
+        lambda n: fp.ramp_filter(rows, filter=np.full(9, n + 1.0), device="cpu"),
+        lambda n: fp.threshold(image, float(n), device="cpu"),
+        lambda n: fp.convolve(image, np.ones((3, 3)), cval=float(n), device="cpu"),
+        lambda n: fp.pad(image, n % 7, "edge", constant_values=0, device="cpu"),
+    ]
+
+
+def taken() -> int:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_all_that_is_kept_is_counted_and_given_back(number):
+    """Python's objects among it: plans that are bound to no memory, and what is remembered of calls, are not free."""
+    call = tables(5000)[number]
+    call(0), call(1), fp.clear_cache()
+    tracemalloc.start()
+    try:
+        before = taken()
+        for n in range(30):
+            call(n), call(n)
+        grown, info = taken() - before, fp.cache_info()
+        assert len(info["plans"]) >= 7 and info["calls"] > 0
+        assert grown <= info["bytes"]
+        fp.clear_cache()
+        assert taken() - before < 64 << 10
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_kept_of_calls_stays_within_the_limit(monkeypatch):
+    monkeypatch.setenv("FOOTPRINT_KEEP", "100 kB")
+    fp.clear_cache()
+    for n in range(40):
+        for call in tables(40):
+            call(n)
+            assert fp.cache_info()["bytes"] <= fp.cache_info()["limit"] == 100_000
+    assert fp.cache_info()["plans"]
+    monkeypatch.setenv("FOOTPRINT_KEEP", "0")
+    fp.clear_cache()
+    for _ in range(2):
+        for call in tables(40):
+            call(1)
+            assert fp.cache_info()["bytes"] == 0
+
+
+@pytest.mark.parametrize("text, nbytes", [("", 512 << 20), ("0", 0), ("1GB", 10**9), ("2 MiB", 2 << 20), ("12345", 12345)])
+def test_the_limit_is_a_size(monkeypatch, text, nbytes):
+    monkeypatch.setenv("FOOTPRINT_KEEP", text)
+    fp.clear_cache()
+    assert fp.cache_info()["limit"] == nbytes
+    fp.threshold(np.ones(3), 0.5, device="cpu")
+    monkeypatch.setenv("FOOTPRINT_KEEP", "17")
+    assert fp.cache_info()["limit"] == nbytes, "the one in force"
+    fp.clear_cache()
+    assert fp.cache_info()["limit"] == 17
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "10%", "1e9", "0.5", "GB"])
+def test_a_limit_that_is_no_size_is_told_in_one_sentence(monkeypatch, text):
+    monkeypatch.setenv("FOOTPRINT_KEEP", text)
+    fp.clear_cache()
+    for call in (lambda: fp.threshold(np.ones(3), 0.5, device="cpu"), fp.cache_info):
+        with pytest.raises(fp.ArgumentError, match=rf"^FOOTPRINT_KEEP: got '{text}', wanted bytes such as .*0 keeps nothing\.$"):
+            call()
+
+
+JOBS = {
+    "fbp": lambda: fp.fbp(np.ones((4, 100, 128), "f4"), method="direct", device="cpu"),
+    "convolve": lambda: fp.convolve(np.ones((800, 600), "u2"), np.ones((5, 5)), device="cpu"),
+    "stream": lambda: list(fp.stream([np.ones((200, 300), "u2")], mask=np.ones((5, 5)), device="cpu")),
+    "frames": lambda: fp.convolve_frames(
+        lambda k, out: out.fill(1), (2, 200, 300), "u2", np.ones((5, 5)), lambda k, block: None, device="cpu"
+    ),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_what_is_kept_is_given_up_where_a_plan_needs_it(monkeypatch, job):
+    """The CPU hands out pages as they are touched, so it never refuses: what was counted as free must be given up first."""
+    fp.clear_cache()
+    for n in range(4):
+        fp.fbp(np.ones((8, 100, 128), "f4"), center=60.0 + n, method="direct", memory="4MB", device="cpu")
+    kept, free = READY.kept(), 1_200_000
+    assert kept > free
+    monkeypatch.setattr(cpu, "free_host_bytes", lambda: free + kept - READY.kept())
+    whole, seen = CpuBackend.alloc, []
+
+    def alloc(backend, nbytes):
+        seen.append(nbytes)
+        return whole(backend, nbytes)
+
+    monkeypatch.setattr(CpuBackend, "alloc", alloc)
+    bound = BoundPlan.__init__
+
+    def init(self, plan, backend, check=""):
+        assert plan.footprint.total <= 0.8 * (free + kept - READY.kept())
+        seen.append(plan.footprint.total)
+        bound(self, plan, backend, check)
+
+    monkeypatch.setattr(BoundPlan, "__init__", init)
+    JOBS[job]()
+    assert max(seen) > 0.8 * free, "a job that needs no more than there is free shows nothing"
+    assert 0 < READY.kept() < kept, "no more than needed"
+    fp.clear_cache()
+
+
+def test_results_find_what_is_kept_given_up(monkeypatch):
+    image, empty = np.ones((300, 7)), np.empty
+    fp.clear_cache()
+    fp.convolve(image, np.ones((3, 3)), device="cpu")
+    assert READY.kept()
+
+    def short(shape, *rest, **named):
+        if shape == (300, 7) and READY.kept():
+            raise MemoryError
+        return empty(shape, *rest, **named)
+
+    monkeypatch.setattr(np, "empty", short)
+    assert fp.convolve(image, np.ones((3, 3)), device="cpu")[1, 1] == 9
+
+
+@pytest.mark.parametrize("memory", [[1], np.array(5), {}, "x", True, object(), float("nan"), b"1GB", [[]]])
+def test_memory_that_is_no_size_is_told_in_one_sentence(memory):
+    for _ in range(2):
+        with pytest.raises(fp.ArgumentError, match=r"^memory: got "):
+            fp.convolve(np.ones((8, 8)), np.ones((3, 3)), memory=memory, device="cpu")
+
+
+@pytest.mark.parametrize("share, byte", [(1.0, 1), (np.float64(1), np.int32(1)), (1.0, True), ("100%", "1")])
+def test_a_byte_is_not_all_there_is(share, byte):
+    """1 == 1.0, and the one is a byte, the other all that is free."""
+    image, mask = np.ones((40, 30), "u2"), np.ones((3, 3))
+    for verb in (
+        lambda m: fp.convolve(image, mask, memory=m, device="cpu"),
+        lambda m: fp.sigma_clip(image, memory=m, device="cpu"),
+    ):
+        fp.clear_cache()
+        with contextlib.suppress(fp.ShapeError):
+            verb(share)
+        with pytest.raises((fp.BudgetError, fp.ArgumentError)):
+            verb(byte)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+_ZERO = np.float32(0)
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def mend(row):
-    """Fill NaN from its neighbours, by distance."""
+def mend(row, empty=_ZERO):
+    """Fill NaN from its neighbours, by distance; a row that has none with ``empty``."""
     n, x = row.size, 0
     while x < n:
         if row[x] == row[x]:
@@ -17,7 +19,7 @@ def mend(row):
         end = x
         while end < n and row[end] != row[end]:
             end += 1
-        left = row[x - 1] if x > 0 else (row[end] if end < n else np.float32(0))
+        left = row[x - 1] if x > 0 else (row[end] if end < n else empty)
         right = row[end] if end < n else left
         for i in range(x, end):
             row[i] = left + (right - left) * (np.float32(i - x + 1) / np.float32(end - x + 1))
@@ -25,13 +27,13 @@ def mend(row):
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _dead_pixels(rows, out):
+def _dead_pixels(rows, out, empty):
     for r in prange(rows.shape[0]):
         out[r] = rows[r]
-        mend(out[r])
+        mend(out[r], empty)
 
 
-def dead_pixels(rows: np.ndarray, out: np.ndarray) -> None:
+def dead_pixels(rows: np.ndarray, out: np.ndarray, *, empty: float = 0.0) -> None:
     """Copy rows, mended; see `footprint.kernels.dead_pixels.contract`."""
     width = rows.shape[-1]
-    _dead_pixels(rows.reshape(-1, width), out.reshape(-1, width))
+    _dead_pixels(rows.reshape(-1, width), out.reshape(-1, width), np.float32(empty))

@@ -10,11 +10,11 @@ from footprint.spec import ArraySpec, Limits
 MAX_GRID = 1 << 20
 
 
-def dead_pixels_program(limits: Limits, rows: ArraySpec, out: ArraySpec) -> Program:
+def dead_pixels_program(limits: Limits, rows: ArraySpec, out: ArraySpec, *, empty: float = 0.0) -> Program:
     """One pass over the rows."""
     if rows.size == 0:
         return Program(())
     n_x = rows.shape[-1]
     n = rows.size // n_x
-    args = (A(0), A(1), np.int64(n), np.int64(n_x))
+    args = (A(0), A(1), np.int64(n), np.int64(n_x), np.float32(empty))
     return Program((Launch("dead_pixels.knl", "dead_pixels", (min(n, MAX_GRID), 1, 1), (256, 1, 1), args),))

@@ -1,0 +1,125 @@
+"""Remove zingers from projections."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
+from footprint.api._call import call, plan_verb
+from footprint.errors import ArgumentError, ShapeError
+from footprint.kernels.remove_zingers.contract import MOST
+from footprint.ops.remove_zingers import RemoveZingers
+from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec
+
+
+def remove_zingers(
+    projections: Any, threshold: float, *, size: int = 3, out: Any = None, memory: Memory = None, device: str = "auto"
+) -> Any:
+    """Replace values above (1 + threshold) times the median around them by that median.
+
+    Parameters
+    ----------
+    projections : array (n_z, n_x) or (n_angles, n_z, n_x)
+        Counts or transmissions; any real dtype, worked on in float32. NaN stays, and counts as above everything.
+    threshold : float
+        0.1 is a tenth above the median; should be several times the noise.
+    size : int
+        Side of the window, odd, at most 15.
+    out : array like the projections, optional
+        Where the result goes: a floating array of its own.
+    memory : str, int or float, optional
+        The most a run may take beside the arrays given.
+    device : str
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
+
+    Returns
+    -------
+    array
+        ``out``, or a new float32 array of the projections' shape. The bits are the same whatever ``memory`` allows.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError
+        Where arrays or settings do not fit, or too little fits ``memory``.
+
+    Notes
+    -----
+    Beyond the detector its outermost values are repeated.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> fp.remove_zingers(np.array([[1.0, 1, 1], [1, 9, 2], [1, 1, 1]]), 0.5)[1]
+    array([1., 1., 1.], dtype=float32)
+    """
+    source = receive(projections, "projections")
+    flat = source.data.ndim == 2
+    if flat:
+        source = replace(source, data=source.data[None])
+    op = zingers_of(threshold, size)
+    result = op.out_specs(source.spec)[0]
+    given = None if out is None else receive(out, "out").data
+    target = output(given[None] if flat and given is not None and given.ndim == 2 else given, result, source)
+    if out is not None and shared(source, target):
+        raise ArgumentError("out", "memory shared with projections", "an array of its own")
+    if source.spec.size:
+        call("remove_zingers", op, [source], [target], where(device, source, target), memory)
+    if out is not None:
+        return out
+    made = finished(target, None)
+    return made[0] if flat else made
+
+
+def plan_remove_zingers(
+    shape: tuple[int, ...],
+    threshold: float,
+    *,
+    dtype: str = "float32",
+    size: int = 3,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `remove_zingers` of a C-contiguous projection, or stack of them, of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype
+        Of the projections.
+    threshold, size, memory, device
+        As in `remove_zingers`.
+
+    Returns
+    -------
+    Plan
+        Its chunks are rows.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_remove_zingers((8, 64, 64), 0.1, device="cpu").n_parts
+    1
+    """
+    spec, _ = described(shape, dtype)
+    spec = ArraySpec((1, *spec.shape)[-3:], spec.dtype) if len(spec.shape) == 2 else spec
+    op = zingers_of(threshold, size)
+    op.out_specs(spec)
+    if spec.size == 0:
+        raise ShapeError("shape", shape, "at least one value")
+    return plan_verb("remove_zingers", op, [spec], where(device), memory)
+
+
+def zingers_of(threshold: Any, size: Any = 3, name: str = "zingers") -> RemoveZingers:
+    """The operation of these settings, every one checked."""
+    try:
+        number = float(threshold)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not (np.isfinite(number) and number > 0):
+        raise ArgumentError("threshold", repr(threshold), "a share of the median above 0, such as 0.1")
+    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size % 2 == 0 or not 3 <= size <= MOST:
+        raise ArgumentError("size", repr(size), f"an odd number of pixels from 3 to {MOST}")
+    return RemoveZingers(number, int(size))

@@ -1,0 +1,183 @@
+"""Arrays of the libraries that users have: one class a library, the only place above the backends' own files that names one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+
+class Address:
+    """An array of another library as a launch sees it."""
+
+    __slots__ = ("data", "ptr")
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr, self.data = ptr, self
+
+
+class ArrayKind:
+    """Arrays of one library, as the door sees them; this class is any library that speaks the common protocols.
+
+    Attributes
+    ----------
+    name
+        The library's module.
+    turns
+        Whether `in_order` works on its arrays.
+    """
+
+    turns = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def look(self, array: Any) -> Hashable | None:
+        """Shape, dtype, layout and place: all that decides how a plan meets it. None where only `receive` can tell."""
+        return None
+
+    def launched(self, array: Any) -> Any:
+        """The array as a launch takes it."""
+        raise NotImplementedError
+
+    def span(self, array: Any) -> tuple[int, int]:
+        """Its first byte and the one after its last, C-contiguous."""
+        start = int(array.__cuda_array_interface__["data"][0])
+        return start, start + int(array.nbytes)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
+        """A new array where ``like`` is; None where this thread would make it elsewhere. MemoryError where there is no room."""
+        raise NotImplementedError
+
+    def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
+        """The array, turned round along every axis if wanted; on a device C-contiguous and of this dtype, too."""
+        raise NotImplementedError
+
+    def back(self, data: Any) -> Any:
+        """A result of a backend's own kind as this library's, no copy."""
+        return sys.modules[self.name].from_dlpack(data)
+
+
+class _NumPy(ArrayKind):
+    turns = True
+
+    def look(self, array: Any) -> Hashable | None:
+        flags = array.flags
+        return array.shape, array.dtype, flags.c_contiguous, flags.writeable
+
+    def launched(self, array: Any) -> Any:
+        return array
+
+    def span(self, array: Any) -> tuple[int, int]:
+        return np.lib.array_utils.byte_bounds(array)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
+        return np.empty(shape, dtype)
+
+    def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
+        # As it lies: what has to be copied is the plan's business.
+        return _turned(array) if turned else array
+
+    def back(self, data: Any) -> Any:
+        return data
+
+
+class _CuPy(ArrayKind):
+    turns = True
+
+    def look(self, array: Any) -> Hashable | None:
+        return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.device.id
+
+    def launched(self, array: Any) -> Any:
+        return array
+
+    def span(self, array: Any) -> tuple[int, int]:
+        return array.data.ptr, array.data.ptr + array.nbytes
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
+        cupy = sys.modules["cupy"]
+        return cupy.empty(shape, dtype) if cupy.cuda.runtime.getDevice() == like.device.id else None
+
+    def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
+        # In one kernel, or none.
+        return (_turned(array) if turned else array).astype(dtype, order="C", copy=False)
+
+    def back(self, data: Any) -> Any:
+        return data
+
+
+class _PyTorch(ArrayKind):
+    def look(self, array: Any) -> Hashable | None:
+        # Contiguous, of no graph, and on the stream that CuPy is on: then its address says all.
+        if not (array.is_cuda and array.is_contiguous() and not array.requires_grad):
+            return None
+        torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
+        stream = torch.cuda.current_stream(array.device).cuda_stream
+        if cupy is None or stream != cupy.cuda.get_current_stream().ptr:
+            return None
+        return "torch", array.shape, array.dtype, array.device.index
+
+    def launched(self, array: Any) -> Any:
+        return Address(array.data_ptr())
+
+    def span(self, array: Any) -> tuple[int, int]:
+        start = array.data_ptr()
+        return start, start + array.nbytes
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
+        torch = sys.modules["torch"]
+        try:
+            return torch.empty(shape, dtype=getattr(torch, np.dtype(dtype).name), device=like.device)
+        except torch.cuda.OutOfMemoryError as error:
+            raise MemoryError(str(error)) from None
+
+
+class _Jax(ArrayKind):
+    def span(self, array: Any) -> tuple[int, int]:
+        start = array.unsafe_buffer_pointer()
+        return start, start + array.nbytes
+
+    def back(self, data: Any) -> Any:
+        return sys.modules["jax"].numpy.from_dlpack(data)
+
+
+class _Numba(ArrayKind):
+    def back(self, data: Any) -> Any:
+        return sys.modules["numba.cuda"].as_cuda_array(data)
+
+
+NUMPY = _NumPy("numpy")
+_KINDS = {one.name: one for one in (NUMPY, _CuPy("cupy"), _PyTorch("torch"), _Jax("jax"), _Numba("numba"))}
+# Packages of a library that go by another name.
+_PACKAGES = {"jaxlib": "jax", "numba_cuda": "numba"}
+# Types that are their library's array and nothing more: a subclass may be, and do, anything.
+_PLAIN = {"cupy": "ndarray", "torch": "Tensor"}
+
+
+def kind_called(name: str) -> ArrayKind:
+    """The kind of a library's name."""
+    found = _KINDS.get(name)
+    return found if found is not None else ArrayKind(name)
+
+
+def kind_of(array: Any) -> ArrayKind:
+    """The kind of an array, by the package its type comes from."""
+    if isinstance(array, np.ndarray):
+        return NUMPY
+    name = type(array).__module__.partition(".")[0]
+    return kind_called(_PACKAGES.get(name, name))
+
+
+def plain_kind(array: Any) -> ArrayKind | None:
+    """The kind of an array whose type is its library's own and known here; None for subclasses and all else."""
+    kind = type(array)
+    if kind is np.ndarray:
+        return NUMPY
+    name = kind.__module__
+    return _KINDS[name] if _PLAIN.get(name) == kind.__name__ else None
+
+
+def _turned(array: Any) -> Any:
+    return array[(slice(None, None, -1),) * array.ndim]

@@ -1,0 +1,167 @@
+"""Phase retrieval from single-distance projections of a homogeneous object: Paganin's low-pass, with a finite reach along z."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from footprint.errors import ArgumentError, ShapeError
+from footprint.ops.base import Op
+from footprint.ops.filters import fast_length
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+
+PADDINGS = ("edge", "reflect", "symmetric", "air", "zeros")
+# Rows and spectra of one batch of projections, in bytes, where one projection is not more already.
+_BATCH_BYTES = 16 << 20
+# What rows that do not count may come to; as the others are scaled up for them, a frequency may miss twice as much.
+_MISSED = 5e-5
+# Where the filter hardly blurs, what is missed falls slowly with the reach and is noise's: rows enough to have it small.
+_ENOUGH = 64
+# A weight below this counts for nothing in float32.
+_NOTHING = 3e-8
+# Blurs over more pixels than this are slips of a unit.
+MOST = 2000.0
+
+
+@dataclass(frozen=True)
+class Paganin(Op):
+    """Transmission (n_angles, n_z, n_x) through 1 / (1 + length^2 k^2), k in radians a pixel.
+
+    Along x it is a product of spectra of rows. Along z it is, at every frequency along x, a sum over so many rows to both sides
+    that what is left out changes no frequency by more than `missed`: a part of the rows then gives the bits of the whole.
+
+    Attributes
+    ----------
+    length
+        Pixels it blurs over: sqrt(wavelength distance delta / (4 pi beta)) / pixel size.
+    padding
+        What stands beyond the projection, one of `PADDINGS`; ``air`` is 1, the open beam.
+    """
+
+    length: float
+    padding: str = "edge"
+
+    axes = ("azx",)
+    cut = "za"
+    units = {"z": "rows", "a": "angles"}  # noqa: RUF012  shared, never changed
+
+    def __post_init__(self) -> None:
+        if self.length > MOST:
+            fix = "energy is in keV, distance and pixel size are in metres"
+            raise ArgumentError("phase", f"a blur over {self.length:.4g} pixels", f"{MOST:.0f} at most", fix)
+
+    @property
+    def reach_z(self) -> int:
+        """Rows to both sides."""
+        return _cut_off(self.length)[0]
+
+    @property
+    def missed(self) -> float:
+        """The most by which the rows beyond would change a frequency, of 1 for the lowest."""
+        return _cut_off(self.length)[1]
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Projections and out."""
+        return ("projections",), ("out",)
+
+    def halo(self, axis: str) -> Reach:
+        """The rows that count."""
+        return Halo(self.reach_z, self.reach_z) if axis == "z" else NOTHING
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """The same shape, float32."""
+        if len(specs[0].shape) != 3:
+            raise ShapeError("projections", f"shape {specs[0].shape}", "(n_z, n_x) or (n_angles, n_z, n_x)")
+        return (ArraySpec(specs[0].shape, "float32", "azx"),)
+
+    def padded(self, n_x: int) -> int:
+        """Length of the padded rows: what stands beyond one end is out of reach of the other."""
+        return fast_length(n_x + 2 * self.reach_z)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """Two transforms of padded rows, and the weights that count."""
+        n_a, n_z, n_x = specs[0].shape
+        taps, reach = _taps(self.length, self.padded(n_x))
+        rows = n_a * n_z
+        return Cost(24 * rows * self.padded(n_x), rows * (10.0 * self.padded(n_x) * math.log2(len(taps[0])) + 8.0 * reach.sum()), 5)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record batches of projections: rows to spectra, their sums, and back."""
+        given, out = refs
+        lines = b.bring(given, "float32")
+        n, m, n_x = lines.spec.shape
+        if n * m * n_x == 0:
+            return
+        width = self.padded(n_x)
+        table, far = _taps(self.length, width)
+        taps, reach = b.const(np.repeat(table, 2, axis=1), "weights of rows"), b.const(far, "rows that count")
+        where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
+        level = 1.0 if self.padding == "air" else 0.0
+        batch = max(1, min(n, _BATCH_BYTES // (8 * width * m)))
+        with b.deliver(out, "float32") as made, b.repeat(lines, batch) as loop:
+            part, y = lines.window(loop, batch), made.window(loop, batch)
+            rows, back = part.reshape(-1, n_x), y.reshape(-1, n_x)
+            k = made.spec.shape[1]
+            wide = b.scratch((batch * m, width), "float32", "padded rows").like_rows(rows)
+            spectrum = b.scratch((batch * m, len(far)), "complex64", "spectra").like_rows(rows)
+            blurred = b.scratch((batch * k, len(far)), "complex64", "blurred spectra").like_rows(back)
+            narrow = b.scratch((batch * k, width), "float32", "padded rows back").like_rows(back)
+            b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
+            b.fft(wide, spectrum)
+            b.launch("paganin.blur", spectrum, taps, reach, part, y, blurred, mode=self.padding, **where)
+            b.fft(blurred, narrow, inverse=True)
+            b.launch("paganin.crop", narrow, y, level=level)
+        b.note(
+            f"phase: a row counts for {self.reach_z} to both sides; those farther would change no frequency by {self.missed:.1g}"
+        )
+
+
+def blur_length(delta_beta: float, energy: float, distance: float, pixel_size: float) -> float:
+    """Pixels the filter blurs over, of keV and metres."""
+    wavelength = 1.23984198433e-9 / energy
+    return math.sqrt(wavelength * distance * delta_beta / (4 * math.pi)) / pixel_size
+
+
+def _rows(length: float, k: np.ndarray, n: int) -> np.ndarray:
+    """Weights (n // 2 + 1, len(k)) of rows 0, 1, ... away at frequencies ``k`` along x, by n samples of the spectrum along z."""
+    along = 2 * np.pi * np.fft.rfftfreq(n)
+    return np.fft.irfft(1 / (1 + length**2 * (along[:, None] ** 2 + k**2)), n, axis=0)[: n // 2 + 1]
+
+
+@lru_cache(maxsize=16)
+def _cut_off(length: float) -> tuple[int, float]:
+    """Rows that count to both sides, and the most that is missed."""
+    n = 1 << (8 * (math.ceil(10 * length) + _ENOUGH)).bit_length()
+    weights = _rows(length, np.zeros(1), n)[:, 0]
+    # What all farther ones would come to together.
+    beyond = 2 * (np.abs(weights).sum() - np.cumsum(np.abs(weights)))
+    reach = min(int(np.argmax(beyond <= _MISSED)), max(_ENOUGH, math.ceil(10.3 * length)))
+    kept = np.zeros(n)
+    kept[: reach + 1] = weights[: reach + 1]
+    kept[n - reach :] = weights[reach:0:-1]
+    along = 2 * np.pi * np.fft.rfftfreq(n)
+    return reach, float(np.abs(np.fft.rfft(kept / kept.sum()).real - 1 / (1 + (length * along) ** 2)).max())
+
+
+@lru_cache(maxsize=4)
+def _taps(length: float, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (R + 1, width // 2 + 1) of rows at every frequency along x, and the farthest that counts there."""
+    reach, _ = _cut_off(length)
+    k = 2 * np.pi * np.fft.rfftfreq(width)
+    taps = np.empty((reach + 1, len(k)), np.float32)
+    for at in range(0, len(k), 64):
+        some = k[at : at + 64]
+        weights = _rows(length, some, 1 << (8 * (reach + 1)).bit_length())[: reach + 1]
+        # What is the same in all rows passes as if all of them counted.
+        weights *= 1 / (1 + (length * some) ** 2) / (2 * weights.sum(axis=0) - weights[0])
+        taps[:, at : at + 64] = weights
+    counts = np.abs(taps) > _NOTHING
+    far = reach - np.argmax(counts[::-1], axis=0)
+    # One that counts at a frequency counts at all lower ones.
+    return taps, np.maximum.accumulate(far[::-1])[::-1].astype(np.int32)

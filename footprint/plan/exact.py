@@ -1,0 +1,100 @@
+"""What a value is, to the last bit, as text: two values with equal texts mean the same to whatever they are given to."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from footprint.dtypes import ACCEPTED
+
+# Types whose values their repr tells from all others: 1, 1.0, True and "1" apart, 0.0 and -0.0 apart, every digit of a float.
+_PLAIN = frozenset((int, float, str, bool, type(None)))
+# Types of NumPy arrays that are nothing but their shape, dtype and bytes.
+_ARRAYS = (np.ndarray, np.memmap)
+# Longer texts go by their digest.
+_LONG = 512
+
+
+def exact(*values: Any) -> str | None:
+    """The text of some values; None where one is of a type that is not known to be all that its parts are.
+
+    What is kept from call to call is found by it, so a type that is not listed here means no finding, never a wrong one: subclasses
+    of numbers and arrays, arrays on devices and columns of tables may hold, or come to hold, more than they show.
+    """
+    try:
+        text = repr(values) if _PLAIN.issuperset(map(type, values)) else _many(values)
+    except (_UnknownError, ValueError):  # whole numbers of thousands of digits have no repr
+        return None
+    return text if len(text) <= _LONG else digest(text.encode())
+
+
+def digest(*parts: bytes) -> str:
+    """128 bits of some bytes, in hexadecimal digits."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
+
+
+class _UnknownError(Exception):
+    """A type that is not known exactly."""
+
+
+def _many(values: Any) -> str:
+    return ", ".join(map(_one, values))
+
+
+def _one(value: Any) -> str:
+    kind = type(value)
+    if kind in _PLAIN:
+        return repr(value)
+    if kind is tuple or kind is list:
+        return f"{kind.__name__}({repr(value) if _PLAIN.issuperset(map(type, value)) else _many(value)})"
+    if kind in _ARRAYS:
+        if value.dtype.kind not in ACCEPTED or value.dtype.char == "g":
+            raise _UnknownError  # bytes of long doubles have gaps
+        return f"array({value.dtype.str}, {value.shape}, {digest(value.tobytes())})"
+    if kind is Table:
+        return f"Table({value.array.dtype.str}, {value.array.shape}, {value.digest.hex()})"
+    if kind is dict:
+        return f"dict({_many(value)}; {_many(value.values())})"
+    if isinstance(value, np.generic) and kind.__module__ == "numpy" and value.dtype.kind in ACCEPTED and value.dtype.char != "g":
+        return f"{value.dtype.str}:{value.tobytes().hex()}"
+    # Ours are their fields; what another package's are, it alone knows.
+    if dataclasses.is_dataclass(kind) and kind.__module__.startswith("footprint."):
+        return f"{kind.__module__}.{kind.__qualname__}({_many(getattr(value, one.name) for one in dataclasses.fields(kind))})"
+    raise _UnknownError
+
+
+class Table:
+    """A small array of numbers as part of an operation: read-only, hashed by its bytes, so that equal operations are equal."""
+
+    def __init__(self, values: Any, dtype: Any = None) -> None:
+        self.array = np.ascontiguousarray(values, dtype)
+        if self.array is values or self.array.base is not None:
+            self.array = self.array.copy()
+        self.array.flags.writeable = False
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of shape, dtype and bytes."""
+        return hashlib.blake2b(self.array.tobytes(), digest_size=16, person=str(self.array.dtype)[:16].encode()).digest()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.array if dtype is None else self.array.astype(dtype)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __hash__(self) -> int:
+        return hash((self.array.shape, self.digest))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.array.shape == other.array.shape and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        return f"Table({self.array.dtype}, {self.array.shape})"

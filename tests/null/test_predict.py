@@ -1,0 +1,124 @@
+"""Predicted seconds count what is really carried: neighbours' rows, repeated reads, held inputs, passes, decompression."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.api.convolve import convolve_rows, plan_convolve_rows
+from footprint.io.phantom import write_scan
+from footprint.plan.builder import Builder
+from footprint.plan.predict import crossed, lane_seconds
+from footprint.plan.rates import Cost, rates
+from footprint.plan.slots import Cut, Given, Halo
+from footprint.spec import ArraySpec, Limits
+
+CPU, SOURCE = Limits(threads=2), Given(owner="source")
+DISK = rates(CPU).disk
+
+
+def _lane(plan, name):
+    return dict(plan.seconds)[name]
+
+
+@pytest.mark.parametrize(("taps", "memory"), [(3, "8MB"), (101, "2MB"), (101, "8MB"), (301, "4MB")])
+def test_what_is_read_is_what_was_foretold(taps, memory):
+    shape, rows = (4000, 1000), []
+    plan = convolve_rows(
+        lambda start, stop, block: rows.append(stop - start),
+        shape,
+        "float32",
+        np.ones((taps, 1)),
+        lambda start, stop, block: None,
+        memory=memory,
+        device="cpu",
+    )
+    assert plan.n_parts == len(rows) > 1
+    assert _lane(plan, "read") == pytest.approx(4 * shape[1] * sum(rows) / DISK, rel=0.01)
+    assert _lane(plan, "write") == pytest.approx(4 * shape[0] * shape[1] / DISK, rel=1e-6)
+    if taps > 3:
+        assert sum(rows) > 1.1 * shape[0]
+
+
+def test_many_parts_are_foretold_as_few_are():
+    b = Builder(CPU, (Cut("z", 5000, 7),))
+    x = b.inp(ArraySpec((5000, 10), "float32", "z."), "x", SOURCE, {"z": Halo(3, 5)})
+    b.bring(x)
+    exact = sum(stop - start for start, stop in (Halo(3, 5).window(*b.cuts[0].range(i), 5000) for i in range(b.cuts[0].count)))
+    assert crossed(b, rates(CPU)).read == pytest.approx(exact * 40 / DISK, rel=1e-3)
+
+
+def test_an_input_without_the_cut_axis_comes_with_every_part_and_a_held_one_with_the_first_of_a_sum():
+    def read(cuts, axes, shape):
+        b = Builder(CPU, cuts)
+        b.bring(b.inp(ArraySpec(shape, "float32", axes), "x", SOURCE))
+        return crossed(b, rates(CPU)).read * DISK / 4
+
+    z, a = Cut("z", 12, 3), Cut("a", 100, 25, sums=True)
+    assert read((z,), "a.", (100, 8)) == 4 * 800
+    assert read((z, a), "za", (12, 100)) == 1200
+    # Filled with the first part of every sum.
+    assert read((z, a), "z.", (12, 8)) == 96
+    assert read((z, a), "a.", (100, 8)) == 4 * 800
+
+
+def test_passes_are_counted_where_parts_are_filled_again():
+    for cuts, times in (((), 1), ((Cut("z", 12, 3),), 5)):
+        b = Builder(CPU, cuts)
+        flag = b.kept((1,), "int32", "flag")
+        x = b.bring(b.inp(ArraySpec((12, 8), "float32", "z."), "x", SOURCE))
+        b.until(flag, usual=5)
+        assert x.slot.kind == "scratch"
+        assert crossed(b, rates(CPU)).read == pytest.approx(times * 12 * 8 * 4 / DISK)
+
+
+def test_bytes_across_a_bus_are_those_that_cross_it():
+    gpu = fp.plan_convolve((4, 4), (3, 3), device="null:h100").limits
+    b = Builder(gpu)
+    x = b.inp(ArraySpec((2000, 1000), "uint8"), "x", SOURCE)
+    y = b.out(ArraySpec((2000, 1000)), "y", SOURCE)
+    b.bring(x, "float32")
+    with b.deliver(y, "float32"):
+        pass
+    rate = rates(gpu)
+    seconds = dict(lane_seconds(rate, Cost(launches=0), b, crossed(b, rate)))
+    assert seconds["upload"] == pytest.approx(2e6 / rate.link) and seconds["download"] == pytest.approx(8e6 / rate.link)
+
+
+def test_tiles_that_read_projections_again_are_foretold_so():
+    shape, options = (200, 2, 512), {"written": True, "device": "cpu", "method": "direct"}
+    whole = fp.plan_reconstruct(shape, memory="100MB", **options)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_reconstruct(shape, memory=1000, **options)
+    tiles = fp.plan_reconstruct(shape, memory=caught.value.smallest, **options)
+    again = int(np.prod([cut.count for cut in tiles.cuts if not cut.sums and cut.axis != "z"]))
+    assert again > 10 and _lane(tiles, "read") > 0.9 * again * _lane(whole, "read")
+
+
+def test_a_mask_so_tall_that_parts_read_their_rows_twice_is_convolved_in_larger_ones():
+    """Side by side three copies of a part must fit: one thread alone has room for larger parts, which read less."""
+    tall, flat = (plan_convolve_rows((4000, 1000), "float32", (taps, 1), memory="2MB", device="cpu") for taps in (101, 3))
+    assert len(flat.lanes) == 3 and len(tall.lanes) == 1
+    assert tall.chunk.size > 91
+
+
+@pytest.fixture
+def scan(tmp_path):
+    """Compressed, a projection a chunk."""
+    with fp.open_scan(write_scan(tmp_path / "scan.nx", n_angles=30, n_z=16, n_x=64).path) as scan:
+        yield scan
+
+
+def test_decompressing_is_foretold_as_often_as_it_is_done(scan):
+    options = {"written": True, "device": "cpu", "method": "direct", "center": 31.5}
+    plain = fp.plan_reconstruct(scan.shape, memory="100MB", **options)
+    whole = fp.plan_reconstruct(scan, memory="100MB", **options)
+    nbytes = 2 * np.prod(scan.shape)
+    assert scan.chunk == (1, 16)
+    assert _lane(whole, "read") - _lane(plain, "read") == pytest.approx(nbytes / 2e8 + 30 * 3e-5, rel=0.2)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_reconstruct(scan, memory=1000, **options)
+    short = fp.plan_reconstruct(scan, memory=caught.value.smallest, **options)
+    times = [int(note.split()[4]) for note in short.notes if "decompressed" in note]
+    assert times and times[0] > 2 and _lane(short, "read") > 0.8 * times[0] * _lane(whole, "read")

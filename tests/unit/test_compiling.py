@@ -1,0 +1,109 @@
+"""While kernels are compiled, whoever wants to know is told: by every backend, once, and on the progress line."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from footprint.backend.compiling import compiling, watched
+from footprint.cli.render import Reporter
+from footprint.spec import ArraySpec
+
+
+def test_compilations_that_overlap_are_told_once():
+    seen, inside, go_on = [], threading.Event(), threading.Event()
+
+    def other():
+        with compiling():
+            inside.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(target=other)
+    with watched(seen.append):
+        with compiling():
+            thread.start()
+            inside.wait(10)
+        assert seen == [True]
+        late = []
+        with watched(late.append):
+            go_on.set()
+            thread.join()
+        assert seen == late == [True, False]
+    with compiling():
+        pass
+    assert seen == [True, False]
+
+
+def test_an_error_of_a_compiler_ends_it():
+    seen = []
+    with watched(seen.append), pytest.raises(ValueError, match="no such type"), compiling():
+        raise ValueError("no such type")
+    assert seen == [True, False]
+
+
+def test_numba_tells_when_it_has_to_compile_and_not_when_it_is_done():
+    import numba
+
+    from footprint.backend.registry import open_backend
+
+    # Whatever runs first on the CPU.
+    open_backend("cpu").compile("convolve", (), {})
+    function, seen = numba.njit(lambda x: 2 * x), []
+    with watched(seen.append):
+        assert function(4) == 8
+        assert seen[0] is True and seen[-1] is False
+        seen.clear()
+        assert function(5) == 10
+        assert seen == []
+
+
+def test_a_gpu_backend_tells_when_it_builds_a_program(backend):
+    if backend.limits.host:
+        pytest.skip("Numba compiles at the first call")
+    specs, seen = (ArraySpec((3,)), ArraySpec((3,), "float64")), []
+    backend.compile("cast", specs, {})
+    if not hasattr(backend, "_programs"):
+        pytest.skip("binaries of this backend come from the disk")
+    backend._programs.clear()
+    with watched(seen.append):
+        backend.compile("cast", specs, {})
+        backend.compile("cast", specs, {})
+    assert seen == [True, False]
+
+
+def test_the_progress_line_says_so_while_it_lasts():
+    reporter = Reporter()
+    with reporter.progress("convolving") as update:
+        update(1, 4)
+        bar = reporter._bar
+        with compiling():
+            assert bar.tasks[0].description == "convolving, compiling kernels"
+        assert bar.tasks[0].description == "convolving"
+
+
+def test_where_no_bar_moves_yet_there_is_a_line_of_its_own(capsys, monkeypatch):
+    from rich import console
+
+    made = console.Console
+    monkeypatch.setattr(console, "Console", lambda **how: made(**how | {"force_terminal": True, "width": 80}))
+
+    def job():
+        with compiling():
+            pass
+
+    Reporter().warm(job)
+    assert "compiling kernels" in capsys.readouterr().err
+
+
+def test_nothing_is_shown_where_nothing_is_asked_for(capsys):
+    reporter = Reporter(as_json=True)
+
+    def job():
+        with compiling():
+            pass
+
+    reporter.warm(job)
+    with reporter.progress("convolving"), compiling():
+        pass
+    assert capsys.readouterr().err == ""
