@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._units import refuse_more
 from footprint.backend.arrays import kind_called
 from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
@@ -66,8 +67,8 @@ def receive(array: Any, name: str) -> Array:
     kind = array_kind(array).name
     if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
-    if getattr(array, "mask", None) is not None and hasattr(array, "uncertainty"):
-        raise ArgumentError(name, f"{kind_of(array)} with a mask, which would be ignored", "plain values", "give its data")
+    if type(array) is not np.ndarray:
+        refuse_more(array, name)
     if isinstance(array, np.ndarray):
         data: Any = array
         kind = "numpy"

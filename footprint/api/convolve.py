@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import (
-    Array,
     Memory,
     Progress,
     described,
     finished,
-    on_host,
     output,
     receive,
     shared,
     shared_memory,
-    too_large,
     where,
 )
-from footprint.api._call import Stream, call, plan_verb, planned
+from footprint.api._call import Described, Stream, call, planned
+from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._recall import fresh, looks, recall, remember, replay
+from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError
@@ -30,6 +29,7 @@ from footprint.kernels.common.borders import border
 from footprint.ops.convolve import Correlate
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 Read = Callable[[int, int, np.ndarray], None]
@@ -58,17 +58,19 @@ def convolve(
     ----------
     image : array (n_y, n_x) or (n_x,)
         Real numbers of any dtype, byte order and strides. NaN and infinities spread to every output they touch, also
-        under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such weights out).
+        under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such weights out). Of an astropy Quantity the
+        unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
     mask : array (k_y, k_x) or (k_x,)
         Any size, odd or even, of as many dimensions as the image.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis,
         "same" the n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask
-        ``scipy.ndimage.convolve`` puts the centre one further), "valid" the n - k + 1 that reach nothing outside.
+        ``scipy.ndimage.convolve`` puts the centre one further), "valid" the n - k + 1 that reach nothing outside: there
+        is none where the mask is the larger, so that is refused (SciPy exchanges the two; do so yourself if you mean it).
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside: ``cval``; the last sample; abcd|dcba (the "reflect" of scipy.ndimage, numpy.pad's
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
-        differ in meaning.
+        differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
     cval : float
         Value outside for "constant".
     out : array, optional
@@ -96,7 +98,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return _filter(image, mask, True, (mode, border(boundary), number(cval)), out, memory, device)
+    return _carrying_units(image, mask, True, mode, boundary, cval, out, memory, device)
 
 
 def correlate(
@@ -132,7 +134,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return _filter(image, mask, False, (mode, border(boundary), number(cval)), out, memory, device)
+    return _carrying_units(image, mask, False, mode, boundary, cval, out, memory, device)
 
 
 def plan_convolve(
@@ -169,10 +171,11 @@ def plan_convolve(
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
     """
-    spec, _ = described(shape, dtype)
+    spec, given = described(shape, dtype)
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
-    return plan_verb("convolve", op, [spec, weights], where(device), memory)
+    image, result = Described(spec, given), Described(op.out_specs(spec, weights)[0], Given())
+    return planned("convolve", op, [image, mask_slot(weights)], [result], where(device), memory)
 
 
 def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **options: Any) -> Plan:
@@ -192,6 +195,7 @@ def plan_convolve_rows(
     device: str = "auto",
     reading: Reading | None = None,
     writing: int = 0,
+    mask_file: Any = None,
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -208,6 +212,8 @@ def plan_convolve_rows(
         so many rows; a bound.
     writing : int
         Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
+    mask_file : optional
+        The mask itself, where it is a file's: an open `Image`.
 
     Returns
     -------
@@ -225,10 +231,9 @@ def plan_convolve_rows(
     weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
     result = op.out_specs(spec, weights)[0]
-    mask = Array(np.empty(weights.shape, weights.dtype), "numpy", "cpu")
-    return planned(
-        "convolve", op, [_blocks(spec, reading), mask], [Stream(None, result, lambda block: writing)], where(device), memory
-    )
+    sink = Stream(None, result, lambda block: writing)
+    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, dtype)
+    return planned("convolve", op, [_blocks(spec, reading), given], [sink], where(device), memory)
 
 
 def convolve_rows(
@@ -303,41 +308,51 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array:
-    """The mask in order of correlation and in the sums' dtype: on the host, or where it lies beside an image on a device."""
-    seen, kind = receive(mask, "mask"), sum_dtype(dtype)
-    if like is not None and seen.device == like.device != "cpu":
-        return Array(kind_of(seen.data).in_order(seen.data, flip, kind), seen.kind, seen.device)
-    data = np.asarray(on_host(seen.data))
-    try:
-        return receive(NUMPY.in_order(data, flip, kind), "mask")
-    except (MemoryError, ValueError) as error:
-        raise too_large("mask", ArraySpec(data.shape, kind)) from error
-
-
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
     """An image that comes by rows."""
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
     return Stream(Filler(fill) if fill is not None else None, spec, beside)
 
 
+def _carrying_units(
+    image: Any, mask: Any, flip: bool, mode: str, boundary: str, cval: Any, out: Any, memory: Memory, device: str
+) -> Any:
+    """Filter numbers, and give the result the units of image and mask where they have any."""
+    if not (is_quantity(image) or is_quantity(mask)):
+        return _filter(image, mask, flip, (mode, border(boundary), number(cval)), out, memory, device)
+    (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
+    if of_image is not None and is_quantity(cval):
+        cval, _ = plain(cval, "cval", of_image)
+    unit = of_image * of_mask if of_image is not None and of_mask is not None else of_image if of_mask is None else of_mask
+    target = out
+    if out is not None:
+        if not is_quantity(out) or out.unit != unit:
+            raise ArgumentError("out", type(out).__name__, f"a Quantity in {unit or 'no unit'}, as image and mask have units")
+        target = out.value
+    result = _filter(image, mask, flip, (mode, border(boundary), number(cval)), target, memory, device)
+    return out if out is not None else result << unit
+
+
 def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
-    look = looks("convolve", (flip, *how, memory, device), image, mask, out)
+    # How a mask on the host lies decides whether it has a slot.
+    seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
+    look = looks("convolve", (flip, *how, memory, device), image, seen, out)
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        if target is not None and replay(known, (image, kind_of(mask).in_order(mask, flip, known.small)), (target,)):
+        weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
+        if target is not None and replay(known, (image, weights), (target,)):
             return target
     source = receive(image, "image")
-    weights = weights_of(mask, flip, source.spec.dtype, source)
-    op = Correlate(weights.spec.shape, *how)
-    result = op.out_specs(source.spec, weights.spec)[0]
+    given = weights_of(mask, flip, source.spec.dtype, source)
+    op = Correlate(given.spec.shape, *how)
+    result = op.out_specs(source.spec, given.spec)[0]
     target = output(out, result, source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if result.size:
-        key = call("convolve", op, [source, weights], [target], where(device, source, target), memory)
+        key = call("convolve", op, [source, given], [target], where(device, source, target), memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
-        if kind_of(mask).turns and kind_of(mask) is kind_of(weights.data):
-            remember(look, key, target.spec, weights.spec.dtype)
+        if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
+            remember(look, key, target.spec, sum_dtype(source.spec.dtype))
     return finished(target, out)

@@ -55,7 +55,9 @@ def fbp(
         "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none", or gains at
         ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
     padding : {"constant", "edge", "reflect", "symmetric", "wrap"}
-        What lies beyond the detector while filtering (numpy.pad's names); "constant" is zeros.
+        What lies beyond the detector while filtering: zeros; aaa|abcd|ddd; dcb|abcd|cba (scipy.ndimage's "mirror");
+        cba|abcd|dcb (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; others are accepted where no two
+        libraries differ: "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
     method : {"auto", "direct", "fourier"}
         Direct summation with linear interpolation, or the adjoint non-uniform FFT of the filtered polar spectrum (CPU, extra
         ``fourier``), which interpolates by sinc and agrees within the seen circle to what sharp edges allow; outside that circle

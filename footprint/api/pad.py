@@ -10,6 +10,7 @@ from footprint.api._arrays import Array, Memory, described, finished, on_host, o
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.kernels.common.borders import is_border, numpy_border
 from footprint.ops.gather import Gather, Scattered
 from footprint.ops.pad import GATHERED, MODES, STATISTICS, Pad
 from footprint.plan.plan import Plan
@@ -50,9 +51,10 @@ def pad(
     pad_width : int, (before, after), ((before, after), ...) or dict of axis to them
         Elements to add, as in ``numpy.pad``.
     mode : str
-        With the meanings of ``numpy.pad``: "constant", "edge", "reflect" (dcb|abcd|cba, scipy.ndimage's "mirror"),
-        "symmetric" (cba|abcd|dcb, scipy.ndimage's "reflect"), "wrap", "linear_ramp", "maximum", "mean", "median",
-        "minimum", "empty" (zeros here).
+        With the meanings of ``numpy.pad``: "constant", "edge" (aaa|abcd|ddd), "reflect" (dcb|abcd|cba, scipy.ndimage's
+        "mirror"), "symmetric" (cba|abcd|dcb, scipy.ndimage's "reflect"), "wrap" (bcd|abcd|abc), "linear_ramp",
+        "maximum", "mean", "median", "minimum", "empty" (zeros here). Other libraries' names of borders are accepted
+        where no two differ: "nearest" and "replicate" are "edge", "mirror" is "reflect", "circular" is "wrap".
     constant_values, end_values, stat_length, reflect_type
         As in ``numpy.pad``.
     rows_index, cols_index : array of int, optional
@@ -69,7 +71,8 @@ def pad(
     -------
     array
         Of the array's dtype in native byte order. Means and medians are summed in float64; those of integers are
-        rounded to the nearest, ramps of integers down, as in NumPy.
+        rounded to the nearest, ramps of integers down, as in NumPy; where one line's ramp is flat, NumPy multiplies in
+        another order for all lines of that axis, and some of its whole numbers are then one less or more.
 
     Raises
     ------
@@ -183,6 +186,7 @@ def _job(
     reflect_type: str,
 ) -> Pad:
     ndim = len(shape)
+    mode = numpy_border(mode, "mode") if is_border(mode) else mode
     choose("mode", mode, MODES)
     choose("reflect_type", reflect_type, ("even", "odd"))
     options = {

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
-from footprint.api.convolve import number, weights_of
+from footprint.api._call import Stream, meeting
+from footprint.api._mask import held_bytes, mask_slot, weights_of
+from footprint.api.convolve import number
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import sum_dtype
@@ -17,7 +19,7 @@ from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
-from footprint.ops.job import job_of
+from footprint.ops.job import Meeting, job_of
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED
 from footprint.plan.plan import Plan, finish
@@ -97,11 +99,12 @@ def stream(
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
     op, weights = _operation(verb, mask, seen.spec, mode, boundary, cval)
-    rest = [] if weights is None else [weights]
+    rest: list[Array] = [] if weights is None else [weights]
     name = where(device)
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
     given = Given(direct=False)
-    plan = _planned("stream", seen.spec, op, [array.spec for array in rest], dtype, depth, memory, name, (given, given))
+    also = [(array.spec, array.given) for array in rest]
+    plan = _planned("stream", seen.spec, op, also, dtype, depth, memory, name, (given, given))
     others = {slot.id: array.data for slot, array in zip(plan.inputs[1:], rest)}
     return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
 
@@ -120,6 +123,7 @@ def plan_convolve_frames(
     device: str = "auto",
     reading: Reading | None = None,
     writing: int = 0,
+    holding: int = 0,
 ) -> Plan:
     """Plan `convolve_frames`: frames on their way lie in the plan's own memory, so the budget covers them.
 
@@ -139,6 +143,8 @@ def plan_convolve_frames(
         ``reading(dtype)``: bytes the source's library takes beside the block, contiguous and of that dtype; a bound.
     writing : int
         Bytes the output's writer takes beside the blocks.
+    holding : int
+        Bytes of a mask that comes from a file: it is read once and held.
 
     Returns
     -------
@@ -158,11 +164,13 @@ def plan_convolve_frames(
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
     weights, _ = described(mask_shape, sum_dtype(stack.dtype), "mask_shape")
     op = Correlate(weights.shape, mode, border(boundary), number(cval))
-    source = Given(owner="source", beside=None if reading is None else lambda block: reading(block.dtype))
+    # A file's mask is read once, and held beside the frames.
+    source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
     sink = Given(owner="source", beside=lambda block: writing + 3 * 8 * count)
     name = where(device)
-    return _planned("convolve", frame, op, [weights], result, _depth(depth), memory, name, (source, sink), count)
+    also = [meeting(mask_slot(weights))]
+    return _planned("convolve", frame, op, also, result, _depth(depth), memory, name, (source, sink), count)
 
 
 def convolve_frames(
@@ -214,20 +222,23 @@ def convolve_frames(
     """
     weights = weights_of(mask, flip, dtype)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "result": result, "depth": depth}
-    plan = plan_convolve_frames(
-        shape, weights.spec.shape, dtype=dtype, **options, memory=memory, device=device, reading=reading, writing=writing
-    )
+    options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, dtype)}
+    plan = plan_convolve_frames(shape, weights.spec.shape, dtype=dtype, **options)
     if on_plan is not None:
         on_plan(plan)
     with bind(plan, running_backend(where(device))) as bound:
-        return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: weights.data}, progress)
+        values = weights.data
+        if isinstance(weights, Stream):
+            values = np.empty(weights.spec.shape, sum_dtype(dtype))
+            weights.data.fill(tuple(slice(0, n) for n in values.shape), values)
+        return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: values}, progress)
 
 
 def _planned(
     name: str,
     frame: ArraySpec,
     op: Op,
-    rest: list[ArraySpec],
+    rest: list[Meeting],
     dtype: Any,
     depth: int,
     memory: Memory,
@@ -239,14 +250,14 @@ def _planned(
     if len(parse(device).each) > 1:
         raise ArgumentError("device", repr(str(device)), "one device", "run a stream on each")
     limits, budget = limits_and_budget(device, memory)
-    specs = op.out_specs(*op.in_specs(frame, *rest))
+    specs = op.out_specs(*op.in_specs(frame, *(spec for spec, _ in rest)))
     if len(specs) != 1:
         raise ArgumentError("verb", f"an operation with {len(specs)} results", "one result a frame")
     kind = specs[0].dtype if dtype is None else described((), dtype)[0].dtype
     if np.dtype(kind).kind != "f" and np.dtype(specs[0].dtype).kind == "f":
         raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")
     result = ArraySpec(specs[0].shape, kind)
-    job = job_of(limits, op, [(frame, givens[0]), *((spec, Given()) for spec in rest)], [(result, givens[1])])
+    job = job_of(limits, op, [(frame, givens[0]), *rest], [(result, givens[1])])
     rate = rates(limits)
     smallest: Plan | None = None
     for copies in (depth >> k for k in range(depth.bit_length())):
@@ -281,5 +292,6 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str,
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
-    weights = weights_of(mask, verb == "convolve", frame.dtype)
+    weights = weights_of(receive(mask, "mask").data, verb == "convolve", frame.dtype)
+    assert isinstance(weights, Array)
     return Correlate(weights.spec.shape, mode, border(boundary), number(cval)), weights

@@ -52,7 +52,7 @@ class ArrayKind:
         raise NotImplementedError
 
     def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
-        """The array, turned round along every axis if wanted, C-contiguous and of this dtype."""
+        """The array, turned round along every axis if wanted; on a device C-contiguous and of this dtype, too."""
         raise NotImplementedError
 
     def back(self, data: Any) -> Any:
@@ -77,7 +77,8 @@ class _NumPy(ArrayKind):
         return np.empty(shape, dtype)
 
     def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
-        return np.ascontiguousarray(_turned(array) if turned else array, dtype)
+        # As it lies: what has to be copied is the plan's business.
+        return _turned(array) if turned else array
 
     def back(self, data: Any) -> Any:
         return data

@@ -12,6 +12,8 @@ from footprint.errors import ArgumentError, FormatError
 
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
+# Weights along an axis of a mask that all larger ones share their kernels with.
+_LARGE = 64
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,7 +29,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--boundary",
             default="constant",
             show_default=True,
-            help="What lies outside: constant, nearest, reflect, mirror or wrap.",
+            help="What lies outside: constant, nearest, reflect (cba|abcd|dcb), mirror (dcb|abcd|cba) or wrap.",
         ),
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),
@@ -51,6 +53,7 @@ def plan_only(
     device: str,
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
+    from footprint.api._mask import held_bytes
     from footprint.api.convolve import plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
     from footprint.io.frame_source import FrameSource, open_source
@@ -62,11 +65,13 @@ def plan_only(
         options["dtype"] = source.dtype.str
         if isinstance(source, FrameSource):
             options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
+            options["holding"] = held_bytes(weights, source.dtype.str)
             writing = _writing(target, source, sums, options["result"]) if target is not None else 0
             return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth, dtype)
         writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
-        return plan_convolve_rows(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
+        options |= {"reading": source.host_bytes, "writing": writing, "mask_file": weights}
+        return plan_convolve_rows(source.shape, weights.shape, **options)
 
 
 def _check_single(depth: int | None, dtype: str | None) -> None:
@@ -108,8 +113,13 @@ def _floating(dtype: str) -> str:
 
 
 def _open_mask(path: str) -> Any:
-    from footprint.io.image import open_image
+    from pathlib import Path
 
+    from footprint.io.image import open_image
+    from footprint.io.named_mask import NamedMask, is_named
+
+    if is_named(path) and not Path(path).exists():
+        return NamedMask(path)
     try:
         return open_image(path)
     except FormatError as error:
@@ -117,19 +127,8 @@ def _open_mask(path: str) -> Any:
         raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
 
 
-def _weights(path: str) -> Any:
-    """Weights of a file, all finite."""
-    import numpy as np
-
-    with _open_mask(path) as file:
-        weights = file.array()
-    if not np.isfinite(weights).all():
-        raise FormatError(path, "holds weights that are NaN or infinite", "a mask's weights are finite")
-    return weights
-
-
-def _load(source: Any, weights: Any, target: str, boundary: str, device: str) -> None:
-    """Load libraries and compiled kernels with images of a few pixels: what is measured after is the data's."""
+def _load(source: Any, shape: tuple[int, ...], target: str, boundary: str, device: str) -> None:
+    """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
     from pathlib import Path
@@ -147,6 +146,8 @@ def _load(source: Any, weights: Any, target: str, boundary: str, device: str) ->
         source.load()
     else:
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
+    # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
+    weights = np.zeros(tuple(min(n, _LARGE) for n in shape))
     few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
@@ -189,8 +190,9 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset). The image is read, filtered and written in blocks of
-    rows that fit --memory; the result is the same to the last bit, whatever the blocks.
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset); MASK may be a name, too: gaussian:sigma=2 (or fwhm=5;
+    truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a Gaussian. The image is read, filtered
+    and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
@@ -198,6 +200,7 @@ def command(
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
+      footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
     from footprint.cli.outputs import check_names
@@ -207,31 +210,51 @@ def command(
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
-    weights = _weights(mask)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     options |= {"flip": not correlate, "on_plan": reporter.plan}
-    with open_source(image, plane) as source:
+    with open_source(image, plane) as source, _open_mask(mask) as weights:
         sums = _result(source, weights.shape, mode)
         stack = isinstance(source, FrameSource)
         if stack:
             options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
         else:
             _check_single(depth, dtype)
-        reporter.warm(lambda: _load(source, weights, target, boundary, device))
+        reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
+        header = _header(reporter, source, weights, "correlated" if correlate else "convolved", mode, boundary, target)
         run = _frames if stack else _rows
-        figures = run(reporter, source, weights, sums, target, overwrite, options)
+        figures = run(reporter, source, weights, sums, target, overwrite, header, options)
     about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
     reporter.report("Convolved", about | figures)
 
 
+def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, boundary: str, target: str) -> Any:
+    """What a FITS result says of itself; what it no longer says is told."""
+    from pathlib import Path
+
+    from footprint import __version__
+    from footprint.io.filtered import filtered_header
+    from footprint.io.image_writer import image_kind
+    from footprint.ops.convolve import Correlate
+
+    if source.header is None or image_kind(target) != "fits":
+        return None
+    same, now = Correlate(mask.shape), Correlate(mask.shape, mode)
+    shift = tuple(same.offset(k) - now.offset(k) for k in mask.shape)
+    how = f"footprint {__version__}: {done} (mode {mode}, boundary {boundary}) with"
+    sigma = getattr(mask, "sigma", None)
+    header, note = filtered_header(source.header, Path(mask.path).name, mask.shape, (shift[0], shift[1]), how, sigma)
+    if note:
+        reporter.warn(f"{target}: {note}.")
+    return header
+
+
 def _rows(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """One image, block by block of rows."""
     from footprint.api.convolve import convolve_rows
     from footprint.io.image import create_image
 
-    header = source.header if options["mode"] == "same" else None
     with (
         create_image(target, sums.shape, sums.dtype, overwrite=overwrite, header=header) as writer,
         reporter.progress("convolving") as progress,
@@ -252,14 +275,14 @@ def _rows(
 
 
 def _frames(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """A stack, frame by frame; rate and latencies."""
     from footprint.api.stream import convolve_frames
     from footprint.io.image_writer import create_stack
     from footprint.io.output import together
 
-    shape, header = (source.shape[0], *sums.shape), source.header if options["mode"] == "same" else None
+    shape = (source.shape[0], *sums.shape)
     with (
         together(),
         create_stack(target, shape, options["result"] or sums.dtype, overwrite, header) as writer,

@@ -60,7 +60,10 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
         ),
         click.option(
-            "--padding", default="constant", show_default=True, help="Padding of rows: constant, edge, reflect, symmetric or wrap."
+            "--padding",
+            default="constant",
+            show_default=True,
+            help="Padding of rows: constant, edge, reflect (dcb|abcd|cba), symmetric (cba|abcd|dcb) or wrap.",
         ),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
         click.option(

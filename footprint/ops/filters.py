@@ -7,7 +7,6 @@ import numpy as np
 from footprint.errors import ArgumentError, choose
 
 NAMES = ("ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none")
-PADDINGS = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
 def fast_length(n: int) -> int:

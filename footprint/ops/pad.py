@@ -8,14 +8,14 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.kernels.common.borders import NUMPY
 from footprint.ops.base import Op
 from footprint.ops.gather import AXES, Continued, checked, gather
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
-GATHERED = {"constant": "constant", "empty": "constant", "edge": "nearest", "symmetric": "reflect", "reflect": "mirror",
-            "wrap": "wrap"}  # fmt: skip
+GATHERED = {theirs: ours for ours, theirs in NUMPY.items()} | {"empty": "constant"}
 STATISTICS = ("maximum", "mean", "median", "minimum")
 MODES = (*GATHERED, "linear_ramp", *STATISTICS)
 
@@ -81,7 +81,7 @@ class Pad(Op):
         choose("mode", self.mode, MODES)
         checked(image)
         kind = np.dtype(native(image.dtype))
-        if kind.kind == "b" and (self.mode in ("median", "linear_ramp") or self.odd):
+        if kind.kind == "b" and (self.mode == "linear_ramp" or self.odd):
             said = repr(self.mode) + (" with odd reflections" if self.odd else "")
             raise ArgumentError("mode", said, "a mode that means something for an array of bools", "use edge, reflect or maximum")
         for value in {value for pair in self.values for value in pair}:
@@ -150,8 +150,9 @@ class Pad(Op):
         elif self.mode in STATISTICS:
             first, last = self.lengths[axis] if self.lengths else (None, None)
             sizes = {"left": n if first is None else min(first, n), "right": n if last is None else min(last, n)}
-            # A mean of bools is true where any is.
-            mode = "maximum" if self.mode == "mean" and np.dtype(out.spec.dtype).kind == "b" else self.mode
+            # A mean of bools is true where any is, their median where half of them are.
+            bools = {"mean": "maximum", "median": "upper"} if np.dtype(out.spec.dtype).kind == "b" else {}
+            mode = bools.get(self.mode, self.mode)
             b.launch("pad.statistic", y, lo=lo, hi=hi, statistic=mode, **sizes)
         else:
             b.launch("pad.odd", y, lo=lo, hi=hi, repeat=self.mode == "symmetric")

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.errors import ShapeError, choose
+from footprint.errors import ShapeError
+from footprint.kernels.common.borders import numpy_border
 from footprint.kernels.ramp_filter.fused import fused, tables
 from footprint.ops.base import Op, Table
-from footprint.ops.filters import PADDINGS, fast_length, response
+from footprint.ops.filters import fast_length, response
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -27,7 +28,7 @@ class RampFilter(Op):
     filter
         Name, or (P // 2 + 1) gains.
     padding
-        What lies beyond the row's ends.
+        What lies beyond the row's ends, by any name of it; kept by numpy.pad's.
     cutoff
         Share of the Nyquist frequency.
     dims
@@ -48,6 +49,7 @@ class RampFilter(Op):
     def __post_init__(self) -> None:
         if not isinstance(self.filter, str | Table):
             object.__setattr__(self, "filter", Table(self.filter))
+        object.__setattr__(self, "padding", numpy_border(self.padding, "padding"))
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -64,8 +66,7 @@ class RampFilter(Op):
         return ("sinogram",), ("out",)
 
     def gains(self, n_x: int, least: int = 0) -> np.ndarray:
-        """The filter at the frequencies of the padded length, 2 n_x or ``least``; also checks the names."""
-        choose("padding", self.padding, PADDINGS)
+        """The filter at the frequencies of the padded length, 2 n_x or ``least``; also checks its name."""
         usual, padded = fast_length(2 * n_x), fast_length(max(2 * n_x, least))
         if isinstance(self.filter, str) or padded == usual:
             return response(self._shape, padded, self.cutoff)

@@ -11,8 +11,10 @@ import numpy as np
 from footprint.backend import process
 from footprint.backend.base import Backend, Baked, Transforms
 from footprint.errors import BackendError, ShapeError
+from footprint.plan.builder import TINY
 from footprint.plan.cross import Crossing
 from footprint.plan.drive import drive
+from footprint.plan.faces import put
 from footprint.plan.geometry import WHOLE, Geometry, Prepared, check_direct, few
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Part, Step
@@ -147,6 +149,10 @@ class BoundPlan(Steps):
         if step.action == "fill" and len(step.refs) == 2 and not self.plan.limits.host and ready.views[1] is not None:
             send, key = self.backend.sender(ready.views[1]), step.refs[0].slot.id
             once = lambda feeds, here: send(feeds[key], here)
+        elif step.action == "fill" and self.plan.limits.host and step.refs[0].slot.given.owner == "caller":
+            view, slot = ready.views[1], step.refs[0].slot.id
+            if view.nbytes <= TINY:
+                once = lambda feeds, here: put(view, feeds[slot])
         ledger = self.ledger
         if ledger is None:
             return once

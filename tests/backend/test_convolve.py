@@ -211,3 +211,15 @@ def test_the_plan_needs_no_device_and_is_what_is_allocated(backend):
     with mine.bind(backend) as bound:
         bound(image, mask, out=[out])
     np.testing.assert_array_equal(out, 9)
+
+
+@pytest.mark.parametrize(("shape", "mask_shape"), [((3,), (5,)), ((3,), (6,)), ((4, 9), (7, 3)), ((2, 3), (8, 9))])
+def test_a_mask_larger_than_the_image_gives_scipys_sizes(shape, mask_shape, device, rng):
+    image, mask = rng.standard_normal(shape), rng.standard_normal(mask_shape)
+    for mode in ("same", "full"):
+        got = fp.convolve(image, mask, mode=mode, device=device)
+        np.testing.assert_allclose(got, scipy.signal.convolve(image, mask, mode, "direct"), atol=1e-12)
+        got = fp.correlate(image, mask, mode=mode, device=device)
+        np.testing.assert_allclose(got, scipy.signal.correlate(image, mask, mode, "direct"), atol=1e-12)
+    with pytest.raises(fp.ShapeError, match="valid"):
+        fp.convolve(image, mask, mode="valid", device=device)

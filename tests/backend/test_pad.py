@@ -58,7 +58,7 @@ def test_bools(device):
     check(np.eye(3, dtype=bool), 2, "edge", device)
     check(np.eye(3, dtype=bool), 2, "constant", device, constant_values=True)
     check(np.eye(3, dtype=bool), 2, "constant", device, constant_values=((True, False), (False, True)))
-    for mode in ("maximum", "minimum", "mean"):
+    for mode in ("maximum", "minimum", "mean", "median"):
         for array in (np.eye(3, dtype=bool), np.zeros((2, 4), bool), np.array([True, False, False, True, True])):
             check(array, 2, mode, device)
             check(array, 1, mode, device, stat_length=2)
@@ -147,7 +147,7 @@ def test_out(device, rng):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"mode": "mirror"}, "reflect"),
+        ({"mode": "mirrored"}, "reflect"),
         ({"reflect_type": "even-ish"}, "odd"),
         ({"pad_width": -1}, "0 or more"),
         ({"pad_width": 1.5}, "whole numbers"),
@@ -157,7 +157,7 @@ def test_out(device, rng):
         ({"array": np.zeros((2, 2, 2, 2))}, "1 to 3"),
         ({"array": np.zeros((0, 2)), "mode": "edge"}, "length 0"),
         ({"mode": "mean", "stat_length": 0}, "1 or more"),
-        ({"mode": "median", "array": np.zeros((2, 2), bool)}, "bool"),
+        ({"mode": "linear_ramp", "array": np.zeros((2, 2), bool)}, "bool"),
         ({"array": np.zeros((2, 2), "u1"), "constant_values": 300}, "uint8"),
         ({"constant_values": "x"}, "real numbers"),
         ({"rows_index": [0]}, "pad_width"),

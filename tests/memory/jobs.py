@@ -36,34 +36,36 @@ def touched(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.ones(shape, dtype)
 
 
-def convolve(scale: int) -> Job:
-    x = image(512 * scale, 1024).astype(">f4")  # foreign bytes, so that the plan must own converted rows
-    mask, out = np.ones((9, 9), "f4") / 81, touched(512 * scale, 1024)
+def _filtered(x: np.ndarray, mask: np.ndarray, **how: Any) -> Job:
+    """An array, filtered, and where its result goes."""
+    out, how = touched(*x.shape), {"device": "cpu", **how}
     return (
-        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=">f4", memory=memory, device="cpu"),
-        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu"),
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, **how),
+        lambda memory: fp.convolve(x, mask, out=out, memory=memory, **how),
     )
 
 
-def _signal(*shape: int) -> tuple[np.ndarray, np.ndarray]:
-    """Long and thin, of foreign bytes, and where its result goes."""
-    return RNG.standard_normal(shape, np.float32).astype(">f4"), touched(*shape)
+def convolve(scale: int) -> Job:
+    # Foreign bytes, so that the plan must own converted rows.
+    return _filtered(image(512 * scale, 1024).astype(">f4"), np.ones((9, 9), "f4") / 81)
+
+
+def _signal(*shape: int) -> np.ndarray:
+    """Long and thin, of foreign bytes."""
+    return RNG.standard_normal(shape, np.float32).astype(">f4")
 
 
 def convolve_signal(scale: int) -> Job:
-    (x, out), mask = _signal(2_500_000 * scale), np.ones(21, "f4") / 21
-    return (
-        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=">f4", boundary="reflect", memory=memory, device="cpu"),
-        lambda memory: fp.convolve(x, mask, boundary="reflect", out=out, memory=memory, device="cpu"),
-    )
+    return _filtered(_signal(2_500_000 * scale), np.ones(21, "f4") / 21, boundary="reflect")
 
 
 def convolve_thin(scale: int) -> Job:
-    (x, out), mask = _signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27
-    return (
-        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=">f4", memory=memory, device="cpu"),
-        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu"),
-    )
+    return _filtered(_signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27)
+
+
+def convolve_mask(scale: int) -> Job:
+    """A mask larger than the image, which has to be turned and cast."""
+    return _filtered(image(16, 64 * scale), RNG.standard_normal((200 * scale, 60 * scale)))
 
 
 def foreign_image(scale: int) -> np.ndarray:
@@ -233,7 +235,7 @@ def pad(scale: int) -> Job:
 
 
 def pad_signal(scale: int) -> Job:
-    x, out = _signal(625_000 * scale)[0], touched(625_000 * scale + 20)
+    x, out = _signal(625_000 * scale), touched(625_000 * scale + 20)
     return (
         lambda memory: fp.plan_pad(x.shape, 10, "reflect", dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.pad(x, 10, "reflect", out=out, memory=memory, device="cpu"),
@@ -241,7 +243,7 @@ def pad_signal(scale: int) -> Job:
 
 
 def pad_thin(scale: int) -> Job:
-    x, out = _signal(625_000 * scale, 3)[0], touched(625_000 * scale + 20, 23)
+    x, out = _signal(625_000 * scale, 3), touched(625_000 * scale + 20, 23)
     return (
         lambda memory: fp.plan_pad(x.shape, 10, "wrap", dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.pad(x, 10, "wrap", out=out, memory=memory, device="cpu"),
@@ -295,6 +297,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve": convolve,
     "convolve_signal": convolve_signal,
     "convolve_thin": convolve_thin,
+    "convolve_mask": convolve_mask,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
     "find_sources_to_fits": find_sources_to_fits,

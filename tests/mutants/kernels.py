@@ -28,9 +28,7 @@ KERNELS = [
     ),
     Mutant(BORDERS, "return 0 if i < 0 else n - 1", "return 0", INDEX, "nearest is the first", plain=True),
     Mutant(BORDERS, "        return i % n\n", "        return -1\n", INDEX, "wrap is constant", plain=True),
-    Mutant(
-        BORDERS, '"symmetric": "reflect"', '"symmetric": "mirror"', (BACKEND + "convolve.py::test_names_of_borders",), plain=True
-    ),
+    Mutant(BORDERS, '"ndimage": "reflect"', '"ndimage": "mirror"', ("tests/unit/test_borders.py",), plain=True),
     Mutant(
         "footprint/kernels/threshold/cpu.py",
         "(v - background > level)",

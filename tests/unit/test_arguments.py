@@ -81,7 +81,7 @@ BAD = {
     "threshold-own": (lambda: fp.threshold(IMAGE, 0, out=IMAGE.view(bool)[:, ::4]), "out memory image"),
     "mask-beyond-memory": (
         lambda: fp.convolve(IMAGE, np.broadcast_to(np.float32(1), (2**40, 2**20))),
-        "mask (1099511627776, 1048576) memory",
+        "memory 4 EiB budget",
     ),
     "pad-beyond-memory": (lambda: fp.pad(IMAGE, 10**12), "result (2000000000006, 2000000000008) memory"),
     "pad-beyond-sizes": (lambda: fp.pad(IMAGE, 10**30), "result 2000000000000000000000000000006 memory"),

@@ -1,13 +1,20 @@
-"""What lies beyond the edge of an image: the border modes, their names in other libraries, and the index they stand
-for.
+"""What lies beyond the edge of an image: every name of it, in one table, and the index it stands for.
 
-For a row ``a b c d``::
+For a row ``a b c d``:
 
-    constant   k k k | a b c d | k k k
-    nearest    a a a | a b c d | d d d
-    reflect    c b a | a b c d | d c b     (numpy.pad calls this "symmetric")
-    mirror     d c b | a b c d | c b a     (numpy.pad, OpenCV and torch call this "reflect")
-    wrap       b c d | a b c d | a b c
+========== ================== =============================================== =====================
+ours       values             accepted everywhere                             numpy.pad's name
+========== ================== =============================================== =====================
+constant   k k k|abcd|k k k   constant, fill, zeros, grid-constant            constant
+nearest    a a a|abcd|d d d   nearest, edge, edges, replicate, extend         edge
+reflect    c b a|abcd|d c b   symmetric, symm, grid-mirror                    symmetric
+mirror     d c b|abcd|c b a   mirror, reflect101, reflect_101, reflect-101    reflect
+wrap       b c d|abcd|a b c   wrap, circular, grid-wrap, periodic             wrap
+========== ================== =============================================== =====================
+
+One word means two things: "reflect" is c b a|abcd|d c b in scipy.ndimage, cupyx and OpenCV, so in ``boundary=`` of `convolve` and
+of all filters; and d c b|abcd|c b a in numpy.pad and PyTorch, so in `pad` and in ``padding=`` of `fbp`, `ramp_filter` and
+`reconstruct`.
 """
 
 from __future__ import annotations
@@ -16,35 +23,56 @@ from collections.abc import Iterator, Sequence
 
 from footprint.errors import ArgumentError
 
-BORDERS = ("constant", "nearest", "reflect", "mirror", "wrap")
+# Our name; numpy.pad's; the words that no two libraries read differently.
+_TABLE = (
+    ("constant", "constant", ("constant", "fill", "zeros", "grid-constant")),
+    ("nearest", "edge", ("nearest", "edge", "edges", "replicate", "extend")),
+    ("reflect", "symmetric", ("symmetric", "symm", "grid-mirror")),
+    ("mirror", "reflect", ("mirror", "reflect101", "reflect_101", "reflect-101")),
+    ("wrap", "wrap", ("wrap", "circular", "grid-wrap", "periodic")),
+)
+
+BORDERS = tuple(ours for ours, _, _ in _TABLE)
+NUMPY = {ours: theirs for ours, theirs, _ in _TABLE}
+"""Our name -> numpy.pad's."""
 NONE = "none"
 """The border of an axis whose halo is already part of the array, so that no index leaves it."""
 
 CODES = {name: code for code, name in enumerate((*BORDERS, NONE))}
 
-_SYNONYMS = {
-    "fill": "constant", "zeros": "constant", "grid-constant": "constant",
-    "edge": "nearest", "edges": "nearest", "replicate": "nearest", "extend": "nearest",
-    "symmetric": "reflect", "symm": "reflect", "grid-mirror": "reflect",
-    "reflect101": "mirror", "reflect_101": "mirror", "reflect-101": "mirror",
-    "circular": "wrap", "grid-wrap": "wrap", "periodic": "wrap",
-}  # fmt: skip
+_WORDS = {word: ours for ours, _, words in _TABLE for word in words}
+# What "reflect" is, by whose users read it.
+_REFLECT = {"ndimage": "reflect", "numpy": "mirror"}
 
 
-def border(name: object, argument: str = "boundary") -> str:
-    """Return our name of a border mode; accepts other libraries' names where no two of them differ in meaning."""
+def border(name: object, argument: str = "boundary", readers: str = "ndimage") -> str:
+    """Return our name of a border, whatever library calls it so; "reflect" is what ``readers`` ("ndimage", "numpy") read it as."""
     if isinstance(name, str):
         word = name.lower()
-        word = _SYNONYMS.get(word, word)
-        if word in BORDERS:
-            return word
-    raise ArgumentError(
-        argument,
-        repr(name),
-        "one of " + ", ".join(BORDERS),
-        '"reflect" is cba|abcd|dcb as in scipy.ndimage (numpy.pad\'s "symmetric"), '
-        '"mirror" is dcb|abcd|cba (numpy.pad\'s "reflect")',
-    )
+        found = _REFLECT[readers] if word == "reflect" else _WORDS.get(word)
+        if found is not None:
+            return found
+    if readers == "numpy":
+        wanted, reflect, other = (
+            tuple(NUMPY.values()),
+            "dcb|abcd|cba as in numpy.pad",
+            '"symmetric" is cba|abcd|dcb (scipy.ndimage\'s "reflect")',
+        )
+    else:
+        wanted, reflect, other = BORDERS, 'cba|abcd|dcb as in scipy.ndimage (numpy.pad\'s "symmetric")', (
+            '"mirror" is dcb|abcd|cba (numpy.pad\'s "reflect")'
+        )  # fmt: skip
+    raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), f'"reflect" is {reflect}, {other}')
+
+
+def numpy_border(name: object, argument: str) -> str:
+    """Return numpy.pad's name of a border, "reflect" being its own."""
+    return NUMPY[border(name, argument, "numpy")]
+
+
+def is_border(name: object) -> bool:
+    """Whether it is in the table."""
+    return isinstance(name, str) and (name.lower() in _WORDS or name.lower() == "reflect")
 
 
 def source_index(i: int, n: int, code: int) -> int:

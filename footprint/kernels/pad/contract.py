@@ -12,7 +12,8 @@ The others work in place on ``out`` seen as (outer, n, inner), whose part ``[lo,
     launch("pad.constant", out, lo=, hi=, left=, right=)    a value a side
     launch("pad.ramp", out, lo=, hi=, left=, right=)        linear from the edge's neighbourhood to the end values
     launch("pad.odd", out, lo=, hi=, repeat=)               2 edge - reflection; repeat: the edge itself is repeated
-    launch("pad.statistic", out, lo=, hi=, statistic=, left=, right=)    of the left/right outermost elements
+    launch("pad.statistic", out, lo=, hi=, statistic=, left=, right=)    of the left/right outermost elements; "upper" is the
+                                                            median of which an even number has the upper of two
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ BLOCK = 256
 
 def statistic_work(limits: Limits, out: ArraySpec, *, lo: int, hi: int, statistic: str, **_: object) -> tuple[ArraySpec, ...]:
     """A thread's line, which the median is selected in, or its sums or extremes of some lines."""
-    if statistic == "median":
+    if statistic in ("median", "upper"):
         return (ArraySpec((limits.threads, hi - lo), out.dtype),)
     width = min(BLOCK, max(out.shape[2], 1))
     return (ArraySpec((limits.threads, width), "float64" if statistic == "mean" else out.dtype),)

@@ -290,14 +290,14 @@ def _select(line, n, k):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _median(column, line):
+def _median(column, line, upper_only):
     n = column.size
     for k in range(n):
         line[k] = column[k]
         if line[k] != line[k]:
             return np.nan
     upper = _select(line, n, n // 2)
-    if n % 2:
+    if n % 2 or upper_only:
         return upper
     lower = line[0]
     for k in range(1, n // 2):
@@ -306,7 +306,7 @@ def _median(column, line):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _medians(out, work, lo, hi, left, right, integer, thread, threads):
+def _medians(out, work, lo, hi, left, right, integer, upper, thread, threads):
     """Fill from the medians of single lines: one thread's share."""
     outer, n, inner = out.shape
     units = outer * inner
@@ -316,28 +316,29 @@ def _medians(out, work, lo, hi, left, right, integer, thread, threads):
         for side in range(2):
             start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
             if needed:
-                median = _median(out[o, start:stop, i], work[thread])
+                median = _median(out[o, start:stop, i], work[thread], upper)
                 median = np.rint(median) if integer else median
             for k in range(first, last):
                 out[o, k, i] = median
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _share_medians(out, work, lo, hi, left, right, integer):
+def _share_medians(out, work, lo, hi, left, right, integer, upper):
     threads = work.shape[0]
     for t in prange(threads):
-        _medians(out, work, lo, hi, left, right, integer, t, threads)
+        _medians(out, work, lo, hi, left, right, integer, upper, t, threads)
 
 
 def statistic(out: np.ndarray, work: np.ndarray, *, lo: int, hi: int, statistic: str, left: int, right: int) -> None:
     """Fill the two sides of one axis with a statistic of its ``left`` first and its ``right`` last elements."""
     out, work = _numbers(out), _numbers(work)
     integer, small = out.dtype.kind in "iu", few(out.size * TOUCH)
-    if statistic == "median":
+    if statistic in ("median", "upper"):
+        upper = statistic == "upper"
         if small:
-            _medians(out, work, lo, hi, left, right, integer, 0, 1)
+            _medians(out, work, lo, hi, left, right, integer, upper, 0, 1)
         else:
-            _share_medians(out, work, lo, hi, left, right, integer)
+            _share_medians(out, work, lo, hi, left, right, integer, upper)
         return
     sign = {"mean": 0, "maximum": 1, "minimum": -1}[statistic]
     if small:

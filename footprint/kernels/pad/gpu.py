@@ -12,7 +12,7 @@ from footprint.kernels.pad.contract import AT, LISTED
 from footprint.spec import ArraySpec, Limits
 
 _BITS = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "u64x2"}
-STATISTICS = ("maximum", "minimum", "mean", "median")
+STATISTICS = ("maximum", "minimum", "mean", "median", "upper")
 
 
 def pad_program(

@@ -1,0 +1,46 @@
+"""Arrays that carry more than numbers: astropy's Quantity and NDData. What a verb cannot honour it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+
+
+def is_quantity(array: Any) -> bool:
+    """Whether it is astropy's Quantity; astropy is not imported for it."""
+    return type(array) is not np.ndarray and any(kind.__module__ == "astropy.units.quantity" for kind in type(array).__mro__)
+
+
+def refuse_more(array: Any, name: str) -> None:
+    """Raise where an array has a unit, a mask or uncertainties, which the result would lack."""
+    if is_quantity(array):
+        if str(array.unit):
+            raise ArgumentError(
+                name, f"a Quantity in {array.unit}, whose unit the result would lack", "a plain array", "give its .value"
+            )
+        return
+    if not any(kind.__module__.startswith("astropy.nddata") for kind in type(array).__mro__):
+        return
+    lost = [part for part in ("mask", "uncertainty") if getattr(array, part, None) is not None]
+    if str(getattr(array, "unit", None) or ""):
+        lost.insert(0, "unit")
+    if lost:
+        what = f"{type(array).__name__} with {' and '.join(lost)}, which the result would lack"
+        raise ArgumentError(name, what, "a plain array", "give its .data, with numpy.nan where its mask is set")
+
+
+def plain(array: Any, name: str, unit: Any = None) -> tuple[Any, Any]:
+    """Numbers and unit of an array, the unit None where there is none; in ``unit`` where one is given."""
+    if not is_quantity(array):
+        if unit is not None:
+            raise ArgumentError(name, f"{type(array).__name__} without a unit", f"a Quantity in {unit}, as the image has a unit")
+        return array, None
+    if unit is None:
+        return array.value, array.unit
+    try:
+        return array.to_value(unit), unit
+    except ValueError as error:  # astropy's UnitConversionError
+        raise ArgumentError(name, f"a Quantity in {array.unit}", f"one in {unit}") from error

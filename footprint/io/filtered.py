@@ -1,0 +1,98 @@
+"""The header of a filtered image: where its pixels lie, what was done to it, and no beam that is not its own."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from typing import Any
+
+_BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
+# A card is 80 characters, of which the keyword takes 8.
+_LINE = 72
+
+
+def filtered_header(
+    header: Any, mask: str, shape: tuple[int, int], shift: tuple[int, int], how: str, sigma: float | None = None
+) -> tuple[Any, str]:
+    """The header of an image that was filtered, and a sentence about what was left out of it, if anything was.
+
+    Parameters
+    ----------
+    header
+        astropy's, of the image before.
+    mask
+        Name of the mask.
+    shape
+        Of the mask.
+    shift
+        Rows and columns that pixels have moved by: reference pixels move with them.
+    how
+        What was done and by whom, for the history.
+    sigma
+        In pixels, where the mask is a circular Gaussian whose weights add up to 1: its beam and the image's are combined.
+    """
+    made = header.copy()
+    for axis, by in zip((2, 1), shift):
+        for key in [key for key in made if re.fullmatch(rf"CRPIX{axis}[A-Z]?|LTV{axis}", key)] if by else ():
+            made[key] += by
+        # Without it the reference is pixel 0.
+        for other in [key for key in made if by and re.fullmatch(rf"CTYPE{axis}[A-Z]?", key)]:
+            made.setdefault(f"CRPIX{axis}{other[6:]}", by)
+    lines = [f"{how} {mask}, {shape[0]} x {shape[1]} weights"]
+    note = ""
+    wider = _combined(made, sigma) if sigma is not None else None
+    if wider is not None:
+        lines.append(f"BMAJ and BMIN were {made['BMAJ']} and {made['BMIN']}; the mask is in them now")
+        made["BMAJ"], made["BMIN"] = wider
+    elif shape != (1, 1):
+        found = {key: made[key] for key in _BEAM if key in made}
+        for key in found:
+            del made[key]
+        told = _untold(made)
+        if found or told:
+            note = "the beam (BMAJ, BMIN, BPA) is left out, as the filtered image has another"
+            numbers = ", ".join(f"{key} {value}" for key, value in found.items())
+            lines.append("the beam before was " + (numbers or "that of the CLEAN line above") + "; it is not this image's")
+            if "BEAM" in str(made.get("BUNIT", "")).upper():
+                lines.append("the beam in BUNIT is the one before")
+    for line in lines:
+        for at in range(0, len(line), _LINE):
+            made.add_history(line[at : at + _LINE].encode("ascii", "replace").decode())
+    return made, note
+
+
+def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
+    """BMAJ and BMIN in degrees after a circular Gaussian; None where pixels are not square, or brightness is by the old beam."""
+    from astropy.wcs import WCS
+    from astropy.wcs.utils import proj_plane_pixel_scales
+
+    if "BMAJ" not in header or "BMIN" not in header or "CASAMBM" in header or "BEAM" in str(header.get("BUNIT", "")).upper():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sky = WCS(header).celestial
+            scales = [float(scale) for scale in proj_plane_pixel_scales(sky)]
+            before = [float(header[key]) for key in ("BMAJ", "BMIN")]
+    except Exception:
+        # wcslib refuses a header in a dozen ways; the beam is then left out.
+        return None
+    if len(scales) != 2 or not sky.has_celestial or abs(scales[0] - scales[1]) > 1e-3 * scales[0] or min(before) <= 0:
+        return None
+    major, minor = (math.hypot(width, math.sqrt(8 * math.log(2)) * sigma * scales[0]) for width in before)
+    return major, minor
+
+
+def _untold(header: Any) -> bool:
+    """Reword history lines that readers take a beam from; whether there were any."""
+    if "HISTORY" not in header:
+        return False
+    lines = [str(line) for line in header["HISTORY"]]
+    reworded = [re.sub(r"BMAJ=(?=\s*\S+\s+BMIN=)", "BMAJ before:", line) for line in lines]
+    if reworded == lines:
+        return False
+    del header["HISTORY"]
+    for line in reworded:
+        header.add_history(line)
+    return True

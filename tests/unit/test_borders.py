@@ -1,0 +1,76 @@
+"""One table of borders: every word of it means the same in every verb, and "reflect" what the verb's users read."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import footprint as fp
+from footprint.kernels.common import borders
+from footprint.kernels.common.borders import BORDERS, NUMPY, border, numpy_border
+
+RNG = np.random.default_rng(2)
+ROWS = [re.split(r"\s{2,}", line) for line in borders.__doc__.splitlines() if re.match(rf"({'|'.join(BORDERS)}) ", line)]
+WORDS = [(word, ours) for ours, _, words, _ in ROWS for word in words.split(", ")]
+
+
+def test_the_table_that_is_shown_is_the_one_that_is_used():
+    assert [(ours, theirs) for ours, _, _, theirs in ROWS] == list(NUMPY.items())
+    assert dict(WORDS) == borders._WORDS
+    for ours, picture, _, theirs in ROWS:
+        row = np.array(list("abcd"))
+        outside = {"constant_values": "k"} if theirs == "constant" else {}
+        want = "".join(np.pad(row, 3, theirs, **outside))
+        assert picture.replace(" ", "").replace("|", "") == want
+        codes = "".join("k" if (at := borders.source_index(i, 4, borders.CODES[ours])) < 0 else "abcd"[at] for i in range(-3, 7))
+        assert codes == want
+
+
+@pytest.mark.parametrize(("word", "ours"), [*WORDS, ("Symmetric", "reflect")])
+def test_a_word_means_the_same_in_every_verb(word, ours):
+    image, mask = RNG.standard_normal((7, 9)), RNG.standard_normal((5, 4))
+    on = {"device": "cpu"}
+    np.testing.assert_array_equal(fp.convolve(image, mask, boundary=word, **on), fp.convolve(image, mask, boundary=ours, **on))
+    np.testing.assert_array_equal(fp.pad(image, 3, word, **on), np.pad(image, 3, NUMPY[ours]))
+    rows = image.astype("f4")
+    want = fp.ramp_filter(rows, padding=NUMPY[ours], **on)
+    np.testing.assert_array_equal(fp.ramp_filter(rows, padding=word, **on), want)
+    np.testing.assert_array_equal(fp.fbp(rows, padding=word, **on), fp.fbp(rows, padding=NUMPY[ours], **on))
+    assert border(word) == border(word, readers="numpy") == ours
+
+
+def test_reflect_is_what_its_users_read():
+    image, mask = RNG.standard_normal((7, 9)), RNG.standard_normal((5, 3))
+    np.testing.assert_allclose(
+        fp.correlate(image, mask, boundary="reflect", device="cpu"),
+        scipy.ndimage.correlate(image, mask, mode="reflect"),
+        atol=1e-13,
+    )
+    np.testing.assert_array_equal(fp.pad(image, 4, "reflect", device="cpu"), np.pad(image, 4, "reflect"))
+    odd = {"reflect_type": "odd"}
+    np.testing.assert_allclose(fp.pad(image, 4, "mirror", device="cpu", **odd), np.pad(image, 4, "reflect", **odd), atol=1e-13)
+    assert (border("reflect"), numpy_border("reflect", "padding")) == ("reflect", "reflect")
+    assert border("reflect", readers="numpy") == "mirror"
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    (lambda word: fp.convolve(np.ones((3, 3)), np.ones((3, 3)), boundary=word), "boundary"),
+    (lambda word: fp.ramp_filter(np.ones((3, 3)), padding=word), "padding"),
+    (lambda word: fp.pad(np.ones(3), 1, word), "mode"),
+])  # fmt: skip
+def test_a_word_that_is_none_is_refused(call, argument):
+    for word in ("reflected", "", None, 3):
+        with pytest.raises(fp.ArgumentError, match=argument):
+            call(word)
+
+
+@pytest.mark.parametrize("verb", [fp.convolve, fp.fbp, fp.pad], ids=lambda verb: verb.__name__)
+def test_docstrings_show_what_names_mean(verb):
+    text = inspect.getdoc(verb)
+    for words in (("nearest", "edge"), ("mirror", "reflect"), ("symmetric", "reflect"), ("circular", "wrap")):
+        assert all(f'"{word}"' in text for word in words)
+    assert "abcd|cba" in text

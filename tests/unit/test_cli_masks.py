@@ -1,0 +1,128 @@
+"""The mask of ``footprint convolve``: planned before it is read, read a block at a time, refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.wcs import WCS
+
+import footprint as fp
+from footprint.__main__ import entry
+from footprint.io.image import Image
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["footprint", *map(str, words)])
+        with pytest.raises(SystemExit) as exit_:
+            entry()
+        said = capsys.readouterr()
+        return exit_.value.code or 0, said.out, said.err
+
+    return run
+
+
+def sparse(path, shape, dtype="f4"):
+    """A file of so many zeros that takes no room."""
+    np.lib.format.open_memmap(path, "w+", dtype, shape).flush()
+
+
+@pytest.mark.parametrize("shape", [(64, 60), (3, 64, 60)])
+def test_a_mask_too_large_for_the_budget_is_not_read(shape, shell, tmp_path, monkeypatch):
+    np.save("image.npy", np.zeros(shape, "f4"))
+    sparse("mask.npy", (20_000, 20_000))
+    read = Image.read
+    monkeypatch.setattr(Image, "read", lambda self, *a: pytest.fail("read") if "mask" in self.path else read(self, *a))
+    code, _, err = shell("convolve", "image.npy", "mask.npy", "-o", "out.npy", "--memory", "20MB", "--device", "cpu", "-q")
+    assert code == 2 and "1.5 GiB" in err and not (tmp_path / "out.npy").exists(), err
+    code, _, err = shell("plan", "convolve", "image.npy", "mask.npy", "--memory", "20MB", "--device", "cpu")
+    assert code == 2 and "1.5 GiB" in err, err
+
+
+@pytest.mark.parametrize("more", [[], ["--correlate"]])
+@pytest.mark.parametrize("kind", [">f8", "i2", "f4"])
+@pytest.mark.parametrize("shape", [(5, 4), (1, 7), (90, 101)])
+def test_masks_of_files_do_as_arrays_do(shape, kind, more, shell):
+    image, mask = RNG.standard_normal((71, 66)).astype("f4"), (50 * RNG.standard_normal(shape)).astype(kind)
+    np.save("image.npy", image)
+    np.save("mask.npy", mask)
+    want = (fp.correlate if more else fp.convolve)(image, mask, boundary="wrap", device="cpu")
+    plan_words = ["image.npy", "mask.npy", "-o", "out.npy", "--boundary", "wrap", "--device", "cpu", "--overwrite", "-q", *more]
+    for memory in ("10MB", "250KB"):
+        code, _, err = shell("convolve", *plan_words, "--memory", memory)
+        assert code == 0, err
+        np.testing.assert_array_equal(np.load("out.npy"), want)
+
+
+@pytest.mark.parametrize("shape", [(64, 600), (3, 64, 60)])
+@pytest.mark.parametrize("mask", ["mask.npy", "gaussian:sigma=9"])
+def test_the_plan_that_is_shown_is_the_one_that_is_run(mask, shape, shell):
+    np.save("image.npy", RNG.standard_normal(shape).astype("f4"))
+    np.save("mask.npy", RNG.standard_normal((300, 310)))
+    words = ["image.npy", mask, "-o", "out.npy", "--device", "cpu", "--json"]
+    planned, run = (json.loads(shell(*verb, *words)[1]) for verb in (("plan", "convolve"), ("convolve",)))
+    assert planned["plan_total"] == run["plan_total"] > 0
+
+
+def test_weights_that_are_no_numbers_are_refused(shell, tmp_path):
+    mask = np.ones((5, 5))
+    mask[3, 1] = np.nan
+    np.save("mask.npy", mask)
+    for shape in ((20, 20), (2, 20, 20)):
+        np.save("image.npy", np.ones(shape, "f4"))
+        code, _, err = shell("convolve", "image.npy", "mask.npy", "-o", "out.npy", "-q")
+        assert code == 2 and "mask.npy: holds weights that are NaN" in err and not (tmp_path / "out.npy").exists(), err
+
+
+@pytest.mark.parametrize("more", [[], ["--correlate"]])
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+@pytest.mark.parametrize("shape", [(5, 7), (4, 6)])
+def test_a_header_says_where_pixels_lie_and_what_was_done(shape, mode, more, shell):
+    header = fits.Header()
+    for axis, (kind, step) in enumerate((("RA---SIN", -0.01), ("DEC--SIN", 0.01)), 1):
+        header[f"CTYPE{axis}"], header[f"CDELT{axis}"], header[f"CRPIX{axis}"] = kind, step, 10.0 + axis
+    header["CRVAL2"], header["BUNIT"], header["OBJECT"] = 45.0, "Jy/beam", "M 31"
+    header["BMAJ"], header["BMIN"], header["BPA"] = 0.03, 0.02, 10.0
+    header.add_history("AIPS   CLEAN BMAJ=  1.2E-02 BMIN=  1.1E-02 BPA=   5.0")
+    image = np.zeros((30, 40), "f4")
+    image[12, 17] = 1
+    fits.writeto("in.fits", image, header)
+    np.save("mask.npy", np.pad([[1.0]], [((k - 1) // 2, k // 2) for k in shape]) if not more
+            else np.pad([[1.0]], [(k // 2, (k - 1) // 2) for k in shape]))  # fmt: skip
+    code, _, err = shell("convolve", "in.fits", "mask.npy", "-o", "out.fits", "--mode", mode, *more)
+    assert code == 0 and "the beam (BMAJ, BMIN, BPA) is left out" in err, err
+    values, made = fits.getdata("out.fits"), fits.getheader("out.fits")
+    ((y, x),) = np.argwhere(values == 1)
+    sky = WCS(header).pixel_to_world(17, 12)
+    assert WCS(made).pixel_to_world(x, y).separation(sky).arcsec < 1e-6
+    assert made["OBJECT"] == "M 31" and made["BUNIT"] == "Jy/beam"
+    assert not {"BMAJ", "BMIN", "BPA"} & set(made)
+    with fp.open_image("out.fits") as result:
+        assert result.beam is None
+    told = "".join(map(str, made["HISTORY"]))
+    for word in (f"footprint {fp.__version__}", "mask.npy", f"{shape[0]} x {shape[1]}", f"mode {mode}", "BMAJ 0.03", "BUNIT"):
+        assert word in told
+    # A mask of one weight changes no beam.
+    np.save("one.npy", np.ones((1, 1)))
+    assert shell("convolve", "in.fits", "one.npy", "-o", "one.fits", "-q")[0] == 0
+    assert fits.getheader("one.fits")["BMAJ"] == 0.03
+
+
+def test_a_cube_filtered_frame_by_frame_keeps_its_header(shell):
+    header = fits.Header(
+        {"CTYPE1": "RA---SIN", "CRPIX1": 3.0, "CTYPE2": "DEC--SIN", "CTYPE3": "FREQ", "CRPIX3": 1.0, "OBJECT": "x"}
+    )
+    fits.writeto("in.fits", np.ones((3, 12, 14), "f4"), header)
+    np.save("mask.npy", np.ones((3, 5)))
+    assert shell("convolve", "in.fits", "mask.npy", "-o", "out.fits", "--mode", "full", "-q")[0] == 0
+    made = fits.getheader("out.fits")
+    assert (made["CRPIX1"], made["CRPIX2"], made["CRPIX3"], made["OBJECT"]) == (5.0, 1, 1.0, "x")
