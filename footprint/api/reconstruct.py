@@ -10,6 +10,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, output, receive, where
 from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._half import field_of, is_half, say_of_field, search_of
 from footprint.api._resume import done_by
 from footprint.api._scan import AHEAD, ScanJob, job_of, pixel_size_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices, position
@@ -17,6 +18,7 @@ from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.fbp import Fbp, plan_by_method
+from footprint.ops.half_acquisition import HalfAcquisition
 from footprint.ops.job import Meeting
 from footprint.ops.job import job_of as as_job
 from footprint.ops.pipeline import Pipeline
@@ -46,6 +48,7 @@ def reconstruct(
     cutoff: float = 1.0,
     i0: str | float = "auto",
     log: bool = True,
+    half_acquisition: bool | None = None,
     steps: Steps | None = None,
     out: Any = None,
     memory: Memory = None,
@@ -80,10 +83,15 @@ def reconstruct(
         1 for floating-point projections, which are taken as corrected already, and "border" for counts.
     log : bool
         False where projections are line integrals already: then neither flats and darks nor the logarithm are taken.
+    half_acquisition : bool, optional
+        Whether the axis lies near the detector's edge and the projections of a whole turn see one half of the sample each: rows are
+        then widened to the whole field, about twice the detector, rays seen twice blended along a line, and slices are as large
+        as the field, with the axis in their middle. By default as the scan's ``field_of_view`` says.
     steps : callable, optional
         Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
-        transposition, vertical shifts if any, FBP), returns the list to run: operations inserted, replaced or removed. Each works
-        on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its own kernels.
+        transposition, vertical shifts and a half acquisition's field if any, FBP), returns the list to run: operations inserted,
+        replaced or removed. Each works on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its
+        own kernels.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
         created with ``resume=True`` goes on where a stopped run of the same job was, to the same bits.
@@ -132,11 +140,16 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    job = job_of(scan, rows, i0, shifts, log)
-    angles = angles_of(scan.angles, scan.shape[0])
-    axis, size = _number(center, scan.shape[2]), pixel_size_of(scan, pixel_size)
-    fbp = fbp_of(angles, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
-    way = _Way(job, fbp, steps)
+    job, angles = job_of(scan, rows, i0, shifts, log), angles_of(scan.angles, scan.shape[0])
+    n_x, auto, size = scan.shape[2], isinstance(center, str) and center == "auto", pixel_size_of(scan, pixel_size)
+    half = is_half(scan, half_acquisition, angles)
+    if half and auto:
+        # How wide slices are depends on where the axis is.
+        center = rotation_axis(scan, search=search_of(half, n_x), i0=i0, log=log, memory=memory).center
+    axis = _number(center, n_x)
+    field = field_of(half, n_x, len(angles), axis, axis_shifts, filter)
+    fbp = fbp_of(angles, *_seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    way = _Way(job, fbp, steps, field)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target: Face = (
         Stream(_taker(writer, way.result), way.result, _writing(writer)) if writer is not None else _array(out, way.result)
@@ -144,13 +157,14 @@ def reconstruct(
     on = where(device, *([target] if isinstance(target, Array) else []))
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
-    if isinstance(center, str) and center == "auto":
-        found = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total)
-        way = _Way(job, replace(fbp, center=found.center), steps)
+    if auto and not half:
+        axis = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total).center
+        way = _Way(job, replace(fbp, center=axis), steps)
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
     say_of_logarithms(scan, log, i0)
+    say_of_field(field, angles, n_x, axis)
     line = way.line(fbp.method)
     sources = job.streams(*way.needed)
     watched = in_slices(progress, *way.result.shape[:2])
@@ -181,6 +195,7 @@ def plan_reconstruct(
     cutoff: float = 1.0,
     i0: str | float = "auto",
     log: bool = True,
+    half_acquisition: bool | None = None,
     steps: Steps | None = None,
     written: Any = False,
     memory: Memory = None,
@@ -192,10 +207,13 @@ def plan_reconstruct(
     Parameters
     ----------
     scan : open scan, or (n_angles, n_z, n_x)
-        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
+        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size, but for a half acquisition
+        the detector's last pixel: the largest slices it can have.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, steps, memory, device, fft
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, half_acquisition, steps
+        As in `reconstruct`.
+    memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -215,10 +233,13 @@ def plan_reconstruct(
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job = job_of(scan, rows, i0, shifts, log)
-    axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    size = pixel_size_of(scan, pixel_size)
-    fbp = fbp_of(known, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
-    way = _Way(job, fbp, steps)
+    known, n_x, size = angles_of(scan.angles, scan.shape[0]), scan.shape[2], pixel_size_of(scan, pixel_size)
+    half = is_half(scan, half_acquisition, known)
+    # A half acquisition whose axis is not known is planned for the widest field it can have.
+    axis = n_x - 1.0 if half and isinstance(center, str) and center == "auto" else _number(center, n_x)
+    field = field_of(half, n_x, len(known), axis, axis_shifts, filter)
+    fbp = fbp_of(known, *_seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    way = _Way(job, fbp, steps, field)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return way.plan(limits, budget, (way.result, Given(owner="source", beside=_writing(written)) if written else Given()))
 
@@ -234,17 +255,17 @@ class _Way:
         Spec of all slices.
     """
 
-    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None) -> None:
-        self.job, self.fbp, self._change = job, fbp, steps
+    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None = None) -> None:
+        self.job, self.fbp, self._change, self._field = job, replace(fbp, turn=field is not None), steps, field
         whole = job.specs(0, job.scan.shape[1])
-        self.needed = rows_needed(self.steps(fbp), whole["projections"], (job.start, job.stop))
+        self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
         self._specs = job.specs(*self.needed)
         line = self.line(fbp.method)
         self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
 
     def steps(self, fbp: Fbp) -> list[Any]:
         """As the caller wants them."""
-        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log)
+        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self._field)
         if self._change is None:
             return usual
         wanted = "a function of the list of steps that returns a list"
@@ -297,6 +318,11 @@ class _Way:
                 break
         assert found is not None
         return job.decoded_ahead(found, budget, reach)
+
+
+def _seen(field: HalfAcquisition | None, n_x: int, axis: float) -> tuple[int, float]:
+    """Pixels of the rows that are backprojected, and the axis there."""
+    return (n_x, axis) if field is None else (field.width, field.axis)
 
 
 def _writing(writer: Any) -> Callable[[ArraySpec], int] | None:

@@ -21,7 +21,7 @@ Steps = Callable[[list[Op]], Sequence[Op]]
 INPUTS = ("projections", "flats", "dark")
 
 
-def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) -> list[Op]:
+def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True, half: Op | None = None) -> list[Op]:
     """The usual steps, in order.
 
     Axes are named by letters: a the angle, z the detector row and x the detector column of projections ("azx") and sinograms
@@ -35,12 +35,14 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) ->
         Vertical shifts in pixels, one per angle.
     log
         Whether projections have yet to become line integrals.
+    half
+        What makes rows of the whole field of a half acquisition's.
 
     Returns
     -------
     list of Op
         `Flat` (projections to transmission, dead pixels NaN), `MinusLog`, `DeadPixels` (NaN from their neighbours along x),
-        `Sinograms` (transposition), `ShiftSinograms` where there are shifts, `Fbp`.
+        `Sinograms` (transposition), `ShiftSinograms` where there are shifts, `HalfAcquisition` where it is one, `Fbp`.
 
     Examples
     --------
@@ -54,7 +56,8 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) ->
     """
     moved = [] if shifts is None else [ShiftSinograms(shifts)]
     lines = [MinusLog()] if log else []
-    return [flat, *lines, DeadPixels(), Sinograms(), *moved, fbp]
+    field = [] if half is None else [half]
+    return [flat, *lines, DeadPixels(), Sinograms(), *moved, *field, fbp]
 
 
 def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec], rows: tuple[int, int]) -> Pipeline:
