@@ -93,12 +93,16 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
+@click.option(
+    "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
+)
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @common_options
 def command(
     scan: str,
     target: str,
     png: str | None,
+    black_frames: str,
     resume: bool,
     memory: str | None,
     device: str,
@@ -153,7 +157,7 @@ def command(
                 first = job["rows"].start if job["rows"] else 0
                 with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
                     kept = volume.resumed
-                    settings = job | {"out": volume}
+                    settings = job | {"out": volume, "black_frames": black_frames}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
             if png is not None:
                 _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
