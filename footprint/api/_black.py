@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.dropouts.contract import LONGEST
 from footprint.plan.faces import Region
 from footprint.units import counted
 
@@ -14,6 +16,8 @@ from footprint.units import counted
 _OPEN, _USUAL = 0.01, 0.05
 # Of a row every so many pixels are looked at; frames are read so many at a time.
 _EVERY, _GROUP = 16, 32
+# Pixels that are counted at a time: what that takes is not planned.
+_COUNTED = 1 << 14
 CHOICES = ("exclude", "keep")
 
 
@@ -38,19 +42,52 @@ class Watch:
         An open scan.
     first
         Detector row that regions are counted from.
+    frames
+        Whether black frames end the job.
+    log
+        Whether projections have yet to become line integrals.
     """
 
-    def __init__(self, scan: Any, first: int) -> None:
-        self._scan, self._first = scan, first
+    def __init__(self, scan: Any, first: int, frames: bool, log: bool) -> None:
+        self._scan, self._first, self._frames, self._log = scan, first, frames, log
+        self._dropouts = self._pixels = self._row = 0
 
     def __call__(self, region: Region, block: np.ndarray) -> None:
-        """Raise BlackFrames where some of a block are; nothing is written yet when its rows are the first."""
+        """Raise BlackFrames where some of a block are; nothing is written yet when its rows are the first. Count dropouts."""
         if region[1].start or not block.size:
             return
         middle = block.shape[1] // 2
-        light = block[:, middle, ::_EVERY].mean(axis=1, dtype=np.float64)
-        if _are_black(self._scan, self._first + middle, light).any():
-            raise BlackFrames(self._first + middle)
+        self._row = self._first + middle
+        if self._frames:
+            light = block[:, middle, ::_EVERY].mean(axis=1, dtype=np.float64)
+            if _are_black(self._scan, self._row, light).any():
+                raise BlackFrames(self._row)
+        self._count(block[:, middle])
+
+    def _count(self, lines: np.ndarray) -> None:
+        """Count short runs of pixels without light, or of zeros in line integrals, in some frames at a time."""
+        here = slice(self._row, self._row + 1)
+        dark = self._scan.dark_mean(here) if self._log else None
+        flats = self._scan.flat_means(here) if self._log and self._scan.n_flats else None
+        shade = 0.0 if dark is None else dark[0]
+        lit = True if flats is None else flats.min(axis=0)[0] > shade
+        group = max(1, _COUNTED // max(lines.shape[1], 1))
+        for start in range(0, len(lines), group):
+            part = lines[start : start + group]
+            dead = np.zeros((len(part), part.shape[1] + 2), bool)
+            np.logical_and(part <= shade if self._log else part == 0, lit, out=dead[:, 1:-1])
+            first = np.nonzero(dead[:, 1:] & ~dead[:, :-1])[1]
+            last = np.nonzero(dead[:, :-1] & ~dead[:, 1:])[1]
+            short = (last - first <= LONGEST) & (first > 0) & (last < part.shape[1])
+            self._dropouts += int((last - first)[short].sum())
+            self._pixels += part.size
+
+    def say(self, path: str) -> None:
+        """Warn of what was counted."""
+        if self._dropouts:
+            found = f"{self._dropouts} of {self._pixels} in row {self._row}, and in others alike"
+            what = f"{path} has dropouts, pixels without light among others: {found}; they are replaced from their neighbours"
+            warnings.warn(what, UserWarning, stacklevel=4)
 
 
 def look_now(scan: Any, row: int) -> None:

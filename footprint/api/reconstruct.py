@@ -20,6 +20,7 @@ from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import Way, array, axis_of, seen, taker, writing
 from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
+from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
 from footprint.plan.plan import Plan
@@ -229,13 +230,16 @@ def _reconstruct(
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
-    sources = job.streams(*way.needed, watch=Watch(scan, way.needed[0]) if look else None)
+    watch = Watch(scan, way.needed[0], look, log) if Dropouts in kinds else None
+    sources = job.streams(*way.needed, watch=watch)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
     with job.kept(plan):
         job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
         ins = [sources[name] for name in line.inputs]
         call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
+    if watch is not None:
+        watch.say(str(getattr(scan, "path", "the scan")))
     return finished(target, out) if isinstance(target, Array) else out
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.base import Op
+from footprint.ops.dropouts import Dropouts
 from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, ShiftSinograms, Sinograms
 from footprint.ops.pipeline import Pipeline
@@ -42,7 +43,8 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True, ha
     -------
     list of Op
         `Flat` (projections to transmission, dead pixels NaN), `MinusLog`, `DeadPixels` (NaN from their neighbours along x),
-        `Sinograms` (transposition), `ShiftSinograms` where there are shifts, `HalfAcquisition` where it is one, `Fbp`.
+        `Sinograms` (transposition), `Dropouts` (pixels that failed in single projections), `ShiftSinograms` where there are shifts,
+        `HalfAcquisition` where it is one, `Fbp`.
 
     Examples
     --------
@@ -52,12 +54,13 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True, ha
     >>> from footprint.ops.flatfield import Flat
     >>> flat = Flat(Table([0, 0]), Table([0, 0]), Table([0.0, 0.0]))
     >>> [type(step).__name__ for step in default_steps(flat, Fbp(Table([0.0, 1.5]), 64, 31.5))]
-    ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Fbp']
+    ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Dropouts', 'Fbp']
     """
     moved = [] if shifts is None else [ShiftSinograms(shifts)]
     lines = [MinusLog()] if log else []
     field = [] if half is None else [half]
-    return [flat, *lines, DeadPixels(), Sinograms(), *moved, *field, fbp]
+    dropouts = Dropouts() if log else Dropouts(0.0)
+    return [flat, *lines, DeadPixels(), Sinograms(), dropouts, *moved, *field, fbp]
 
 
 def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec], rows: tuple[int, int]) -> Pipeline:
