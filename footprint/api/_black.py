@@ -16,6 +16,8 @@ from footprint.units import counted
 _OPEN, _USUAL = 0.01, 0.05
 # Of a row every so many pixels are looked at; frames are read so many at a time.
 _EVERY, _GROUP = 16, 32
+# Share of a row without light beyond which single pixels are not counted.
+_MASKED = 0.2
 # Pixels that are counted at a time: what that takes is not planned.
 _COUNTED = 1 << 14
 CHOICES = ("exclude", "keep")
@@ -76,6 +78,8 @@ class Watch:
             part = lines[start : start + group]
             dead = np.zeros((len(part), part.shape[1] + 2), bool)
             np.logical_and(part <= shade if self._log else part == 0, lit, out=dead[:, 1:-1])
+            # A frame that is dark or masked as a whole has no dropouts.
+            dead[dead.mean(axis=1) > _MASKED] = False
             first = np.nonzero(dead[:, 1:] & ~dead[:, :-1])[1]
             last = np.nonzero(dead[:, :-1] & ~dead[:, 1:])[1]
             short = (last - first <= LONGEST) & (first > 0) & (last < part.shape[1])
