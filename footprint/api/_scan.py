@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -116,14 +116,18 @@ class ScanJob:
             "dark": ArraySpec((height, n_x), "float32", "zx"),
         }
 
-    def streams(self, first: int, last: int, frames: Sequence[int] | None = None) -> dict[str, Stream]:
-        """Sources of the same, blocks filled as they are asked for."""
+    def streams(
+        self, first: int, last: int, frames: Sequence[int] | None = None, watch: Callable[[Region, np.ndarray], None] | None = None
+    ) -> dict[str, Stream]:
+        """Sources of the same, blocks filled as they are asked for; ``watch`` is shown those of projections."""
         specs = self.specs(first, last, frames)
 
         def raw(region: Region, block: np.ndarray) -> None:
             angles, rows = region[0], _moved(region[1], first)
             if frames is None:
                 self.scan.read(rows, block, angles)
+                if watch is not None:
+                    watch(region, block)
                 return
             for k, frame in enumerate(frames[angles]):
                 self.scan.read(rows, block[k : k + 1], slice(frame, frame + 1))

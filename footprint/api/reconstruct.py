@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, output, receive, where
+from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, where
+from footprint.api._black import BlackFrames, Watch, Without, is_watched, look_now
+from footprint.api._black import black_frames as black_frames_in
 from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._half import field_of, is_half, say_of_field, search_of
 from footprint.api._resume import done_by
-from footprint.api._scan import AHEAD, ScanJob, job_of, pixel_size_of, say_of_logarithms, scan_of
-from footprint.api._tomo import angles_of, in_slices, position
+from footprint.api._scan import job_of, pixel_size_of, say_of_logarithms, scan_of
+from footprint.api._tomo import angles_of, in_slices
+from footprint.api._way import Way, array, axis_of, seen, taker, writing
 from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import rotation_axis
-from footprint.errors import ArgumentError, BudgetError
-from footprint.ops.fbp import Fbp, plan_by_method
-from footprint.ops.job import Meeting
-from footprint.ops.job import job_of as as_job
-from footprint.ops.pipeline import Pipeline
-from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
-from footprint.plan.builder import Builder
-from footprint.plan.faces import Region, Taker
-from footprint.plan.fit import Job, fit
+from footprint.ops.dropouts import Dropouts
+from footprint.ops.flatfield import Flat, MinusLog
+from footprint.ops.reconstruct import Steps
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
-from footprint.spec import ArraySpec, Limits
-from footprint.units import kind_of
 
 
 def reconstruct(
@@ -46,6 +43,8 @@ def reconstruct(
     cutoff: float = 1.0,
     i0: str | float = "auto",
     log: bool = True,
+    half_acquisition: bool | None = None,
+    black_frames: str = "exclude",
     steps: Steps | None = None,
     out: Any = None,
     memory: Memory = None,
@@ -80,10 +79,18 @@ def reconstruct(
         1 for floating-point projections, which are taken as corrected already, and "border" for counts.
     log : bool
         False where projections are line integrals already: then neither flats and darks nor the logarithm are taken.
+    half_acquisition : bool, optional
+        Whether the axis lies near the detector's edge and the projections of a whole turn see one half of the sample each: rows are
+        then widened to the whole field, about twice the detector, rays seen twice blended along a line, and slices are as large
+        as the field, with the axis in their middle. By default as the scan's ``field_of_view`` says.
+    black_frames : {"exclude", "keep"}
+        Projections without light, as when a shutter closed, are left out with a warning, and their neighbours in angle weigh more.
+        They are looked for in a row among the first that are read.
     steps : callable, optional
         Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
-        transposition, vertical shifts if any, FBP), returns the list to run: operations inserted, replaced or removed. Each works
-        on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its own kernels.
+        transposition, vertical shifts and a half acquisition's field if any, FBP), returns the list to run: operations inserted,
+        replaced or removed. Each works on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its
+        own kernels.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
         created with ``resume=True`` goes on where a stopped run of the same job was, to the same bits.
@@ -132,33 +139,107 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    job = job_of(scan, rows, i0, shifts, log)
-    angles = angles_of(scan.angles, scan.shape[0])
-    axis, size = _number(center, scan.shape[2]), pixel_size_of(scan, pixel_size)
-    fbp = fbp_of(angles, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
-    way = _Way(job, fbp, steps)
+    options = {
+        "center": center,
+        "rows": rows,
+        "filter": filter,
+        "padding": padding,
+        "method": method,
+        "roi": roi,
+        "pixel_size": pixel_size,
+        "circle": circle,
+        "shifts": shifts,
+        "axis_shifts": axis_shifts,
+        "cutoff": cutoff,
+        "i0": i0,
+        "log": log,
+        "half_acquisition": half_acquisition,
+        "steps": steps,
+        "out": out,
+        "memory": memory,
+        "device": device,
+        "fft": fft,
+        "on_plan": on_plan,
+        "progress": progress,
+    }
+    look = is_watched(black_frames, log)
+    try:
+        return _reconstruct(scan, look, **options)
+    except BlackFrames as found:
+        row = found.row
+    left = Without(scan, black_frames_in(scan, row))
+    said = f"{left} are left out: give black_frames=keep to have them back"
+    warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=2)
+    return _reconstruct(left, False, **options | {"shifts": left.of(shifts), "axis_shifts": left.of(axis_shifts)})
+
+
+def _reconstruct(
+    scan: Any,
+    look: bool,
+    *,
+    center: Any,
+    rows: Any,
+    filter: Any,
+    padding: str,
+    method: str,
+    roi: Any,
+    pixel_size: Any,
+    circle: bool,
+    shifts: Any,
+    axis_shifts: Any,
+    cutoff: float,
+    i0: Any,
+    log: bool,
+    half_acquisition: bool | None,
+    steps: Steps | None,
+    out: Any,
+    memory: Memory,
+    device: str,
+    fft: str,
+    on_plan: Callable[[Plan], None] | None,
+    progress: Progress | None,
+) -> Any:
+    """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
+    job, angles = job_of(scan, rows, i0, shifts, log), angles_of(scan.angles, scan.shape[0])
+    n_x, auto, size = scan.shape[2], isinstance(center, str) and center == "auto", pixel_size_of(scan, pixel_size)
+    half = is_half(scan, half_acquisition, angles)
+    if half and auto:
+        # How wide slices are depends on where the axis is.
+        center = rotation_axis(scan, search=search_of(half, n_x), i0=i0, log=log, memory=memory).center
+    axis = axis_of(center, n_x)
+    field = field_of(half, n_x, len(angles), axis, axis_shifts, filter)
+    fbp = fbp_of(angles, *seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    way = Way(job, fbp, steps, field)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    target: Face = (
-        Stream(_taker(writer, way.result), way.result, _writing(writer)) if writer is not None else _array(out, way.result)
-    )
+    target: Face = Stream(taker(writer, way.result), way.result, writing(writer)) if writer is not None else array(out, way.result)
     on = where(device, *([target] if isinstance(target, Array) else []))
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
-    if isinstance(center, str) and center == "auto":
-        found = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total)
-        way = _Way(job, replace(fbp, center=found.center), steps)
+    if auto and not half:
+        axis = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total).center
+        way = Way(job, replace(fbp, center=axis), steps)
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
-    say_of_logarithms(scan, log, i0)
     line = way.line(fbp.method)
-    sources = job.streams(*way.needed)
+    kinds = {type(stage.op) for stage in line.stages}
+    look = look and Flat in kinds
+    if MinusLog in kinds or not log:
+        say_of_logarithms(scan, log, i0)
+    say_of_field(field, angles, n_x, axis)
+    if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
+        # A run that goes on would read other rows first, and a group of angles may be black as a whole.
+        look_now(scan, sum(way.needed) // 2)
+    watch = Watch(scan, way.needed[0], look, log) if Dropouts in kinds else None
+    sources = job.streams(*way.needed, watch=watch)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
     with job.kept(plan):
         job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
         ins = [sources[name] for name in line.inputs]
         call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
+    if watch is not None:
+        watch.say(str(getattr(scan, "path", "the scan")))
     return finished(target, out) if isinstance(target, Array) else out
 
 
@@ -181,6 +262,7 @@ def plan_reconstruct(
     cutoff: float = 1.0,
     i0: str | float = "auto",
     log: bool = True,
+    half_acquisition: bool | None = None,
     steps: Steps | None = None,
     written: Any = False,
     memory: Memory = None,
@@ -192,10 +274,13 @@ def plan_reconstruct(
     Parameters
     ----------
     scan : open scan, or (n_angles, n_z, n_x)
-        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size.
+        No pixel of it is read; "auto" as ``center`` takes the detector's middle, which changes no size, but for a half acquisition
+        the detector's last pixel: the largest slices it can have.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, steps, memory, device, fft
+    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, half_acquisition, steps
+        As in `reconstruct`.
+    memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -215,110 +300,12 @@ def plan_reconstruct(
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job = job_of(scan, rows, i0, shifts, log)
-    axis, known = _number(center, scan.shape[2]), angles_of(scan.angles, scan.shape[0])
-    size = pixel_size_of(scan, pixel_size)
-    fbp = fbp_of(known, scan.shape[2], axis, filter, padding, method, roi, size, circle, axis_shifts, cutoff)
-    way = _Way(job, fbp, steps)
+    known, n_x, size = angles_of(scan.angles, scan.shape[0]), scan.shape[2], pixel_size_of(scan, pixel_size)
+    half = is_half(scan, half_acquisition, known)
+    # A half acquisition whose axis is not known is planned for the widest field it can have.
+    axis = n_x - 1.0 if half and isinstance(center, str) and center == "auto" else axis_of(center, n_x)
+    field = field_of(half, n_x, len(known), axis, axis_shifts, filter)
+    fbp = fbp_of(known, *seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    way = Way(job, fbp, steps, field)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return way.plan(limits, budget, (way.result, Given(owner="source", beside=_writing(written)) if written else Given()))
-
-
-class _Way:
-    """The steps of one call: from the rows of a scan that are needed to the result.
-
-    Attributes
-    ----------
-    needed
-        The first detector row that is read, and the one after the last.
-    result
-        Spec of all slices.
-    """
-
-    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None) -> None:
-        self.job, self.fbp, self._change = job, fbp, steps
-        whole = job.specs(0, job.scan.shape[1])
-        self.needed = rows_needed(self.steps(fbp), whole["projections"], (job.start, job.stop))
-        self._specs = job.specs(*self.needed)
-        line = self.line(fbp.method)
-        self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
-
-    def steps(self, fbp: Fbp) -> list[Any]:
-        """As the caller wants them."""
-        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log)
-        if self._change is None:
-            return usual
-        wanted = "a function of the list of steps that returns a list"
-        if not callable(self._change):
-            raise ArgumentError("steps", kind_of(self._change), wanted)
-        changed = self._change(usual)
-        if not isinstance(changed, list | tuple):
-            raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
-        return list(changed)
-
-    def line(self, method: str) -> Pipeline:
-        """The pipeline of the needed rows by a method of FBP."""
-        job = self.job
-        others = {name: spec for name, spec in job.specs(0, job.scan.shape[1]).items() if name != "projections"}
-        raw = job.specs(0, job.scan.shape[1])["projections"]
-        return pipeline_of(self.steps(self.fbp.by(method)), raw, others, (job.start, job.stop))
-
-    def plan(self, limits: Limits, budget: int | None, out: Meeting) -> Plan:
-        """The plan, by the method that the budget allows."""
-
-        def by(fbp: Fbp, note: str) -> Plan:
-            line, sources = self.line(fbp.method), self.job.streams(*self.needed)
-            ins = [meeting(sources[name]) for name in line.inputs]
-            notes = [note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
-            return self._decoding(limits, budget, as_job(limits, line, ins, [out], notes))
-
-        return plan_by_method(self.fbp, limits, by)
-
-    def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
-        """The plan with as many rows decoded ahead as leave slices whole."""
-        job, reach = self.job, self.needed[1] - self.needed[0]
-        if not job.decodes:
-            return fit(limits, budget, "reconstruct", whole)
-        found: Plan | None = None
-        for blocks in AHEAD:
-
-            def record(b: Builder, blocks: int = blocks) -> None:
-                whole.record(b)
-                job.decode_ahead(b, blocks, reach)
-
-            try:
-                plan = fit(limits, budget, "reconstruct", replace(whole, record=record))
-            except BudgetError:
-                if found is None and not blocks:
-                    raise
-                continue
-            slices = all(cut.axis == "z" for cut in plan.cuts)
-            found = plan if found is None or slices else found
-            if slices:
-                break
-        assert found is not None
-        return job.decoded_ahead(found, budget, reach)
-
-
-def _writing(writer: Any) -> Callable[[ArraySpec], int] | None:
-    """Bytes a writer takes beside the blocks it is given; None where it does not say."""
-    return (lambda block: int(writer.host_bytes("float32"))) if hasattr(writer, "host_bytes") else None
-
-
-def _array(out: Any, result: ArraySpec) -> Array:
-    return output(out, result, receive(np.empty(0, np.float32), "out"))
-
-
-def _taker(writer: Any, result: ArraySpec) -> Taker:
-    """A sink that hands slices on, or tiles of them."""
-
-    def take(region: Region, block: np.ndarray) -> None:
-        whole = all(r.stop - r.start == n for r, n in zip(region[1:], result.shape[1:]))
-        writer.write(region[0] if whole else (region[0], region[1]), block)
-
-    return Taker(take, flush=getattr(writer, "flush", None))
-
-
-def _number(center: Any, n_x: int) -> float:
-    """The axis given, or the detector's middle until it is found."""
-    middle = isinstance(center, str) and center == "auto"
-    return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
+    return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written)) if written else Given()))

@@ -11,6 +11,7 @@ from footprint.api.remove_stripes import stripes_of
 from footprint.api.remove_zingers import zingers_of
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
+from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import DeadPixels, MinusLog, ShiftSinograms, Sinograms
 from footprint.ops.reconstruct import Steps
 from footprint.units import kind_of
@@ -74,7 +75,7 @@ class _Chosen:
             if getattr(self, name) is not None:
                 _before_log(found, getattr(self, name), name)
         if self.rings is not None:
-            _put(found, self.rings, "rings", after=(Sinograms, ShiftSinograms))
+            _put(found, self.rings, "rings", after=(Sinograms, Dropouts, ShiftSinograms))
         return found
 
     def __str__(self) -> str:

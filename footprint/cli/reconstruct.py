@@ -39,6 +39,11 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Projections are line integrals: take no flats and no logarithm.",
         ),
         click.option(
+            "--half-acquisition/--full-acquisition",
+            default=None,
+            help="Whether the axis lies at the detector's edge and a whole turn shows both halves (default: as the scan says).",
+        ),
+        click.option(
             "--pixel-size",
             default="auto",
             show_default=True,
@@ -78,22 +83,29 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def plan_only(scan: str, target: str | None, memory: str | None, device: str, **options: Any) -> Any:
     """The plan of the job; opens the file for shapes and angles, reads no pixels."""
+    from footprint.api._half import is_half
     from footprint.api.reconstruct import plan_reconstruct
 
     with _open(scan, options) as source:
-        return plan_reconstruct(source, written=True, memory=memory, device=device, **_arguments(source, options))
+        job = _arguments(source, options)
+        _check_roi(source, job, is_half(source, job["half_acquisition"], source.angles))
+        return plan_reconstruct(source, written=True, memory=memory, device=device, **job)
 
 
 @click.command()
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
+@click.option(
+    "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
+)
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @common_options
 def command(
     scan: str,
     target: str,
     png: str | None,
+    black_frames: str,
     resume: bool,
     memory: str | None,
     device: str,
@@ -113,8 +125,8 @@ def command(
       footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
     from footprint.api._arrays import limits_and_budget, where
+    from footprint.api._half import is_half
     from footprint.api.reconstruct import plan_reconstruct, reconstruct
-    from footprint.api.rotation_axis import rotation_axis
     from footprint.cli.outputs import check_names, check_png
     from footprint.cli.warm import warm
     from footprint.io.output import together
@@ -130,6 +142,10 @@ def command(
         job = _arguments(source, options)
         # Read once: what is free changes until the run, which is to be the plan that is shown.
         budget = limits_and_budget(where(device), memory)[1]
+        # How large the slices of a half acquisition are depends on where its axis is.
+        half = is_half(source, job["half_acquisition"], source.angles)
+        found = _find(source, job, half, budget) if half else {}
+        _check_roi(source, job, half)
         plan = plan_reconstruct(source, written=True, memory=budget, device=device, **job)
         reporter.plan(plan)
         n_rows, n_y, n_x = plan.outputs[0].spec.shape
@@ -137,17 +153,14 @@ def command(
         reporter.warm(lambda: warm(source, _method(plan), plan.limits.device, job, target))
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():
-                found: dict[str, float] = {"center": float(job["center"])} if job["center"] != "auto" else {}
-                if not found:
-                    # The search takes no more than the run that follows it.
-                    axis = rotation_axis(source, i0=job["i0"], log=job["log"], memory=plan.footprint.total)
-                    found = {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
+                # The search takes no more than the run that follows it.
+                found = found or _find(source, job, False, plan.footprint.total)
                 about = _about(scan, source, plan, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
                 about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 first = job["rows"].start if job["rows"] else 0
                 with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
                     kept = volume.resumed
-                    settings = job | {"center": found["center"], "out": volume}
+                    settings = job | {"out": volume, "black_frames": black_frames}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
             if png is not None:
                 _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
@@ -179,7 +192,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["rows"] is not None:
         job["rows"] = _rows(job["rows"], source.n_z)
     if job["roi"] is not None:
-        job["roi"] = _roi(job["roi"], source.n_x)
+        job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
     if job["pixel_size"] not in ("auto", "none"):
         job["pixel_size"] = _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0]
     job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
@@ -200,14 +213,29 @@ def _rows(text: str, n_z: int) -> slice:
     return slice(start, stop)
 
 
-def _roi(text: str, width: int) -> tuple[int, int, int, int]:
-    """``X0,X1,Y0,Y1`` inside a slice of so many pixels."""
-    x0, x1, y0, y1 = _numbers("--roi", text, 4, int, "four whole numbers X0,X1,Y0,Y1")
+def _check_roi(source: Any, job: dict[str, Any], half: bool) -> None:
+    """Raise unless X0,X1,Y0,Y1 lie inside a slice."""
+    from footprint.api._half import width_of
+
+    if job["roi"] is None:
+        return
+    x0, x1, y0, y1 = job["roi"]
+    width = width_of(source, half, None if job["center"] == "auto" else job["center"])
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
-        raise ArgumentError(
-            "--roi", repr(text), f"X0,X1,Y0,Y1 with X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
-        )
-    return x0, x1, y0, y1
+        wanted = f"X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
+        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted)
+
+
+def _find(source: Any, job: dict[str, Any], half: bool, memory: int | None) -> dict[str, float]:
+    """The axis, searched where it is not given, as figures of the report; the job has it then."""
+    from footprint.api._half import search_of
+    from footprint.api.rotation_axis import rotation_axis
+
+    if job["center"] != "auto":
+        return {"center": float(job["center"])}
+    axis = rotation_axis(source, search=search_of(half, source.n_x), i0=job["i0"], log=job["log"], memory=memory)
+    job["center"] = axis.center
+    return {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
 
 
 def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:

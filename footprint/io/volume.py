@@ -96,6 +96,11 @@ class VolumeWriter:
         return unfinished.done
 
     @property
+    def resumable(self) -> bool:
+        """Whether it was created with ``resume``."""
+        return isinstance(self._out.partial, Unfinished)
+
+    @property
     def resumed(self) -> int:
         """Slices, or rows of the only slice, that a stopped run has left."""
         return self._out.partial.done.count if isinstance(self._out.partial, Unfinished) else 0

@@ -20,11 +20,14 @@ _WEDGE = 3.0
 _LONGEST = 100.0
 
 
-def angle_weights(angles: np.ndarray) -> np.ndarray:
+def angle_weights(angles: np.ndarray, turn: bool = False) -> np.ndarray:
     """Half the gap to both neighbours among the directions modulo pi, so that uneven angles and full turns weigh right.
 
-    Weights add up to pi, but for a missing wedge: its two sides count with the gap on their other side.
+    Weights add up to pi, but for a missing wedge: its two sides count with the gap on their other side. With ``turn`` a ray and
+    its opposite are two, and gaps are those of the whole turn, halved.
     """
+    if turn:
+        return angle_weights(np.mod(angles, 2 * np.pi) / 2)
     directions = np.mod(angles, np.pi)
     if len(directions) < 2:
         return np.full(len(directions), np.pi)
@@ -66,6 +69,8 @@ class Geometry:
         (x0, x1, y0, y1), end-exclusive; the whole square by default.
     axis_shifts
         Detector shift of each projection in pixels.
+    turn
+        Weigh angles over the whole turn: opposite rows say different things, as those of a half acquisition.
 
     Arrays given become tables, so that equal geometries are equal.
     """
@@ -75,6 +80,7 @@ class Geometry:
     center: float
     roi: tuple[int, int, int, int] | None = None
     axis_shifts: Any = None
+    turn: bool = False
 
     def __post_init__(self) -> None:
         for name in ("angles", "axis_shifts"):
@@ -138,7 +144,7 @@ class Geometry:
         x0, _, y0, _ = self.box
         shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
         offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
-        return np.stack([cos, nsin, offset, angle_weights(angles) * scale], axis=1)
+        return np.stack([cos, nsin, offset, angle_weights(angles, self.turn) * scale], axis=1)
 
 
 @dataclass(frozen=True)

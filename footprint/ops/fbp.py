@@ -37,7 +37,7 @@ class Fbp(Op):
 
     Attributes
     ----------
-    angles, n_x, center, roi, axis_shifts
+    angles, n_x, center, roi, axis_shifts, turn
         See `Geometry`.
     filter, padding, cutoff
         See `RampFilter`.
@@ -60,6 +60,7 @@ class Fbp(Op):
     circle: bool = False
     axis_shifts: Table | None = None
     cutoff: float = 1.0
+    turn: bool = False
 
     axes = ("zax",)
     sums = "a"
@@ -73,7 +74,7 @@ class Fbp(Op):
     @cached_property
     def geometry(self) -> Geometry:
         """Where every projection falls on the slice."""
-        return Geometry(self.angles, self.n_x, self.center, self.roi, self.axis_shifts)
+        return Geometry(self.angles, self.n_x, self.center, self.roi, self.axis_shifts, self.turn)
 
     @cached_property
     def ramp(self) -> RampFilter:

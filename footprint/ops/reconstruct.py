@@ -7,6 +7,7 @@ from typing import Any
 
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.base import Op
+from footprint.ops.dropouts import Dropouts
 from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, ShiftSinograms, Sinograms
 from footprint.ops.pipeline import Pipeline
@@ -21,7 +22,7 @@ Steps = Callable[[list[Op]], Sequence[Op]]
 INPUTS = ("projections", "flats", "dark")
 
 
-def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) -> list[Op]:
+def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True, half: Op | None = None) -> list[Op]:
     """The usual steps, in order.
 
     Axes are named by letters: a the angle, z the detector row and x the detector column of projections ("azx") and sinograms
@@ -35,12 +36,15 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) ->
         Vertical shifts in pixels, one per angle.
     log
         Whether projections have yet to become line integrals.
+    half
+        What makes rows of the whole field of a half acquisition's.
 
     Returns
     -------
     list of Op
         `Flat` (projections to transmission, dead pixels NaN), `MinusLog`, `DeadPixels` (NaN from their neighbours along x),
-        `Sinograms` (transposition), `ShiftSinograms` where there are shifts, `Fbp`.
+        `Sinograms` (transposition), `Dropouts` (pixels that failed in single projections), `ShiftSinograms` where there are shifts,
+        `HalfAcquisition` where it is one, `Fbp`.
 
     Examples
     --------
@@ -50,11 +54,13 @@ def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True) ->
     >>> from footprint.ops.flatfield import Flat
     >>> flat = Flat(Table([0, 0]), Table([0, 0]), Table([0.0, 0.0]))
     >>> [type(step).__name__ for step in default_steps(flat, Fbp(Table([0.0, 1.5]), 64, 31.5))]
-    ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Fbp']
+    ['Flat', 'MinusLog', 'DeadPixels', 'Sinograms', 'Dropouts', 'Fbp']
     """
     moved = [] if shifts is None else [ShiftSinograms(shifts)]
     lines = [MinusLog()] if log else []
-    return [flat, *lines, DeadPixels(), Sinograms(), *moved, fbp]
+    field = [] if half is None else [half]
+    dropouts = Dropouts() if log else Dropouts(0.0)
+    return [flat, *lines, DeadPixels(), Sinograms(), dropouts, *moved, *field, fbp]
 
 
 def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, ArraySpec], rows: tuple[int, int]) -> Pipeline:

@@ -62,8 +62,8 @@ class OffMean(Op):
 def grown(steps):
     """The mean off between dead pixels and transposition, sharpening between that and FBP."""
     names = [type(step).__name__ for step in steps]
-    assert names == ["Flat", "MinusLog", "DeadPixels", "Sinograms", "Fbp"]
-    return [*steps[:3], OffMean(), steps[3], Unsharp(), steps[4]]
+    assert names == ["Flat", "MinusLog", "DeadPixels", "Sinograms", "Dropouts", "Fbp"]
+    return [*steps[:3], OffMean(), steps[3], steps[4], Unsharp(), steps[5]]
 
 
 def truth(scan, rows):
@@ -182,7 +182,7 @@ def test_the_usual_steps_are_fused_and_others_are_not():
         (lambda steps: [*steps, "log"], "steps str Op"),
         (lambda steps: [Unsharp(), *steps], "steps 'azx' Unsharp 'zax'"),
         (lambda steps: steps[:3], "steps 'azx' z"),
-        (lambda steps: [step for step in steps if not isinstance(step, Sinograms)], "steps 'azx' Fbp 'zax'"),
+        (lambda steps: [step for step in steps if not isinstance(step, Sinograms)], "steps 'azx' Dropouts 'zax'"),
     ],
 )
 def test_wrong_steps_are_one_clear_sentence(steps, words):

@@ -22,7 +22,7 @@ from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
 from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan
-from tests.memory import filter_jobs, frame_jobs, step_jobs
+from tests.memory import filter_jobs, frame_jobs, scan_jobs, step_jobs
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -321,6 +321,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_fourier": reconstruct_fourier,
     "reconstruct_tiles": reconstruct_tiles,
     **step_jobs.JOBS,
+    **scan_jobs.JOBS,
 }
 
 

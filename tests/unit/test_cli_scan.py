@@ -17,6 +17,7 @@ import footprint as fp
 from footprint.cli.main import main
 from footprint.io.phantom import projections, write_scan
 from tests.scans import ArrayScan
+from tests.unit.io_files import nxtomo
 
 N_ANGLES, N_Z, N_X, CENTER = 60, 6, 48, 25.2
 
@@ -100,6 +101,35 @@ def test_tiffs_say_how_they_were_made_and_which_rows_they_are(said, tmp_path, ki
         assert said_of["method"] == report["method"] == about["method"] and said_of.get("row", 3) == 3 + i
     assert {k: v for k, v in said_of.items() if k not in ("shape", "row")}.keys() == about.keys() - {"NX_class", "default"}
     assert (tmp_path / "p.png").stat().st_size > 1000
+
+
+def test_a_half_acquisition_is_recognised_and_has_slices_of_the_field(said, tmp_path):
+    """It was reconstructed as a whole field, without a word."""
+    n_x, center = 64, 55.3
+    angles = np.arange(120) * 3.0
+    lines = projections(n_x, np.linspace(-0.2, 0.2, 3), np.deg2rad(angles), center, 50.0) * 0.02
+    key = [2, 1] + [0] * 120
+    nxtomo(tmp_path / "half.nx", key, angles=np.r_[0, 0, angles], n_z=3, n_x=n_x, dtype="f4")
+    with h5py.File(tmp_path / "half.nx", "a") as file:
+        detector = file["entry/instrument/detector"]
+        detector["data"][...] = np.concatenate([np.zeros((1, 3, n_x)), np.ones((1, 3, n_x)), np.exp(-lines)])
+        detector["field_of_view"] = "Half"
+    words = "--method direct --device cpu --json"
+    report = said(f"reconstruct half.nx -o v.h5 {words}")
+    assert report["shape"] == [3, 112, 112] and abs(report["center"] - center) < 0.2
+    values, _ = volume("v.h5")
+    with fp.open_scan(tmp_path / "half.nx") as scan:
+        want = fp.reconstruct(scan, center=report["center"], method="direct", device="cpu")
+    np.testing.assert_array_equal(values, want)
+    part = said(f"reconstruct half.nx -o part.h5 --center {report['center']} --roi 70,112,0,100 {words}")
+    assert part["shape"] == [3, 100, 42]
+    np.testing.assert_allclose(volume("part.h5")[0], want[:, :100, 70:], rtol=0, atol=1e-5 * np.abs(want).max())
+    assert "from 0 to 112, the width" in str(said("reconstruct half.nx -o w.h5 --center 55.3 --roi 0,113,0,5", code=1).exception)
+    assert said(f"reconstruct half.nx -o full.h5 --full-acquisition --center 55.3 {words}")["shape"] == [3, n_x, n_x]
+    assert said("plan reconstruct half.nx --json")["nbytes"] > 0
+    np.savetxt(tmp_path / "half.txt", angles / 2)
+    found = said("reconstruct half.nx -o w.h5 --center 55.3 --angles half.txt", code=1).exception
+    assert "half_acquisition: got angles with a gap of 181.5 degrees, wanted a whole turn" in str(found)
 
 
 def test_regions_beyond_the_slice_are_refused(said, tmp_path):

@@ -68,10 +68,10 @@ def test_the_beam_is_the_scans_where_it_says(scan, tmp_path):
             if name in detector:
                 del detector[name]
             detector[name] = value
-    made, about = volume(str(path), tmp_path / "volume.h5", "--phase 50")
+    made, about = volume(str(path), tmp_path / "volume.h5", "--phase 50 --pixel-size none")
     told, _ = volume(scan, tmp_path / "told.h5", "--phase 50:energy=20,distance=0.1,pixel_size=5e-6")
     np.testing.assert_array_equal(made, told)
-    nearer, other = volume(str(path), tmp_path / "nearer.h5", "--phase 50 --distance 0.05")
+    nearer, other = volume(str(path), tmp_path / "nearer.h5", "--phase 50 --distance 0.05 --pixel-size none")
     assert about["steps"] != other["steps"] and np.abs(nearer - made).max() > 1e-4
 
 

@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import footprint as fp
@@ -70,6 +71,8 @@ def plans() -> dict[str, Any]:
     found |= {f"reconstruct {memory}": fp.plan_reconstruct((90, 20, 128), memory=memory, **scan) for memory in ("1GB", "250kB")}
     apart = lambda steps: [MinusLog(highest=9.0) if isinstance(step, MinusLog) else step for step in steps]
     found |= {"reconstruct step by step": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=apart, **on)}
+    turn = np.arange(90) * 2 * np.pi / 90
+    found |= {"half": fp.plan_reconstruct((90, 20, 128), turn, center=110.0, half_acquisition=True, **on)}
     found |= {"reconstruct f2": fp.plan_reconstruct((90, 20, 128), dtype="f2", n_flat_groups=0, i0="border", center=60.0, **on)}
     found |= {
         f"stripes {method}": fp.plan_remove_stripes((3, 90, 128), method, **on) for method in ("mean", "mean-division", "all", "fw")

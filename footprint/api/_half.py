@@ -1,0 +1,66 @@
+"""Whether a scan is a half acquisition, and the field its rows are widened to."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from footprint.api._tomo import numbers
+from footprint.errors import ArgumentError
+from footprint.ops.base import Table
+from footprint.ops.half_acquisition import HalfAcquisition, check_turn, is_turn
+from footprint.spec import ArraySpec
+
+# Of a detector: how near to its ends an axis is searched, and how far from its middle one is no longer that of a whole field.
+_EDGE, _FAR = 0.02, 0.25
+
+
+def is_half(scan: Any, asked: bool | None, angles: np.ndarray) -> bool:
+    """As asked, or as the scan's field of view says; raises where its angles are no whole turn."""
+    if asked is not None and not isinstance(asked, bool | np.bool_):
+        raise ArgumentError("half_acquisition", repr(asked), "True, False, or None for what the scan says")
+    half = getattr(scan, "field_of_view", None) == "Half" if asked is None else bool(asked)
+    if half:
+        check_turn(angles)
+    return half
+
+
+def search_of(half: bool, n_x: int) -> tuple[float, float] | None:
+    """Where the axis of a half acquisition is looked for; None for the usual."""
+    return (_EDGE * (n_x - 1), (1 - _EDGE) * (n_x - 1)) if half else None
+
+
+def field_of(half: bool, n_x: int, n_angles: int, center: float, axis_shifts: Any, filter: Any) -> HalfAcquisition | None:
+    """The operation that widens rows to the field, every argument checked; None for a whole field."""
+    if not half:
+        return None
+    if isinstance(filter, str) and filter == "hilbert":
+        raise ArgumentError("filter", "'hilbert'", "a symmetric filter: a half acquisition puts both sides of the axis together")
+    field = HalfAcquisition(n_x, center, None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts)))
+    field.out_specs(ArraySpec((1, n_angles, n_x)))
+    return field
+
+
+def width_of(scan: Any, half: bool, center: float | None) -> int:
+    """Pixels of a slice: the detector's, or those of the field about an axis; of the widest field where that is not known."""
+    n_x = int(scan.shape[2])
+    return HalfAcquisition(n_x, n_x - 1.0 if center is None else center).width if half else n_x
+
+
+def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, center: float) -> None:
+    """Warn of what a half acquisition did not see, and of a scan that looks like one and is not reconstructed as one."""
+    if field is not None and field.unseen:
+        warnings.warn(
+            f"the rotation axis lies {field.unseen:.2f} pixels off the detector: what was never seen is taken as its last pixel",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif field is None and abs(center - (n_x - 1) / 2) > _FAR * n_x and is_turn(angles):
+        warnings.warn(
+            f"the rotation axis {center:.2f} lies near the edge of the {n_x} pixels of the detector, and the angles are a whole "
+            "turn: if this is a half acquisition, give half_acquisition=True",
+            UserWarning,
+            stacklevel=3,
+        )

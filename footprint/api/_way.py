@@ -1,0 +1,133 @@
+"""The road from a scan's projections to slices: its steps, their plan, and what the ends of it are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, output, receive
+from footprint.api._call import meeting
+from footprint.api._scan import AHEAD, ScanJob
+from footprint.api._tomo import position
+from footprint.errors import ArgumentError, BudgetError
+from footprint.ops.fbp import Fbp, plan_by_method
+from footprint.ops.half_acquisition import HalfAcquisition
+from footprint.ops.job import Meeting
+from footprint.ops.job import job_of as as_job
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
+from footprint.plan.builder import Builder
+from footprint.plan.faces import Region, Taker
+from footprint.plan.fit import Job, fit
+from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec, Limits
+from footprint.units import kind_of
+
+
+class Way:
+    """The steps of one call: from the rows of a scan that are needed to the result.
+
+    Attributes
+    ----------
+    needed
+        The first detector row that is read, and the one after the last.
+    result
+        Spec of all slices.
+    """
+
+    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None = None) -> None:
+        self.job, self.fbp, self._change, self._field = job, replace(fbp, turn=field is not None), steps, field
+        whole = job.specs(0, job.scan.shape[1])
+        self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
+        self._specs = job.specs(*self.needed)
+        line = self.line(fbp.method)
+        self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
+
+    def steps(self, fbp: Fbp) -> list[Any]:
+        """As the caller wants them."""
+        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self._field)
+        if self._change is None:
+            return usual
+        wanted = "a function of the list of steps that returns a list"
+        if not callable(self._change):
+            raise ArgumentError("steps", kind_of(self._change), wanted)
+        changed = self._change(usual)
+        if not isinstance(changed, list | tuple):
+            raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
+        return list(changed)
+
+    def line(self, method: str) -> Pipeline:
+        """The pipeline of the needed rows by a method of FBP."""
+        job = self.job
+        others = {name: spec for name, spec in job.specs(0, job.scan.shape[1]).items() if name != "projections"}
+        raw = job.specs(0, job.scan.shape[1])["projections"]
+        return pipeline_of(self.steps(self.fbp.by(method)), raw, others, (job.start, job.stop))
+
+    def plan(self, limits: Limits, budget: int | None, out: Meeting) -> Plan:
+        """The plan, by the method that the budget allows."""
+
+        def by(fbp: Fbp, note: str) -> Plan:
+            line, sources = self.line(fbp.method), self.job.streams(*self.needed)
+            ins = [meeting(sources[name]) for name in line.inputs]
+            notes = [note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
+            return self._decoding(limits, budget, as_job(limits, line, ins, [out], notes))
+
+        return plan_by_method(self.fbp, limits, by)
+
+    def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
+        """The plan with as many rows decoded ahead as leave slices whole."""
+        job, reach = self.job, self.needed[1] - self.needed[0]
+        if not job.decodes:
+            return fit(limits, budget, "reconstruct", whole)
+        found: Plan | None = None
+        for blocks in AHEAD:
+
+            def record(b: Builder, blocks: int = blocks) -> None:
+                whole.record(b)
+                job.decode_ahead(b, blocks, reach)
+
+            try:
+                plan = fit(limits, budget, "reconstruct", replace(whole, record=record))
+            except BudgetError:
+                if found is None and not blocks:
+                    raise
+                continue
+            slices = all(cut.axis == "z" for cut in plan.cuts)
+            found = plan if found is None or slices else found
+            if slices:
+                break
+        assert found is not None
+        return job.decoded_ahead(found, budget, reach)
+
+
+def seen(field: HalfAcquisition | None, n_x: int, axis: float) -> tuple[int, float]:
+    """Pixels of the rows that are backprojected, and the axis there."""
+    return (n_x, axis) if field is None else (field.width, field.axis)
+
+
+def writing(writer: Any) -> Callable[[ArraySpec], int] | None:
+    """Bytes a writer takes beside the blocks it is given; None where it does not say."""
+    return (lambda block: int(writer.host_bytes("float32"))) if hasattr(writer, "host_bytes") else None
+
+
+def array(out: Any, result: ArraySpec) -> Array:
+    return output(out, result, receive(np.empty(0, np.float32), "out"))
+
+
+def taker(writer: Any, result: ArraySpec) -> Taker:
+    """A sink that hands slices on, or tiles of them."""
+
+    def take(region: Region, block: np.ndarray) -> None:
+        whole = all(r.stop - r.start == n for r, n in zip(region[1:], result.shape[1:]))
+        writer.write(region[0] if whole else (region[0], region[1]), block)
+
+    return Taker(take, flush=getattr(writer, "flush", None))
+
+
+def axis_of(center: Any, n_x: int) -> float:
+    """The axis given, or the detector's middle until it is found."""
+    middle = isinstance(center, str) and center == "auto"
+    return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")

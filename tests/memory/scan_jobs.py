@@ -1,0 +1,43 @@
+"""Jobs of the memory tests on scans as they come: half acquisitions, stacks of line integrals."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import footprint as fp
+
+Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def _stack(scale: int, turn: float, name: str, size: tuple[int, int], settings: dict[str, Any], **opened: Any) -> Job:
+    """Random line integrals of 120 angles in a ``.npy`` file, to an HDF5 volume of slices of some size."""
+    folder = tempfile.TemporaryDirectory()
+    n_z, n_x = 4 * scale, 192
+    shape = (n_z, 120, n_x) if opened.get("sinograms") else (120, n_z, n_x)
+    np.save(Path(folder.name) / name, np.random.default_rng(1).random(shape, np.float32))
+    scan = fp.open_scan(Path(folder.name) / name, angles=np.linspace(0, turn, 120, endpoint=False), **opened)
+    options = {"method": "direct", "log": False, "device": "cpu", **settings}
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (n_z, *size), overwrite=True) as volume:
+            fp.reconstruct(scan, out=volume, memory=memory, **options)
+
+    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+
+
+def reconstruct_half(scale: int) -> Job:
+    """Slices of nearly twice the detector's width."""
+    return _stack(scale, 2 * np.pi, "scan.npy", (348, 348), {"center": 173.2, "half_acquisition": True})
+
+
+def reconstruct_sinograms(scale: int) -> Job:
+    """Rows of projections lie apart in the file."""
+    return _stack(scale, np.pi, "sinograms.npy", (192, 192), {"center": 95.5}, sinograms=True)
+
+
+JOBS: dict[str, Callable[[int], Job]] = {"reconstruct_half": reconstruct_half, "reconstruct_sinograms": reconstruct_sinograms}
