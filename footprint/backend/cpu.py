@@ -53,6 +53,7 @@ def _numba() -> _Numba:
     """Imported at the first run; its compiler is listened to from then on."""
     import numba
     from numba.core import event
+    from numba.np.ufunc import parallel
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
@@ -64,7 +65,10 @@ def _numba() -> _Numba:
     event.register("numba:compile", Listener())
     # Starts its threads, without which it does not know its layer.
     numba.get_num_threads()
-    return _Numba(numba.get_num_threads, numba.set_num_threads, numba.config.NUMBA_NUM_THREADS, numba.threading_layer())  # type: ignore[attr-defined]
+    # What its two functions call when they have checked that threads run: a tenth of their time, which small jobs would feel.
+    read = getattr(parallel, "_get_num_threads", numba.get_num_threads)
+    write = getattr(parallel, "_set_num_threads", numba.set_num_threads)
+    return _Numba(read, write, numba.config.NUMBA_NUM_THREADS, numba.threading_layer())  # type: ignore[attr-defined]
 
 
 class Masked:
@@ -76,11 +80,12 @@ class Masked:
         self._wanted = threads
 
     def __enter__(self) -> None:
-        known = _numba()
-        self._wanted = min(self._wanted, known.most)
-        self._before = known.read()
+        read, write, most, _ = _numba()
+        if self._wanted > most:
+            self._wanted = most
+        self._before = read()
         if self._before != self._wanted:
-            known.write(self._wanted)
+            write(self._wanted)
 
     def __exit__(self, *error: object) -> None:
         if self._before != self._wanted:

@@ -130,7 +130,8 @@ class BoundPlan(Steps):
         """Run a straight job."""
         assert self._straight is not None
         with self.backend.inside(self.plan.limits.threads) as here:
-            self.follow(here)
+            if here is not None:
+                self.follow(here)
             try:
                 for run in self._straight:
                     run(feeds, here)

@@ -151,3 +151,31 @@ def test_a_stack_shifts_in_place(cuda, dtype, rng):
     given = cuda.asarray(radios)
     fp.vertical_shift(given, shifts, out=given)
     np.testing.assert_allclose(given.get(), wanted, atol=1e-5 if dtype == "f4" else 1e-12)
+
+
+def test_a_call_leaves_the_current_device_as_it_was(cuda, image, mask):
+    if cuda.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("there is one device")
+    for there in (0, 1):
+        for here in (0, 1):
+            with cuda.cuda.Device(there):
+                given = cuda.asarray(image)
+            with cuda.cuda.Device(here):
+                for _ in range(3):
+                    fp.convolve(given, mask)
+                    assert cuda.cuda.runtime.getDevice() == here
+
+
+def test_one_bound_plan_on_two_streams_keeps_its_memory_to_one_job_at_a_time(cuda, rng):
+    sinograms = [rng.random((8, 200, 3000), np.float32) for _ in range(2)]
+    given = [cuda.asarray(s) for s in sinograms]
+    want = [fp.ramp_filter(s, fft="cufft").get() for s in given]
+    streams = [cuda.cuda.Stream(non_blocking=True) for _ in range(2)]
+    got = [None, None]
+    for _ in range(5):
+        for k, stream in enumerate(streams):
+            with stream:
+                got[k] = fp.ramp_filter(given[k], fft="cufft")
+        for k, stream in enumerate(streams):
+            stream.synchronize()
+            np.testing.assert_allclose(got[k].get(), want[k], atol=1e-4 * np.abs(want[k]).max())

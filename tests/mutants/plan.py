@@ -103,8 +103,8 @@ PLAN = [
     ),
     Mutant(
         SLOTS,
-        "field(default=None, compare=False, repr=False)",
-        "field(default=None, compare=False)",
+        "beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False, repr=False)",
+        "beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False)",
         (NULL + "test_a_key_is_the_same_in_every_process",),
         "key holds an address",
     ),

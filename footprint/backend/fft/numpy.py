@@ -21,7 +21,7 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Threads that all plans share; they start when they are first needed."""
-    return ThreadPoolExecutor(threads, "footprint-fft")
+    return ThreadPoolExecutor(threads)
 
 
 class RowFFT:

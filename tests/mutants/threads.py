@@ -1,0 +1,73 @@
+"""Faults in what threads share, in streams, and in what is foretold."""
+
+from tests.mutants import Mutant
+
+THREADS = "tests/backend/test_threads.py::test_"
+PREDICT = "tests/null/test_predict.py::test_"
+STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
+
+THREADS_AND_TIMES = [
+    Mutant(
+        "footprint/backend/cpu.py",
+        "        if self._before != self._wanted:\n            _numba().write(self._before)",
+        "        pass",
+        (THREADS + "kernels_in_every_thread_have_the_threads_asked_for_and_the_caller_keeps_its_own",),
+        "the caller's number of threads is lost",
+    ),
+    Mutant(
+        STREAM,
+        "del self._arrays[: -self._most]",
+        "pass",
+        (THREADS + "a_stream_keeps_few_arrays_for_results_that_were_let_go",),
+        "arrays for results pile up",
+    ),
+    Mutant(
+        STREAM,
+        "            self.cut_off = error\n            return None",
+        "            self.fail(error)\n            raise",
+        (THREADS + "what_was_finished_before_a_source_failed_is_handed_on_first",),
+        "a source's error comes before results that are finished",
+    ),
+    Mutant(
+        STREAM,
+        "return self.running <= self._asks",
+        "return self.running == 0",
+        (THREADS + "a_stream_is_closed_although_its_source_blocks",),
+        "who closes a stream waits for its source",
+    ),
+    Mutant(
+        BIND,
+        "        if self.late():\n            threading",
+        "        if False:\n            threading",
+        (THREADS + "a_job_that_is_stopped_twice_is_left_at_once_and_its_memory_when_its_threads_end",),
+        "memory goes while threads use it",
+    ),
+    Mutant(
+        DRIVER,
+        "job.through >= n",
+        "True",
+        (THREADS + "rows_are_written_in_order_by_several_devices_and_one_block_at_a_time",),
+        "several devices write in any order",
+    ),
+    Mutant(
+        FORETOLD,
+        "found *= _rows(reach[cut.axis], cut, n) / max(n, 1)",
+        "pass",
+        (PREDICT + "what_is_read_is_what_was_foretold",),
+        "neighbours' rows are not foretold",
+    ),
+    Mutant(
+        FORETOLD,
+        'elif not (cut.sums and step.when in ("first", "last")):',
+        "elif not cut.sums:",
+        (PREDICT + "an_input_without_the_cut_axis_comes_with_every_part_and_a_held_one_with_the_first_of_a_sum",),
+        "what comes with every part of a sum is counted once",
+    ),
+    Mutant(
+        "footprint/ops/pipeline.py",
+        'f"{name} {taken[name]}"',
+        "name",
+        ("tests/unit/test_pipeline_names.py::test_two_filters_of_a_chain_have_a_mask_each",),
+        "two filters of a chain share a mask",
+    ),
+]
