@@ -24,5 +24,6 @@ def mutants() -> list[Mutant]:
     from tests.mutants.kernels import KERNELS
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
+    from tests.mutants.steps import STEPS
 
-    return [*PLAN, *KEPT, *KERNELS, *ROOMS]
+    return [*PLAN, *KEPT, *KERNELS, *ROOMS, *STEPS]
