@@ -9,6 +9,7 @@ from typing import Any
 from footprint.api.paganin import phase_of
 from footprint.api.remove_stripes import stripes_of
 from footprint.api.remove_zingers import zingers_of
+from footprint.api.unsharp import unsharp_of
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
 from footprint.ops.dropouts import Dropouts
@@ -19,11 +20,11 @@ from footprint.units import kind_of
 Setting = str | float | Mapping[str, Any] | Op | None
 
 
-def steps(*, zingers: Setting = None, phase: Setting = None, rings: Setting = None) -> Steps:
+def steps(*, zingers: Setting = None, phase: Setting = None, unsharp: Setting = None, rings: Setting = None) -> Steps:
     """Make the ``steps`` of `reconstruct` from settings: each operation at its place among the usual ones.
 
-    The order is that of the beam: open beam, dead pixels, zingers, phase, minus log, transposition, vertical shifts, rings,
-    backprojection.
+    The order is that of the beam: open beam, dead pixels, zingers, phase, unsharp mask, minus log, transposition, vertical shifts,
+    rings, backprojection.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ def steps(*, zingers: Setting = None, phase: Setting = None, rings: Setting = No
     phase : mapping or Op, optional
         Settings of `paganin`: ``{"delta_beta": 500, "energy": 30, "distance": 0.2, "pixel_size": 1e-6}`` (keV, metres). Right
         before minus log; dead pixels are then replaced before it.
+    unsharp : float, mapping or Op, optional
+        The amount of `unsharp`, or its settings: ``{"amount": 3, "sigma": 0.8}``. After phase, before minus log.
     rings : str, mapping or Op, optional
         A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
         backprojects sinograms.
@@ -57,6 +60,7 @@ def steps(*, zingers: Setting = None, phase: Setting = None, rings: Setting = No
     return _Chosen(
         _made("zingers", zingers, zingers_of, "threshold"),
         _made("phase", phase, phase_of, "delta_beta"),
+        _made("unsharp", unsharp, unsharp_of, "amount"),
         _made("rings", rings, stripes_of, "method"),
     )
 
@@ -67,11 +71,12 @@ class _Chosen:
 
     zingers: Op | None
     phase: Op | None
+    unsharp: Op | None
     rings: Op | None
 
     def __call__(self, usual: list[Op]) -> Sequence[Op]:
         found = list(usual)
-        for name in ("zingers", "phase"):
+        for name in ("zingers", "phase", "unsharp"):
             if getattr(self, name) is not None:
                 _before_log(found, getattr(self, name), name)
         if self.rings is not None:
@@ -79,7 +84,7 @@ class _Chosen:
         return found
 
     def __str__(self) -> str:
-        return ", ".join(str(op) for op in (self.zingers, self.phase, self.rings) if op is not None)
+        return ", ".join(str(op) for op in (self.zingers, self.phase, self.unsharp, self.rings) if op is not None)
 
 
 def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op | None:

@@ -12,7 +12,7 @@ from footprint.errors import ArgumentError
 _RINGS = "Remove rings: mean, mean-division, sorting, large, dead, all or fw; with settings: all:snr=3,size=61,small=21."
 
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
-_PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is the scan's, else --pixel-size."
+_PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is --pixel-size, or the scan's."
 
 
 def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,6 +22,7 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
         click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
         click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
+        click.option("--unsharp", default=None, metavar="AMOUNT", help="Sharpen after --phase by a Gaussian; 3:sigma=0.8."),
         click.option("--rings", default=None, metavar="METHOD[:SETTINGS]", help=_RINGS),
     ):
         command = option(command)
@@ -33,6 +34,7 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     from footprint.api.steps import steps
 
     settings = {"zingers": settings_of("--zingers", options.pop("zingers"), "threshold")}
+    settings |= {"unsharp": settings_of("--unsharp", options.pop("unsharp"), "amount")}
     settings |= {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
     given = {name: value for name, value in settings.items() if value is not None}
     return steps(**given) if given else None
@@ -53,7 +55,7 @@ def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         "energy": source.energy if energy is None else energy,
         "distance": source.distance if distance is None else distance,
         # The scan's is in metres, the option's in centimetres.
-        "pixel_size": (None if own is None else own / 100) if source.pixel_size is None else source.pixel_size,
+        "pixel_size": source.pixel_size if own is None else own / 100,
     }
     for name, value in known.items():
         if value is None and name not in found:

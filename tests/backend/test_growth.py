@@ -125,7 +125,7 @@ def test_no_file_of_footprint_knows_of_them():
     from pathlib import Path
 
     texts = [path.read_text() for path in Path(folder).rglob("*") if path.suffix in (".py", ".knl", ".h")]
-    assert len(texts) > 100 and not any("unsharp" in text or "off_mean" in text for text in texts)
+    assert len(texts) > 100 and not any("growth_kernels" in text or "off_mean" in text for text in texts)
 
 
 def test_rows_read_are_those_the_halos_need(rng):

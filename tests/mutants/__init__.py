@@ -24,6 +24,7 @@ def mutants() -> list[Mutant]:
     from tests.mutants.kernels import KERNELS
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
+    from tests.mutants.steps import STEPS
     from tests.mutants.threads import THREADS_AND_TIMES
 
-    return [*PLAN, *KEPT, *KERNELS, *ROOMS, *THREADS_AND_TIMES]
+    return [*PLAN, *KEPT, *KERNELS, *ROOMS, *STEPS, *THREADS_AND_TIMES]

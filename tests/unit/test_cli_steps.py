@@ -43,6 +43,7 @@ def volume(scan, target, words):
         ("--phase 50 --energy 20 --distance .1 --pixel-size 5e-4", {"phase": BEAM}, "Paganin(length=0.993"),
         ("--phase 50:padding=air,energy=20,distance=.1,pixel_size=5e-6", {"phase": BEAM | {"padding": "air"}}, "padding='air'"),
         ("--zingers .001:size=5", {"zingers": {"threshold": 0.001, "size": 5}}, "RemoveZingers(threshold=0.001, size=5)"),
+        ("--unsharp 2:sigma=0.8", {"unsharp": {"amount": 2, "sigma": 0.8}}, "Unsharp(amount=2.0, sigma=0.8)"),
         ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
     ],
 )

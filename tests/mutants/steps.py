@@ -1,0 +1,62 @@
+"""Faults in the steps between open beam and backprojection."""
+
+from tests.mutants import Mutant
+
+STRIPES, PHASE, ZINGERS, SHELL = (
+    f"tests/{n}.py::test_"
+    for n in ("backend/test_remove_stripes", "backend/test_paganin", "backend/test_remove_zingers", "unit/test_cli_steps")
+)
+SORT, OP = "footprint/kernels/remove_stripes/cpu.py", "footprint/ops/remove_stripes.py"
+EVERY = (STRIPES + "every_method_is_the_plain_algorithm",)
+BITS = (PHASE + "the_same_bits_at_any_budget",)
+
+STEPS = [
+    Mutant(SORT, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
+    Mutant(SORT, "min(x + 2, n)", "min(x + 1, n)", EVERY, "neighbours of a stripe are not marked"),
+    Mutant(SORT, "range(-5, 5)", "range(-4, 5)", EVERY, "nine around a value"),
+    Mutant(OP, "_DROP = 0.05", "_DROP = 0.1", EVERY),
+    Mutant(OP, "self._marks(ratio, snr, 2)", "self._marks(ratio, snr, 0)", (STRIPES + "columns_at_the_ends_are_not_bridged",)),
+    Mutant(
+        "footprint/ops/fourier_wavelet.py",
+        "(k == 0) | (2 * k == m)",
+        "(k == 0)",
+        (STRIPES + "wavelets_at_any_shape_and_setting",),
+        "the fastest wave counts twice",
+    ),
+    Mutant(
+        "footprint/ops/fourier_wavelet.py",
+        "off=level == 1",
+        "off=False",
+        (STRIPES + "wavelets_at_any_shape_and_setting",),
+        "what is to be removed is what is left",
+    ),
+    Mutant("footprint/ops/paganin.py", "Halo(self.reach_z, self.reach_z)", "Halo(self.reach_z, self.reach_z - 1)", BITS),
+    Mutant("footprint/ops/paganin.py", '"first": b.first(out, "z")', '"first": b.first(given, "z")', BITS),
+    Mutant(
+        "footprint/ops/paganin.py",
+        "        weights *= 1 / (1 + (length * some) ** 2) / (2 * weights.sum(axis=0) - weights[0])\n",
+        "",
+        (PHASE + "no_frequency_misses_more_than_the_plan_says",),
+        "a flat projection darkens",
+    ),
+    Mutant(
+        "footprint/api/steps.py",
+        "DeadPixels(empty=1.0)",
+        "DeadPixels()",
+        (PHASE + "a_row_that_is_dead_all_along_is_air",),
+        "a dead row is black",
+    ),
+    Mutant(
+        "footprint/kernels/remove_zingers/cpu.py",
+        "below[x] > side * side // 2",
+        "below[x] >= side * side // 2",
+        (ZINGERS + "it_is_the_median_where_it_is_passed",),
+    ),
+    Mutant(
+        "footprint/ops/remove_zingers.py",
+        "Halo(self.size // 2, self.size // 2)",
+        "Halo(self.size // 2, self.size // 2 - 1)",
+        (ZINGERS + "the_same_bits_at_any_budget",),
+    ),
+    Mutant("footprint/cli/steps.py", "own / 100", "own", (SHELL + "options_are_the_steps_of_the_library",), "cm taken for m"),
+]
