@@ -154,7 +154,7 @@ def uniform_filter(
     >>> fp.uniform_filter(np.array([0.0, 0, 3, 0, 6]), 3)
     array([0., 1., 1., 3., 4.])
     """
-    made = lambda n_axes: _boxes(size, mode, origin, axes, n_axes)
+    made = lambda n_axes: boxes(size, mode, origin, axes, n_axes)
     return lined("uniform_filter", input, (size, mode, cval, origin, axes), made, cval, output, memory, device)
 
 
@@ -189,7 +189,7 @@ def plan_uniform_filter(
     >>> fp.plan_uniform_filter((512, 512), 5, device="cpu").n_parts
     1
     """
-    made = lambda n_axes: _boxes(size, mode, origin, axes, n_axes)
+    made = lambda n_axes: boxes(size, mode, origin, axes, n_axes)
     return planned_lines("uniform_filter", shape, dtype, made, memory, device)
 
 
@@ -228,7 +228,8 @@ def gaussian(sigma: float, order: int, radius: int) -> np.ndarray:
     return weights * polynomial(x)
 
 
-def _boxes(size: Any, mode: Any, origin: Any, axes: Any, n_axes: int) -> list[Weights]:
+def boxes(size: Any, mode: Any, origin: Any, axes: Any, n_axes: int) -> list[Weights]:
+    """Equal weights along the axes of boxes longer than 1."""
     wanted = axes_of(axes, n_axes)
     sizes, modes = each("size", size, len(wanted), whole), each("mode", mode, len(wanted), mode_of)
     if min(sizes, default=1) < 1:

@@ -32,7 +32,7 @@ class Taps:
     cval: float = 0.0
     exact: str = "0.0"
 
-    def reach(self) -> Reach:
+    def reach(self) -> Halo:
         """What they reach before and after; borders that mirror reach as far back, and one that wraps the other end."""
         lo, hi = -self.first, self.first + len(self.weights) - 1
         if self.border in ("reflect", "mirror"):
@@ -46,6 +46,12 @@ class Taps:
             return self.first, self.border
         # What comes from the other end lies beside the part.
         return first - b.first(into, self.axis) + self.first, NONE if self.border == "wrap" else self.border
+
+
+def readable_cuts(op: Op, given: Given) -> str:
+    """Axes a filter may be cut along: files are read by rows, and of an array on a device the other end lies elsewhere."""
+    far = lambda axis: given.space == "device" and getattr(op.halo(axis), "wrap", False)
+    return "".join(axis for axis in op.cut if not far(axis) and (given.owner == "caller" or axis != "x" or op.cut == "x"))
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,8 @@ class Line(Op):
         return self.dims
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
-        there = ins[0].space == "device"
-        return "".join(a for a in self.cut if not (there and getattr(self.halo(a), "wrap", False)))
+        """All that can be read in parts; see `readable_cuts`."""
+        return readable_cuts(self, ins[0])
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Array and result."""

@@ -39,8 +39,17 @@ def gaussian_filter_wide(scale: int) -> Job:
     return gaussian_filter(scale, 12)
 
 
+def gaussian_laplace(scale: int) -> Job:
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_gaussian_laplace(x.shape, 2, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.gaussian_laplace(x, 2, output=out, memory=memory, device="cpu"),
+    )
+
+
 FILTERS: dict[str, Callable[[int], Job]] = {
     "median_filter": median_filter,
     "gaussian_filter": gaussian_filter,
     "gaussian_filter_wide": gaussian_filter_wide,
+    "gaussian_laplace": gaussian_laplace,
 }

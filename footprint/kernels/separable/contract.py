@@ -56,3 +56,12 @@ def line_work(
     """That of the kernel ``convolve``."""
     n = weights.shape[0]
     return convolve_work(limits, flat(image, down), ArraySpec((n, 1) if down else (1, n), weights.dtype), flat(out, down))
+
+
+TH = 32
+"""Rows of a tile on a GPU."""
+
+
+def chip_bytes(tall: int, wide: int, columns: int, itemsize: int) -> int:
+    """Bytes on a GPU's chip of a tile of so many columns: inputs, sums down, and columns an odd number of elements apart."""
+    return (2 * TH + tall - 1) * ((columns + wide - 1) | 1) * itemsize

@@ -18,6 +18,20 @@ from footprint.kernels.separable.contract import places
 
 
 @njit(cache=True, nogil=True)
+def _down(image, at, pitch, tall, work, to, line, count, sums):
+    """Sums of neighbouring blocks of columns."""
+    apart()
+    if tall.size > 1:
+        _image_blocks(image, at, pitch, tall, tall.size, 1, 0, 1, work, to, line, count, work, sums)
+        return
+    size = count * (VECTORS * BYTES // work.itemsize)
+    for q in range(ROWS):
+        source, target = image[at + q * pitch : at + q * pitch + size], work[to + q * line : to + q * line + size]
+        for k in range(size):
+            target[k] = tall[0] * source[k]
+
+
+@njit(cache=True, nogil=True)
 def _edge(image, start, tall, work, base, sums, to, line, y, x, columns, height, width, code_y, code_x, cval):
     """One block that reaches beyond an edge, from a copy with the border."""
     apart()
@@ -25,7 +39,7 @@ def _edge(image, start, tall, work, base, sums, to, line, y, x, columns, height,
     plane = image[start : start + height * width]
     for r in range(ROWS + tall.size - 1):
         _fill(work, base + r * block, columns, plane, height, width, y + r, x, code_y, code_x, cval)
-    _image_blocks(work, base, block, tall, tall.size, 1, 0, 1, work, to, line, 1, work, sums)
+    _down(work, base, block, tall, work, to, line, 1, sums)
     if code_x == 0:
         for k in range(columns):
             if not 0 <= x + k < width:
@@ -51,7 +65,7 @@ def _units(image, tall, wide, out, work, base, first, last, strip, line, sums, l
         count = max(0, min((need + block - 1) // block, (width - x) // block) - skip) if inside else 0
         if count > 0:
             at, to = start + top * width + x + skip * block, lines + skip * block
-            _image_blocks(image, at, width, tall, tall.size, 1, 0, 1, work, to, line, count, work, sums)
+            _down(image, at, width, tall, work, to, line, count, sums)
         for k in range((need + block - 1) // block):
             if count == 0 or not skip <= k < skip + count:
                 place = (top, x + k * block, min(block, need - k * block), height, width)

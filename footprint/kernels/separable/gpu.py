@@ -8,12 +8,12 @@ from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
-from footprint.kernels.separable.contract import flat
+from footprint.kernels.separable.contract import TH, chip_bytes, flat
 from footprint.spec import ArraySpec, Limits
 
 LOCAL_BYTES = 72 << 10
 """Most bytes on chip: three groups then fit on a core of an H100."""
-TH, NT = 32, 256
+NT = 256
 
 
 def separable_program(
@@ -33,11 +33,8 @@ def separable_program(
     if out.size == 0:
         return Program(())
     kind, kh, kw = np.dtype(out.dtype), tall.shape[0], wide.shape[0]
-
-    def nbytes(width: int) -> int:
-        return (2 * TH + kh - 1) * ((width + kw - 1) | 1) * kind.itemsize
-
-    tw = 64 if nbytes(64) <= min(limits.local_mem, LOCAL_BYTES) else 32
+    tw = 64 if chip_bytes(kh, kw, 64, kind.itemsize) <= min(limits.local_mem, LOCAL_BYTES) else 32
+    local = chip_bytes(kh, kw, tw, kind.itemsize)
     defines: Defines = (
         *(("T", c_type(kind)), ("KH", kh), ("KW", kw), ("TH", TH), ("TW", tw), ("NT", NT)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
@@ -46,7 +43,7 @@ def separable_program(
     grid = (-(-width // tw), min(-(-height // TH), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
     args = (A(0), A(3), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0)), kind.type(cval))
     tables = (("tall", A(1)), ("wide", A(2)))
-    return Program((Launch("separable.knl", "separable", grid, (NT, 1, 1), args, defines, nbytes(tw), tables),))
+    return Program((Launch("separable.knl", "separable", grid, (NT, 1, 1), args, defines, local, tables),))
 
 
 def line_program(
