@@ -1,4 +1,4 @@
-"""Medians beside OpenCV and SciPy: ``python -m benchmarks.filters [--size 2048]``."""
+"""Medians and Gaussians beside OpenCV and SciPy: ``python -m benchmarks.filters [--size 2048]``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,32 @@ def median(size: int, window: int, dtype: str, device: str) -> None:
     report(title, compare(contestants), nbytes=2 * pixels.nbytes)
 
 
+def gaussian(size: int, sigma: float, device: str) -> None:
+    """One Gaussian of a float32 image, checked against SciPy's in float64 on a strip."""
+    pixels = np.random.default_rng(0).standard_normal((size, size), "f4")
+    out, other = np.empty_like(pixels), np.empty_like(pixels)
+    border = cv2.BORDER_REFLECT
+    contestants = {
+        "footprint": lambda: fp.gaussian_filter(pixels, sigma, output=out, device=device),
+        "cv2.GaussianBlur": lambda: cv2.GaussianBlur(pixels, (0, 0), sigma, dst=other, borderType=border),
+        "scipy.ndimage.gaussian_filter": lambda: scipy.ndimage.gaussian_filter(pixels, sigma, output=other),
+        "a copy": lambda: np.copyto(other, pixels),
+    }
+    rows = int(8 * sigma) + 64
+    wanted = scipy.ndimage.gaussian_filter(pixels[:rows].astype(float), sigma)[:32]
+    error = np.abs(contestants["footprint"]()[:32] - wanted).max() / np.abs(pixels[:rows]).max()
+    report(f"gaussian sigma {sigma:g}, {size} x {size} float32 (error {error:.1e})", compare(contestants), nbytes=2 * pixels.nbytes)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--windows", type=int, nargs="*", default=[3, 5, 11])
+    parser.add_argument("--sigmas", type=float, nargs="*", default=[1, 2, 5, 10])
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     for window in given.windows:
         for dtype in ("uint8", "uint16", "float32"):
             median(given.size, window, dtype, given.device)
+    for sigma in given.sigmas:
+        gaussian(given.size, sigma, given.device)

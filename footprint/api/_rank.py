@@ -13,7 +13,8 @@ from footprint.api._window import axes_of, each, mode_of, placed, target_of, who
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
-from footprint.ops.rank_filter import AXES, RankFilter
+from footprint.ops.rank_filter import RankFilter
+from footprint.ops.separable import AXES
 from footprint.plan.plan import Plan
 
 
@@ -22,7 +23,7 @@ def planned_rank(
 ) -> Plan:
     """The plan of a rank filter; a rank that is a float is a percentile, and none the median."""
     spec, _ = described(shape, dtype)
-    op = _op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
+    op = rank_op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
     return plan_verb(verb, op, [spec], where(device), memory)
 
 
@@ -33,7 +34,7 @@ def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, mem
     if found is not None:
         return found
     source = receive(image, "input")
-    op = _op(source.data.ndim, source.spec.dtype, rank, how)
+    op = rank_op(source.data.ndim, source.spec.dtype, rank, how)
     result = op.out_specs(source.spec)[0]
     target = target_of(out, result, source, shared)
     if result.size:
@@ -42,7 +43,7 @@ def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, mem
     return finished(target, out)
 
 
-def _op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> RankFilter:
+def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> RankFilter:
     """The operation; a rank that is a float is a percentile, and none the median."""
     size, footprint, mode, cval, origin, axes = how
     if not 1 <= n_axes <= 3:

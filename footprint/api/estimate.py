@@ -13,6 +13,8 @@ _VERBS = {
     "convolve": "convolve",
     "correlate": "convolve",
     "pad": "pad",
+    "gaussian_filter": "gaussian_filter",
+    "uniform_filter": "gaussian_filter",
     "median_filter": "rank_filter",
     "rank_filter": "rank_filter",
     "muladd": "muladd",

@@ -13,6 +13,7 @@ _JOBS = {
     "reconstruct": "Show what reconstructing a scan would use.",
     "sources": "Show what finding the sources in an image would use.",
     "convolve": "Show what convolving an image with a mask would use.",
+    "filter": "Show what filtering an image would use.",
 }
 
 

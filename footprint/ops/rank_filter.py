@@ -11,11 +11,10 @@ from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.networks import operations
 from footprint.ops.base import Op
+from footprint.ops.separable import readable_cuts
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
-
-AXES = "zyx"
 
 
 def compared(dtype: str) -> str:
@@ -62,9 +61,8 @@ class RankFilter(Op):
         return self.dims
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
-        there = ins[0].space == "device"
-        return "".join(a for a in self.cut if not (there and getattr(self.halo(a), "wrap", False)))
+        """All that can be read in parts; see `readable_cuts`."""
+        return readable_cuts(self, ins[0])
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image and result."""

@@ -26,4 +26,30 @@ def median_filter(scale: int) -> Job:
     )
 
 
-FILTERS: dict[str, Callable[[int], Job]] = {"median_filter": median_filter}
+def gaussian_filter(scale: int, sigma: float = 2) -> Job:
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_gaussian_filter(x.shape, sigma, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.gaussian_filter(x, sigma, output=out, memory=memory, device="cpu"),
+    )
+
+
+def gaussian_filter_wide(scale: int) -> Job:
+    """An axis after the other, with what lies between them."""
+    return gaussian_filter(scale, 12)
+
+
+def gaussian_laplace(scale: int) -> Job:
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_gaussian_laplace(x.shape, 2, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.gaussian_laplace(x, 2, output=out, memory=memory, device="cpu"),
+    )
+
+
+FILTERS: dict[str, Callable[[int], Job]] = {
+    "median_filter": median_filter,
+    "gaussian_filter": gaussian_filter,
+    "gaussian_filter_wide": gaussian_filter_wide,
+    "gaussian_laplace": gaussian_laplace,
+}

@@ -58,6 +58,9 @@ def plans() -> dict[str, Any]:
     found |= {"pad odd": fp.plan_pad(stack, 3, mode="reflect", reflect_type="odd", dtype="i4", **on)}
     found |= {f"median {k}": fp.plan_median_filter(image, 3, dtype=k, **on) for k in ("u1", "u2", "i2", "f4", "f8", "u8")}
     found |= {f"median of {n}": fp.plan_median_filter(image, n, mode="wrap", **on) for n in (5, 11)}
+    found |= {f"gaussian {s} {k}": fp.plan_gaussian_filter(image, s, dtype=k, **on) for s in (1, 7, 20) for k in ("f4", "f8")}
+    found |= {f"laplacian {k}": fp.plan_gaussian_laplace(image, 1, dtype=k, **on) for k in ("f4", "f8")}
+    found |= {"gaussian of a stack": fp.plan_gaussian_filter(stack, 2, mode="constant", **on)}
     found |= {"muladd": fp.plan_muladd(stack, **on), "vertical_shift": fp.plan_vertical_shift(stack, **on)}
     found |= {f"ramp {n}": fp.plan_ramp_filter((90, n), **on) for n in (1, 60, 2048, 16384, 20000)}
     found |= {

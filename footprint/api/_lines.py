@@ -1,0 +1,106 @@
+"""How the verbs of sums along axes come to an operation, and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, described, finished, receive, shared, where
+from footprint.api._call import call, plan_verb
+from footprint.api._recall import Known, again, looks, remember
+from footprint.api._window import number, target_of
+from footprint.errors import ShapeError
+from footprint.kernels.common.borders import NONE
+from footprint.ops.base import Op
+from footprint.ops.branches import Branches
+from footprint.ops.separable import AXES, Taps, lines, table
+from footprint.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights along an axis, counted from 0, in order of correlation; ``first`` is where they begin, counted from the pixel."""
+
+    axis: int
+    values: np.ndarray
+    first: int
+    border: str
+
+
+Make = Callable[[int], list[Weights]]
+"""Weights for an array of so many axes."""
+
+
+MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
+"""Weights of several branches, each along one or both of the last two axes, and what each is multiplied by."""
+
+
+def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+    """The result of a filter along axes."""
+    return _run(verb, image, options, lambda n_axes, dtype: operation(make, n_axes, dtype, cval), out, memory, device)
+
+
+def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+    """The result of a sum of filters along axes."""
+    return _run(verb, image, options, lambda n_axes, dtype: branches(make, n_axes, dtype, cval), out, memory, device)
+
+
+def _run(verb: str, image: Any, options: Any, op_of: Callable[[int, str], Op], out: Any, memory: Memory, device: str) -> Any:
+    look = looks(verb, (options, memory, device), image, out)
+    found = again(look, [image], out) if out is not image else None
+    if found is not None:
+        return found
+    source = receive(image, "input")
+    op = op_of(source.data.ndim, source.spec.dtype)
+    result = op.out_specs(op.in_specs(source.spec)[0])[0]
+    target = target_of(out, result, source, shared)
+    if result.size:
+        key = call(verb, op, [source], [target], where(device, source, target), memory)
+        remember(look, Known(key, "", ((result.shape, np.dtype(result.dtype)),), source.device))
+    return finished(target, out)
+
+
+def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: Memory, device: str) -> Plan:
+    """The plan of a sum of filters along axes."""
+    spec, _ = described(shape, dtype)
+    return plan_verb(verb, branches(make, len(spec.shape), spec.dtype, 0.0), [spec], where(device), memory)
+
+
+def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
+    """The plan of a filter along axes."""
+    spec, _ = described(shape, dtype)
+    return plan_verb(verb, operation(make, len(spec.shape), spec.dtype, 0.0), [spec], where(device), memory)
+
+
+def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> Branches:
+    """The operation: what is the same along both axes in one pass."""
+    dims, outside = _dims(n_axes), number("cval", cval)
+    found = []
+    for some, factor in make(n_axes):
+        one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
+        pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
+        for w in some:
+            pair[w.axis - n_axes] = Taps(dims[w.axis], table(w.values, dtype), w.first, w.border, outside, repr(outside))
+        tall, wide = pair
+        found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
+    return Branches(tuple(found), dims)
+
+
+def _dims(n_axes: int) -> str:
+    if not 1 <= n_axes <= len(AXES):
+        raise ShapeError("input", f"{n_axes} dimensions", "1 to 3", "filter it part by part")
+    return AXES[-n_axes:]
+
+
+def operation(make: Make, n_axes: int, dtype: str, cval: Any) -> Op:
+    """The operation: at least one axis, which is then copied."""
+    dims, outside = _dims(n_axes), number("cval", cval)
+    some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
+    taps = [Taps(dims[w.axis], table(w.values, dtype), w.first, w.border, outside, repr(outside)) for w in some]
+    # Where a constant lies outside of what one axis leaves for the next, their order counts.
+    if outside == 0 or all(w.border != "constant" for w in some):
+        taps.sort(key=lambda one: dims.index(one.axis))
+    return lines(taps, dims)

@@ -1,0 +1,119 @@
+"""Filters by name on images that are never whole in memory, block by block of rows: what the command line runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, Progress, described, where
+from footprint.api._call import Stream, call, planned
+from footprint.api._image import Reading, from_file
+from footprint.api._lines import branches, operation
+from footprint.api._rank import rank_op
+from footprint.api._window import number
+from footprint.api.edges import curvatures, differences, sharpened, sobels
+from footprint.api.gaussian_filter import boxes, gaussians
+from footprint.errors import ArgumentError, choose
+from footprint.ops.base import Op
+from footprint.plan.faces import Region, Taker
+from footprint.plan.plan import Plan
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "median": ("size",), "minimum": ("size",), "maximum": ("size",), "percentile": ("size", "percentile"),
+    "gaussian": ("sigma",), "uniform": ("size",), "sobel": ("axis",), "laplace": (), "gaussian_laplace": ("sigma",),
+    "unsharp_mask": ("sigma", "amount"),
+}  # fmt: skip
+"""What each filter is told beside the border; all of it is needed, but for an axis, the last, and an amount, 1."""
+
+
+def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, Any]) -> Op:
+    """The operation of a filter on an image; ArgumentError where an option is missing, or is another filter's."""
+    known = OPTIONS[choose("filter", name, list(OPTIONS))]
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in known:
+            raise ArgumentError(key, given[key], f"an option of {name}", f"it takes {' and '.join(known) or 'none'}")
+    for key in known:
+        if key not in given and key not in ("axis", "amount"):
+            raise ArgumentError(key, "none", f"the {key} of the {name} filter")
+    size, sigma = given.get("size"), given.get("sigma")
+    if name in ("median", "minimum", "maximum", "percentile"):
+        ranks = {"median": None, "minimum": 0, "maximum": -1}
+        rank = ranks[name] if name in ranks else number("percentile", given["percentile"])
+        return rank_op(2, dtype, rank, (size, None, mode, cval, 0, None))
+    if name == "gaussian":
+        return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), 2, dtype, cval)
+    if name == "uniform":
+        return operation(lambda n: boxes(size, mode, 0, None, n), 2, dtype, cval)
+    if name == "sobel":
+        return operation(lambda n: sobels(given.get("axis", -1), mode, n), 2, dtype, cval)
+    if name == "laplace":
+        return branches(lambda n: differences(n, None, mode), 2, dtype, cval)
+    if name == "gaussian_laplace":
+        return branches(lambda n: curvatures(n, None, sigma, mode, 4.0, None), 2, dtype, cval)
+    return branches(lambda n: sharpened(n, None, sigma, given.get("amount", 1.0), mode), 2, dtype, cval)
+
+
+def plan_filter_rows(
+    name: str,
+    shape: tuple[int, int],
+    dtype: str,
+    *,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    memory: Memory = None,
+    device: str = "auto",
+    reading: Reading | None = None,
+    writing: int = 0,
+    **options: Any,
+) -> Plan:
+    """Plan `filter_rows`: the blocks read and written are the plan's own."""
+    op, source, result = _faces(name, shape, dtype, mode, cval, reading, None, options)
+    return planned(name, op, [source], [Stream(None, result, lambda block: writing)], where(device), memory)
+
+
+def filter_rows(
+    name: str,
+    read: Callable[[int, int, np.ndarray], None],
+    shape: tuple[int, int],
+    dtype: str,
+    write: Callable[[int, int, np.ndarray], None],
+    *,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    memory: Memory = None,
+    device: str = "auto",
+    reading: Reading | None = None,
+    writing: int = 0,
+    on_plan: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Filter an image block by block of rows; arguments as of `convolve_rows`, ``options`` as in `OPTIONS`."""
+    fill = lambda region, block: read(region[0].start, region[0].stop, block)
+    op, source, result = _faces(name, shape, dtype, mode, cval, reading, fill, options)
+    taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block))
+    sink = Stream(taker, result, lambda block: writing)
+    call(name, op, [source], [sink], where(device), memory, progress=progress, on_plan=on_plan)
+
+
+def result_dtype(name: str, dtype: str, options: dict[str, Any]) -> str:
+    """The dtype of a filter's result."""
+    return _faces(name, (1, 1), dtype, "reflect", 0.0, None, None, options)[2].dtype
+
+
+def _faces(
+    name: str,
+    shape: tuple[int, int],
+    dtype: str,
+    mode: str,
+    cval: float,
+    reading: Reading | None,
+    fill: Callable[[Region, np.ndarray], None] | None,
+    options: dict[str, Any],
+) -> tuple[Op, Stream, Any]:
+    spec, _ = described(shape, dtype)
+    op = filter_op(name, spec.dtype, mode, cval, options)
+    return op, from_file(spec, reading, fill), op.out_specs(op.in_specs(spec)[0])[0]

@@ -1,0 +1,155 @@
+"""``footprint filter NAME IMAGE -o OUT``: medians, Gaussians and the like, by row blocks within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from footprint.cli.render import Reporter, common_options
+
+_OPTIONS = ("size", "percentile", "sigma", "amount", "axis")
+
+
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that decide the plan; ``footprint plan filter`` takes the same."""
+    for option in (
+        click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),
+        click.option("--cval", type=float, default=0.0, show_default=True, help="Value outside, for --boundary constant."),
+        click.option(
+            "--boundary",
+            default="reflect",
+            show_default=True,
+            help="What lies outside: reflect (abcd|dcba), mirror (abcd|cba), nearest, wrap or constant.",
+        ),
+        click.option("--axis", type=int, default=None, help="Of sobel: 0 down the rows, 1 across them (default: 1)."),
+        click.option(
+            "--amount", type=float, default=None, help="Of unsharp_mask: share of the difference that is added (default: 1)."
+        ),
+        click.option("--sigma", type=float, default=None, help="Of gaussian, gaussian_laplace and unsharp_mask, in pixels."),
+        click.option("--percentile", type=float, default=None, help="Of percentile: 0 to 100."),
+        click.option("--size", type=int, default=None, help="Of the window, in pixels; of ranks 11 at most."),
+        click.argument("image"),
+        click.argument("name"),
+    ):
+        command = option(command)
+    return command
+
+
+def plan_only(
+    name: str,
+    image: str,
+    target: str | None,
+    plane: int | None,
+    boundary: str,
+    cval: float,
+    memory: str | None,
+    device: str,
+    **how: Any,
+) -> Any:
+    """The plan of the job; opens the file for its shape, reads no pixels."""
+    from footprint.api.filter_rows import plan_filter_rows, result_dtype
+    from footprint.io.image import open_image
+    from footprint.io.image_writer import writing_bytes
+
+    options: dict[str, Any] = {"mode": boundary, "cval": cval, "memory": memory, "device": device, **how}
+    with open_image(image, plane) as source:
+        dtype = result_dtype(name, source.dtype.str, how)
+        writing = writing_bytes(target, source.shape, dtype) if target is not None else 0
+        return plan_filter_rows(name, source.shape, source.dtype.str, reading=source.host_bytes, writing=writing, **options)
+
+
+@click.command()
+@job_options
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@common_options
+def command(
+    name: str,
+    image: str,
+    plane: int | None,
+    boundary: str,
+    cval: float,
+    target: str,
+    memory: str | None,
+    device: str,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Filter IMAGE by NAME and write the result to OUT.
+
+    NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
+    FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
+    result is the same to the last bit, whatever the blocks. Ranks keep the image's dtype, all others give floating numbers.
+
+    \b
+      footprint filter median in.fits -o out.fits --size 3
+      footprint filter gaussian in.tif -o out.npy --sigma 2.5 --memory 500MB
+    """
+    from footprint.api.filter_rows import filter_rows, result_dtype
+    from footprint.cli.outputs import check_names
+    from footprint.io.image import check_image, create_image, open_image
+
+    reporter = Reporter(quiet, as_json)
+    check_names([image], {"out": target})
+    check_image(target, overwrite)
+    options: dict[str, Any] = {"mode": boundary, "cval": cval, "device": device, **how}
+    with open_image(image, plane) as source:
+        dtype, stored = result_dtype(name, source.dtype.str, how), source.dtype.str
+        reporter.warm(lambda: _load(name, source, options))
+        header = _header(reporter, source, name, how, target)
+        with (
+            create_image(target, source.shape, dtype, overwrite=overwrite, header=header) as writer,
+            reporter.progress("filtering") as progress,
+            reporter.measured(),
+        ):
+            filter_rows(
+                name,
+                lambda start, stop, block: source.read(slice(start, stop), block),
+                source.shape,
+                stored,
+                lambda start, stop, block: writer.write(slice(start, stop), block),
+                reading=source.host_bytes,
+                writing=writer.host_bytes(dtype),
+                memory=memory,
+                on_plan=reporter.plan,
+                progress=progress,
+                **options,
+            )
+        reporter.report("Filtered", {"image": image, "filter": name, "shape": list(source.shape), "output": target})
+
+
+def _header(reporter: Reporter, source: Any, name: str, how: dict[str, Any], target: str) -> Any:
+    """What a FITS result says of itself; what it no longer says is told."""
+    from footprint import __version__
+    from footprint.io.filtered import filtered_header
+    from footprint.io.image_writer import image_kind
+
+    if source.header is None or image_kind(target) != "fits":
+        return None
+    told = ", ".join(f"{key} {how[key]}" for key in _OPTIONS if how.get(key) is not None)
+    sigma = how.get("sigma")
+    taps = how.get("size") or (3 if sigma is None else 2 * int(4 * sigma + 0.5) + 1)
+    mask = f"{name} ({told})" if told else name
+    widened = sigma if name == "gaussian" else None
+    header, note = filtered_header(source.header, mask, (taps, taps), (0, 0), f"footprint {__version__}: filtered by", widened)
+    if note:
+        reporter.warn(f"{target}: {note}.")
+    return header
+
+
+def _load(name: str, source: Any, options: dict[str, Any]) -> None:
+    """Load libraries and compiled kernels with images of a few rows: what is measured after is the data's."""
+    import numpy as np
+
+    from footprint.api.filter_rows import filter_rows
+    from footprint.kernels.common.few import SMALL
+
+    height, width = source.shape
+    source.read(slice(0, 1), np.empty((1, width), source.dtype))
+    # More work goes to all threads, by a kernel of its own.
+    for rows in {2, min(SMALL // max(width, 1) + 1, height)}:
+        shape = (rows, min(width, 1 << 20))
+        filter_rows(name, lambda start, stop, block: block.fill(0), shape, source.dtype.str, lambda *_: None, **options)

@@ -1,0 +1,67 @@
+"""Correlation along one axis, and along the two last in one pass.
+
+``launch("separable", image, tall, wide, out, y0=, x0=, border_y=, border_x=, cval=)`` computes, of planes ``image[p]``::
+
+    down[y, x] = sum over i of tall[i] image[p, y + y0 + i, x]
+    out[p, y, x] = sum over j of wide[j] down[y, x + x0 + j]
+
+where the image, and then ``down``, is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none"
+for an axis whose halo is part of the array); beyond either lies ``cval`` where that is constant. ``launch("separable.line", image,
+weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
+2-D one along its last.
+
+All are of one dtype, float32 or float64. Sums have the levels of the kernel ``convolve``; blocks equal the whole to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, convolve_work
+from footprint.spec import ArraySpec, Limits
+
+FUSED = 256
+"""Bytes of the most weights along an axis that one pass takes: 64 of float32."""
+STRIP = 1024
+"""Most results of a row that are made at once."""
+
+
+def places(tall: int, wide: int, width: int) -> tuple[int, int, int, int, int]:
+    """Of a thread's workspace: elements of a strip and of a line, and where a block's rows, its sums, and the lines begin."""
+    strip = min(STRIP, -(-max(width, 1) // BLOCK) * BLOCK)
+    line = -(-(strip + wide - 1) // BLOCK) * BLOCK
+    sums = (ROWS + tall - 1) * BLOCK
+    lines = sums + 2 * ROWS * BLOCK
+    return strip, line, sums, lines, lines + ROWS * line
+
+
+def separable_work(
+    limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread the rows of a block at an edge, its sums, lines of sums down, and sums across."""
+    size = places(tall.shape[0], wide.shape[0], out.shape[2])[4] + 3 * STEP
+    unit = limits.align // np.dtype(out.dtype).itemsize
+    return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
+
+
+def flat(spec: ArraySpec, down: bool) -> ArraySpec:
+    """An array as the kernel ``convolve`` sees it: its first axis is ``down``, its last across."""
+    rows = spec.shape[0] if down else spec.size // max(spec.shape[-1], 1)
+    return ArraySpec((rows, spec.size // max(rows, 1)), spec.dtype)
+
+
+def line_work(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, down: bool, **_: object
+) -> tuple[ArraySpec, ...]:
+    """That of the kernel ``convolve``."""
+    n = weights.shape[0]
+    return convolve_work(limits, flat(image, down), ArraySpec((n, 1) if down else (1, n), weights.dtype), flat(out, down))
+
+
+TH = 32
+"""Rows of a tile on a GPU."""
+
+
+def chip_bytes(tall: int, wide: int, columns: int, itemsize: int) -> int:
+    """Bytes on a GPU's chip of a tile of so many columns: inputs, sums down, and columns an odd number of elements apart."""
+    return (2 * TH + tall - 1) * ((columns + wide - 1) | 1) * itemsize

@@ -1,0 +1,130 @@
+"""Sums down and across in one pass on the CPU: four rows of sums down stay near until they are summed across.
+
+The inner loops are those of the kernel ``convolve``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.common import borders
+from footprint.kernels.common.few import few
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve.contract import ROWS
+from footprint.kernels.convolve.cpu import _fill, _image_blocks, _line_blocks, convolve
+from footprint.kernels.convolve.cpu_sums import VECTORS
+from footprint.kernels.separable.contract import places
+
+
+@njit(cache=True, nogil=True)
+def _down(image, at, pitch, tall, work, to, line, count, sums):
+    """Sums of neighbouring blocks of columns."""
+    apart()
+    if tall.size > 1:
+        _image_blocks(image, at, pitch, tall, tall.size, 1, 0, 1, work, to, line, count, work, sums)
+        return
+    size = count * (VECTORS * BYTES // work.itemsize)
+    for q in range(ROWS):
+        source, target = image[at + q * pitch : at + q * pitch + size], work[to + q * line : to + q * line + size]
+        for k in range(size):
+            target[k] = tall[0] * source[k]
+
+
+@njit(cache=True, nogil=True)
+def _edge(image, start, tall, work, base, sums, to, line, y, x, columns, height, width, code_y, code_x, cval):
+    """One block that reaches beyond an edge, from a copy with the border."""
+    apart()
+    block = VECTORS * BYTES // work.itemsize
+    plane = image[start : start + height * width]
+    for r in range(ROWS + tall.size - 1):
+        _fill(work, base + r * block, columns, plane, height, width, y + r, x, code_y, code_x, cval)
+    _down(work, base, block, tall, work, to, line, 1, sums)
+    if code_x == 0:
+        for k in range(columns):
+            if not 0 <= x + k < width:
+                for q in range(ROWS):
+                    work[to + q * line + k] = cval
+
+
+@njit(cache=True, nogil=True)
+def _units(image, tall, wide, out, work, base, first, last, strip, line, sums, lines, end, shapes, y0, x0, code_y, code_x, cval):
+    """Groups of ROWS rows of strips of planes."""
+    apart()
+    height, width, all_rows, all_columns = shapes
+    groups, strips = (all_rows + ROWS - 1) // ROWS, (all_columns + strip - 1) // strip
+    block, sums, lines, end = VECTORS * BYTES // work.itemsize, base + sums, base + lines, base + end
+    for unit in range(first, last):
+        plane, left, y = unit // (groups * strips), unit // groups % strips * strip, unit % groups * ROWS
+        start, top, rows = plane * height * width, y + y0, min(ROWS, all_rows - y)
+        columns = min(strip, all_columns - left)
+        need, x = columns + wide.size - 1, left + x0
+        # Blocks that lie inside with all they need are neighbours.
+        inside = top >= 0 and top + ROWS + tall.size - 1 <= height
+        skip = (max(-x, 0) + block - 1) // block
+        count = max(0, min((need + block - 1) // block, (width - x) // block) - skip) if inside else 0
+        if count > 0:
+            at, to = start + top * width + x + skip * block, lines + skip * block
+            _down(image, at, width, tall, work, to, line, count, sums)
+        for k in range((need + block - 1) // block):
+            if count == 0 or not skip <= k < skip + count:
+                place = (top, x + k * block, min(block, need - k * block), height, width)
+                _edge(image, start, tall, work, base, sums, lines + k * block, line, *place, code_y, code_x, cval)
+        for q in range(rows):
+            to = (plane * all_rows + y + q) * all_columns + left
+            _line_blocks(work, lines + q * line, wide, out, to, columns, work, end)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _all(image, tall, wide, out, work, size, threads, units, strip, line, sums, lines, end, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        where = (t * size, first, last, strip, line, sums, lines, end)
+        _units(image, tall, wide, out, work, *where, shapes, y0, x0, code_y, code_x, cval)
+
+
+def separable(
+    image: np.ndarray,
+    tall: np.ndarray,
+    wide: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    *,
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+) -> None:
+    """Sum down and across; see ``footprint.kernels.separable.contract`` for what is computed."""
+    threads, size = work.shape
+    held = places(tall.size, wide.size, out.shape[2])
+    units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
+    flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
+    codes = borders.CODES[border_y], borders.CODES[border_x]
+    numbers = *held, (*image.shape[1:], *out.shape[1:]), y0, x0, *codes, out.dtype.type(cval)
+    if few(out.size * (tall.size + wide.size)):
+        _units(*flat, 0, 0, units, *numbers)
+    else:
+        _all(*flat, size, threads, units, *numbers)
+
+
+def line(
+    image: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    *,
+    down: bool,
+    first: int,
+    border: str,
+    cval: float,
+) -> None:
+    """Sum along one axis, by the kernel ``convolve``."""
+    seen = (image.reshape(image.shape[0], -1), out.reshape(out.shape[0], -1)) if down else (image, out)
+    mask, other = weights.reshape((-1, 1) if down else (1, -1)), borders.NONE
+    if down:
+        how = {"y0": first, "x0": 0, "border_y": border, "border_x": other}
+    else:
+        how = {"y0": 0, "x0": first, "border_y": other, "border_x": border}
+    convolve(seen[0], mask, seen[1], work, cval=cval, **how)  # type: ignore[arg-type]

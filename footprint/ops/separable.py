@@ -1,0 +1,158 @@
+"""Correlation along one axis of an array, and along its last two in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.dtypes import sum_dtype
+from footprint.errors import ShapeError
+from footprint.kernels.common.borders import NONE
+from footprint.kernels.separable.contract import FUSED
+from footprint.ops.base import Op, Table
+from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+
+AXES = "zyx"
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Weights along an axis, in order of correlation, and where the first lies, counted from the pixel."""
+
+    axis: str
+    weights: Table
+    first: int
+    border: str
+    cval: float = 0.0
+    exact: str = "0.0"
+
+    def reach(self) -> Halo:
+        """What they reach before and after; borders that mirror reach as far back, and one that wraps the other end."""
+        lo, hi = -self.first, self.first + len(self.weights) - 1
+        if self.border in ("reflect", "mirror"):
+            lo, hi = max(lo, hi + 1), max(hi, lo + 1)
+        return Halo(lo, hi, self.border == "wrap")
+
+    def place(self, b: Builder, into: Ref, out: Ref) -> tuple[Any, str]:
+        """Where the first lies in a part of the input, for the part's first result, and the border there."""
+        first = b.first(out, self.axis)
+        if isinstance(first, int):
+            return self.first, self.border
+        # What comes from the other end lies beside the part.
+        return first - b.first(into, self.axis) + self.first, NONE if self.border == "wrap" else self.border
+
+
+def readable_cuts(op: Op, given: Given) -> str:
+    """Axes a filter may be cut along: files are read by rows, and of an array on a device the other end lies elsewhere."""
+    far = lambda axis: given.space == "device" and getattr(op.halo(axis), "wrap", False)
+    return "".join(axis for axis in op.cut if not far(axis) and (given.owner == "caller" or axis != "x" or op.cut == "x"))
+
+
+@dataclass(frozen=True)
+class Line(Op):
+    """The sum of weights and neighbours along some axes, one after another: one, or the last two at once.
+
+    Attributes
+    ----------
+    taps
+        Weights, an axis.
+    dims
+        Names of the array's axes.
+    """
+
+    taps: tuple[Taps, ...]
+    dims: str = "yx"
+
+    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the array."""
+        return (self.dims,)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Every axis."""
+        return self.dims
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """All that can be read in parts; see `readable_cuts`."""
+        return readable_cuts(self, ins[0])
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Array and result."""
+        return ("input",), ("output",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """As large, in the dtype of sums."""
+        (image,) = specs
+        if len(image.shape) != len(self.dims):
+            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
+        return (ArraySpec(image.shape, sum_dtype(image.dtype), self.dims),)
+
+    def halo(self, axis: str) -> Reach:
+        """Of an axis with weights."""
+        return next((taps.reach() for taps in self.taps if taps.axis == axis), NOTHING)
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """A multiplication and an addition a tap."""
+        return 2.0 * specs[0].size * sum(len(taps.weights) for taps in self.taps)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """In and out once."""
+        return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, self.flops(*specs))
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the launch; a part lies where its window begins, and its borders are the array's own."""
+        image, out = refs
+        kind = sum_dtype(image.spec.dtype)
+        x = b.bring(image, dtype=kind)
+        weights = [b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}") for taps in self.taps]
+        with b.deliver(out, dtype=kind) as y:
+            if len(self.taps) == 2:
+                (y0, border_y), (x0, border_x) = (taps.place(b, x, out) for taps in self.taps)
+                how = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": self.taps[0].cval}
+                b.launch("separable", x.deep(3), *weights, y.deep(3), **how)
+                return
+            (taps,) = self.taps
+            first, border = taps.place(b, x, out)
+            how = {"first": first, "border": border, "cval": taps.cval}
+            if taps.axis == self.dims[0] and len(self.dims) > 1:
+                b.launch("separable.line", x, weights[0], y, down=True, **how)
+            elif len(self.dims) < 3:
+                b.launch("separable.line", x.deep(2), weights[0], y.deep(2), down=False, **how)
+            else:
+                with b.repeat(y) as loop:
+                    b.launch("separable.line", x.row(loop), weights[0], y.row(loop), down=taps.axis == "y", **how)
+
+
+def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
+    """Down the rows and across them at once, where a tile with both halos fits on a chip."""
+    one, two = stages
+    assert isinstance(one.op, Line) and isinstance(two.op, Line)
+    taps = (*one.op.taps, *two.op.taps)
+    if [some.axis for some in taps] != ["y", "x"]:
+        return None
+    if any(not 2 <= len(some.weights) <= FUSED // some.weights.array.itemsize for some in taps):
+        return None
+    return Stage(Line(taps, one.op.dims), one.reads, two.writes)
+
+
+FUSIONS[(Line, Line)] = _fuse
+
+
+def lines(taps: list[Taps], dims: str) -> Op:
+    """Weights along several axes, one after another."""
+    ops = [Line((some,), dims) for some in taps]
+    return ops[0] if len(ops) == 1 else Pipeline.chain(ops, "input", "output")
+
+
+def table(weights: np.ndarray, dtype: str) -> Table:
+    """Weights in the dtype of the sums."""
+    return Table(weights, sum_dtype(dtype))

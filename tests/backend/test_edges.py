@@ -1,0 +1,93 @@
+"""Derivatives, Laplacians and sharpening against SciPy in float64, on every device found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import footprint as fp
+from footprint.kernels.common.borders import BORDERS
+from footprint.reference.gaussian_filter import gaussian_filter as smooth
+
+CALLS = {
+    "sobel": (lambda module, x, **o: module.sobel(x, 0, **o), 8),
+    "laplace": (lambda module, x, **o: module.laplace(x, **o), 8),
+    "gaussian_laplace": (lambda module, x, **o: module.gaussian_laplace(x, (1, 2.5), **o), 4),
+    "gaussian_laplace, large": (lambda module, x, **o: module.gaussian_laplace(x, 11, **o), 4),
+}
+
+
+@pytest.mark.parametrize("mode", BORDERS)
+@pytest.mark.parametrize("name", CALLS)
+def test_scipys_results(name, mode, device, rng):
+    call, weights = CALLS[name]
+    for shape in ((41, 300), (5, 3)):
+        image = rng.standard_normal(shape)
+        for dtype, tolerance in (("f8", 1e-14), ("f4", 1e-6)):
+            pixels = image.astype(dtype)
+            want = call(scipy.ndimage, pixels.astype("f8"), mode=mode, cval=1.5)
+            got = call(fp, pixels, mode=mode, cval=1.5, device=device)
+            np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * weights * np.abs(image).max())
+
+
+def test_signals_and_stacks(device, rng):
+    signal, stack = rng.standard_normal(500), rng.standard_normal((3, 20, 31))
+    for name in ("laplace", "sobel"):
+        got = getattr(fp, name)(signal, device=device)
+        np.testing.assert_allclose(got, getattr(scipy.ndimage, name)(signal), atol=1e-13)
+    np.testing.assert_allclose(fp.sobel(stack, 1, device=device), scipy.ndimage.sobel(stack, 1), atol=1e-12)
+    want = scipy.ndimage.laplace(stack, axes=(1, 2))
+    np.testing.assert_allclose(fp.laplace(stack, axes=(1, 2), device=device), want, atol=1e-13)
+    want = scipy.ndimage.gaussian_laplace(stack, 2, axes=(2,))
+    np.testing.assert_allclose(fp.gaussian_laplace(stack, 2, axes=2, device=device), want, atol=1e-13)
+
+
+def test_sharpening(device, rng):
+    image = rng.standard_normal((50, 70)) + 4
+    want = image + 0.7 * (image - smooth(image, (2, 2)))
+    np.testing.assert_allclose(fp.unsharp_mask(image, 2, 0.7, device=device), want, atol=1e-12)
+    np.testing.assert_allclose(fp.unsharp_mask(image, 2, 0, device=device), image, atol=1e-12)
+
+
+def test_a_nan_reaches_its_neighbours_only(device):
+    image = np.zeros((9, 40), "f4")
+    image[4, 20] = np.nan
+    want = np.zeros(image.shape, bool)
+    want[3:6, 20] = want[4, 19:22] = True
+    np.testing.assert_array_equal(np.isnan(fp.laplace(image, device=device)), want)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "wrap"])
+def test_any_budget_gives_the_same_bits(mode, device, rng):
+    image = rng.standard_normal((150, 200)).astype(">f4")
+    options = {"mode": mode, "device": device}
+    for verb in (lambda **o: fp.gaussian_laplace(image, 2, **o), lambda **o: fp.unsharp_mask(image, 2, **o),
+                 lambda **o: fp.gaussian_laplace(image, (1, 11), **o), lambda **o: fp.sobel(image, **o)):  # fmt: skip
+        want = verb(**options)
+        with pytest.raises(fp.BudgetError) as caught:
+            verb(memory=1, **options)
+        np.testing.assert_array_equal(verb(memory=caught.value.smallest + image.nbytes // 4, **options), want)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.gaussian_laplace(image, 2, memory=1, **options)
+    plan = fp.plan_gaussian_laplace(image.shape, 2, dtype=">f4", mode=mode, memory=caught.value.smallest + 30_000, device=device)
+    assert plan.n_parts > 1
+
+
+IMAGE = np.ones((6, 8))
+BAD = {
+    "axis": (lambda: fp.sobel(IMAGE, 2), "axis 2 -2 to 1"),
+    "stack": (lambda: fp.laplace(IMAGE[None]), "axes (0, 1, 2) axes=(1, 2)"),
+    "sigma": (lambda: fp.gaussian_laplace(IMAGE, (0, 1)), "sigma (0, 1) 0"),
+    "radius": (lambda: fp.unsharp_mask(IMAGE, -2), "radius -2 0"),
+    "amount": (lambda: fp.unsharp_mask(IMAGE, 1, None), "amount None number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_said_in_one_sentence(case):
+    call, words = BAD[case]
+    with pytest.raises(fp.ArgumentError) as caught:
+        call()
+    for word in words.split():
+        assert word in str(caught.value), (word, str(caught.value))

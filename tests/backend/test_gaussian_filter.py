@@ -1,0 +1,147 @@
+"""Gaussian and uniform filters against one tap at a time and SciPy, on every device found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import footprint as fp
+from footprint.kernels.common.borders import BORDERS
+from footprint.reference.gaussian_filter import gaussian_filter as reference
+
+TOLERANCE = {"float32": 1e-6, "float64": 1e-14}
+
+
+def close(got, want, image, weights=1.0):
+    assert got.shape == want.shape
+    largest = np.abs(image.astype(float)).max(initial=0)
+    np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE[got.dtype.name] * weights * max(largest, 1e-300))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("shape", "sigma"),
+    [((1,), 1), ((700,), 30), ((1, 1), 2), ((5, 3), 4), ((1, 90), (0, 3)), ((33, 70), (1.3, 0.4)), ((90, 1300), 2),
+     ((130, 200), 20), ((4, 21, 33), (0.5, 1, 2)), ((4, 21, 33), (0, 2, 0)), ((9, 8, 300), (1, 0, 30))],
+)  # fmt: skip
+def test_gaussians_of_awkward_shapes(shape, sigma, dtype, device, rng):
+    image = (rng.standard_normal(shape) + 3).astype(dtype)
+    sigmas = (sigma,) * len(shape) if np.ndim(sigma) == 0 else sigma
+    close(fp.gaussian_filter(image, sigma, device=device), reference(image, sigmas), image)
+
+
+@pytest.mark.parametrize("mode", BORDERS)
+def test_borders_orders_and_radii_are_scipys(mode, device, rng):
+    for shape in ((40, 90), (3, 5)):
+        image = rng.standard_normal(shape)
+        for options in (
+            {"order": (0, 1)},
+            {"order": (2, 3)},
+            {"radius": (2, 5)},
+            {"truncate": 2.5},
+            {"axes": (1,)},
+            {"axes": (1, 0)},
+        ):
+            for cval in (0, -2.5):
+                want = scipy.ndimage.gaussian_filter(image, 1.7, mode=mode, cval=cval, **options)
+                got = fp.gaussian_filter(image, 1.7, mode=mode, cval=cval, device=device, **options)
+                np.testing.assert_allclose(got, want, rtol=0, atol=1e-13)
+        for size, origin in ((3, 0), ((4, 70), 0), ((5, 6), (2, -3)), ((1, 4), 0)):
+            want = scipy.ndimage.uniform_filter(image, size, mode=mode, cval=3, origin=origin)
+            got = fp.uniform_filter(image, size, mode=mode, cval=3, origin=origin, device=device)
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-13)
+
+
+def test_a_mode_for_every_axis(device, rng):
+    image, modes = rng.standard_normal((30, 44)), ("wrap", "mirror")
+    got = fp.gaussian_filter(image, 2, mode=modes, device=device)
+    np.testing.assert_allclose(got, scipy.ndimage.gaussian_filter(image, 2, mode=modes), atol=1e-13)
+
+
+@pytest.mark.parametrize("sigma", [5, 60])
+def test_constant_and_uniform_images_keep_their_digits(sigma, device, rng):
+    for image in (np.full((70, 600), 6852.7, "f4"), rng.random((70, 600), np.float32)):
+        close(fp.gaussian_filter(image, sigma, device=device), reference(image, (sigma, sigma)), image)
+    flat = np.full((20, 900), 6852.7, "f4")
+    close(fp.uniform_filter(flat, (15, 801), device=device), flat.astype(float), flat)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", ">u2", "i4", "u8", "f2", ">f4", ">f8"])
+def test_dtypes(dtype, device, rng):
+    image = (rng.random((23, 70)) * 200).astype(dtype)
+    got = fp.gaussian_filter(image, 1.5, device=device)
+    assert got.dtype == ("float32" if np.dtype(dtype).str[1:] in ("f2", "f4", "u1", "u2", "b1") else "float64")
+    close(got, reference(image.astype(float), (1.5, 1.5)), image)
+
+
+def test_nan_reaches_what_its_weights_reach_and_no_more(device, rng):
+    image = rng.standard_normal((40, 90), "f4")
+    image[15, 30] = np.nan
+    want = np.zeros(image.shape, bool)
+    want[13:18, 25:36] = True
+    np.testing.assert_array_equal(np.isnan(fp.gaussian_filter(image, 1, radius=(2, 5), device=device)), want)
+
+
+@pytest.mark.parametrize("mode", BORDERS)
+def test_any_budget_gives_the_same_bits(mode, device, rng):
+    jobs = (((151, 300), ">u2", 1.5), ((150, 200), ">f4", (20, 1)), ((6, 40, 100), ">f4", (1, 2, 1)), ((30_000,), ">f4", 3))
+    for shape, dtype, sigma in (*jobs, ((60, 5), ">f4", 2)):
+        image = (rng.random(shape) * 1000).astype(dtype)
+        options = {"mode": mode, "device": device}
+        want = fp.gaussian_filter(image, sigma, **options)
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.gaussian_filter(image, sigma, memory=1, **options)
+        # The smallest budget means a part a pixel.
+        memory = caught.value.smallest + (image.nbytes // 5 if image.size > 300 else 0)
+        plan = fp.plan_gaussian_filter(shape, sigma, dtype=dtype, mode=mode, memory=memory, device=device)
+        assert plan.n_parts > 1 and plan.footprint.total <= memory
+        np.testing.assert_array_equal(fp.gaussian_filter(image, sigma, memory=memory, **options), want)
+
+
+def test_strides_and_output(device, rng):
+    base = rng.standard_normal((60, 80), "f4")
+    for image in (base[::2, ::-3], base.T, base[5:, 7:]):
+        image.setflags(write=False)
+        close(fp.gaussian_filter(image, 2, device=device), reference(image, (2, 2)), image)
+    want = fp.gaussian_filter(base, 2, device=device)
+    for out in (np.zeros((60, 80), "f4"), np.zeros((60, 80), ">f8"), np.zeros((60, 160), "f4")[:, ::2]):
+        assert fp.gaussian_filter(base, 2, output=out, device=device) is out
+        np.testing.assert_array_equal(out, want)
+
+
+def test_nothing_to_do_copies(device):
+    image = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(fp.gaussian_filter(image, 0, device=device), image)
+    np.testing.assert_array_equal(fp.uniform_filter(image, 1, device=device), image)
+    for shape in ((0,), (0, 5), (5, 0), (0, 4, 4)):
+        assert fp.gaussian_filter(np.ones(shape), 1, device=device).shape == shape
+
+
+def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
+    steps = lambda sigma: [s.kernel for s in fp.plan_gaussian_filter((500, 500), sigma, device="null:h100").steps if s.kernel]
+    assert steps(7) == ["separable"]
+    assert steps(9) == ["separable.line", "separable.line"]
+
+
+IMAGE = np.ones((6, 8))
+BAD = {
+    "sigma": (lambda: fp.gaussian_filter(IMAGE, -1), "sigma -1 0"),
+    "sigma word": (lambda: fp.gaussian_filter(IMAGE, "a"), "sigma 'a' number"),
+    "sigmas": (lambda: fp.gaussian_filter(IMAGE, (1, 2, 3)), "sigma (1, 2, 3) 2"),
+    "order": (lambda: fp.gaussian_filter(IMAGE, 1, 0.5), "order 0.5 whole"),
+    "mode": (lambda: fp.gaussian_filter(IMAGE, 1, mode="odd"), "mode 'odd' mirror"),
+    "cval": (lambda: fp.gaussian_filter(IMAGE, 1, cval=np.nan), "cval nan finite"),
+    "size": (lambda: fp.uniform_filter(IMAGE, 0), "size 0 1"),
+    "output": (lambda: fp.gaussian_filter(IMAGE, 1, output=np.zeros((6, 8), "u1")), "output uint8 float64"),
+    "dimensions": (lambda: fp.gaussian_filter(IMAGE[None, None], 1), "input 4 1 to 3"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_said_in_one_sentence(case):
+    call, words = BAD[case]
+    with pytest.raises(fp.ArgumentError) as caught:
+        call()
+    for word in words.split():
+        assert word in str(caught.value), (word, str(caught.value))

@@ -1,0 +1,83 @@
+"""``footprint filter``: the same numbers as SciPy within any budget, headers that say what was done, mistakes in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.ndimage
+from astropy.io import fits
+from click.testing import CliRunner
+
+from footprint.cli.main import main
+from footprint.errors import ArgumentError
+
+JOBS = {
+    "median --size 3": lambda x: scipy.ndimage.median_filter(x, 3),
+    "minimum --size 2": lambda x: scipy.ndimage.minimum_filter(x, 2),
+    "maximum --size 4 --boundary wrap": lambda x: scipy.ndimage.maximum_filter(x, 4, mode="wrap"),
+    "percentile --size 3 --percentile 20": lambda x: scipy.ndimage.percentile_filter(x, 20, 3),
+    "gaussian --sigma 2.5": lambda x: scipy.ndimage.gaussian_filter(x.astype(float), 2.5),
+    "uniform --size 5 --boundary constant": lambda x: scipy.ndimage.uniform_filter(x.astype(float), 5, mode="constant"),
+    "sobel --axis 0": lambda x: scipy.ndimage.sobel(x.astype(float), 0),
+    "laplace": lambda x: scipy.ndimage.laplace(x.astype(float)),
+    "gaussian_laplace --sigma 1": lambda x: scipy.ndimage.gaussian_laplace(x.astype(float), 1),
+    "unsharp_mask --sigma 2": lambda x: 2.0 * x - scipy.ndimage.gaussian_filter(x.astype(float), 2),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    header = fits.Header([("BMAJ", 0.01), ("OBJECT", "field"), ("CRPIX1", 12.5)])
+    fits.writeto("image.fits", rng.integers(0, 30000, (300, 200)).astype(">i2"), header)
+    return tmp_path
+
+
+def run(line):
+    return CliRunner().invoke(main, line.split(), catch_exceptions=False)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_scipys_numbers_within_any_budget(job, folder):
+    name, *words = job.split()
+    image = fits.getdata("image.fits").astype("i2")
+    said = run(f"filter {name} image.fits -o whole.npy --json {' '.join(words)}")
+    whole = np.load("whole.npy")
+    ranks = name in ("median", "minimum", "maximum", "percentile")
+    assert whole.dtype == ("i2" if ranks else "f4")
+    np.testing.assert_allclose(whole, JOBS[job](image), rtol=0, atol=0 if ranks else 8e-6 * 30000)
+    budget = json.loads(said.stdout)["plan_total"] // 2
+    said = run(f"filter {name} image.fits -o parts.npy --json --memory {budget} {' '.join(words)}")
+    report = json.loads(said.stdout)
+    assert report["runs"] > 1 and report["plan_total"] <= budget
+    np.testing.assert_array_equal(np.load("parts.npy"), whole)
+
+
+def test_the_header_says_what_was_done_and_keeps_the_rest(folder):
+    run("filter gaussian image.fits -o new.fits --sigma 2 --quiet")
+    header = fits.getheader("new.fits")
+    assert (header["OBJECT"], header["CRPIX1"]) == ("field", 12.5)
+    assert "BMAJ" not in header
+    told = str(header["HISTORY"])
+    assert "filtered by gaussian (sigma 2.0)" in told and "BMAJ 0.01" in told
+
+
+def test_the_plan_is_the_jobs(folder):
+    plan = json.loads(run("plan filter median image.fits --size 5 -o new.npy --memory 700KB --json").stdout)
+    done = json.loads(run("filter median image.fits --size 5 -o new.npy --memory 700KB --json").stdout)
+    assert plan["plan_total"] == done["plan_total"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [("median", "size"), ("gaussian --sigma 2 --size 3", "it takes sigma"), ("blur", "one of median"),
+     ("median --size 13", "at most 11"),
+     ("gaussian --sigma -1", "0 or more"), ("median --size 3 --boundary odd", "nearest")],
+)  # fmt: skip
+def test_mistakes_are_one_sentence_and_write_nothing(words, told, folder):
+    name, *options = words.split()
+    with pytest.raises(ArgumentError, match=told):
+        run(f"filter {name} image.fits -o new.npy {' '.join(options)}")
+    assert not (folder / "new.npy").exists()
