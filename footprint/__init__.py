@@ -63,6 +63,8 @@ _HOME = {
     "label": "api.label",
     "plan_measure": "api.measure",
     "measure": "api.measure",
+    "background": "api.background",
+    "plan_background": "api.background",
     "plan_find_sources": "api.find_sources",
     "find_sources": "api.find_sources",
     "backproject": "api.backproject",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._sky import Sky
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
@@ -37,12 +38,18 @@ def catalogue(
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     with np.errstate(invalid="ignore", divide="ignore"):
         columns["snr"] = columns["peak"] / noise
+        columns["flux_err"] = noise_of_sums(columns["npix"], sky.beam_area)
+        columns["flux_err"] *= noise
+        columns["x_err"] = noise_of_centres(columns["npix"], sky.beam_area)
+        columns["x_err"] *= noise / np.abs(columns["flux"])
+    columns["y_err"] = columns["x_err"].copy()
     table = Table(columns, copy=False)
     table.meta.update(
         background=background,
         noise=noise,
         threshold=background + over.sigma * noise,
-        sigma=over.sigma,
+        sigma=measure.seed or over.sigma,
+        flood=over.sigma,
         kappa=clipped.sigma,
         clip_mean=clip.mean,
         clip_median=clip.median,

@@ -10,6 +10,7 @@ import numpy as np
 
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of
+from footprint.api._names import LENGTH, names
 
 # Sources placed at a time: the library's own arrays are then small, however many there are.
 _PLACED = 4096
@@ -44,13 +45,15 @@ class Sky:
     def describe(self, table: Any) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
-        flux = flux_of(self.unit, self.beam_area, pixel_area(self.wcs))
+        area = pixel_area(self.wcs)
+        flux = flux_of(self.unit, self.beam_area, area)
         if self.unit is not None:
-            table["peak"].unit = self.unit
-            table["flux"].unit = flux.unit
+            table["peak"].unit = table["peak_interp"].unit = self.unit
+            table["flux"].unit = table["flux_err"].unit = flux.unit
         if flux.factor != 1:
-            data = table["flux"].data
-            np.multiply(data, flux.factor, out=data)
+            for name in ("flux", "flux_err"):
+                data = table[name].data
+                np.multiply(data, flux.factor, out=data)
         table["flux"].description = f"{flux.means}{': no flux in Jy, ' + flux.problem if flux.problem else ''}"
         if flux.problem:
             told.append(f"fluxes are sums over pixels, not in Jy: {flux.problem}")
@@ -60,15 +63,16 @@ class Sky:
                 table.meta["beam_area"] = self.beam_area
         why = self.problem
         if self.wcs is not None:
-            why = self._place(table)
+            why = self._place(table, area)
         if why:
             told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
         return told
 
-    def _place(self, table: Any) -> str:
-        """Add ra and dec; return why not."""
+    def _place(self, table: Any, area: float | None) -> str:
+        """Add names, ra, dec and their errors; return why not."""
         from astropy.table import Column
 
+        called = np.empty(len(table), f"S{LENGTH}")
         ra, dec = np.empty(len(table)), np.empty(len(table))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -77,6 +81,7 @@ class Sky:
                     part = slice(at, at + _PLACED)
                     sky = self.wcs.pixel_to_world(np.asarray(table["x"][part]), np.asarray(table["y"][part])).icrs
                     ra[part], dec[part] = sky.ra.deg, sky.dec.deg
+                    names(ra[part], dec[part], called[part])
             except Exception as error:
                 # Frames no package knows, distortions that do not converge: the catalogue is as good without.
                 return " ".join(str(error).split()) or type(error).__name__
@@ -86,6 +91,12 @@ class Sky:
             indexes=[after, after],
             copy=False,
         )
+        table.add_column(Column(called, "name", copy=False), index=1, copy=False)
+        if area is not None:
+            # Great-circle degrees, along either axis.
+            for axis, name in (("x", "ra"), ("y", "dec")):
+                data = table[f"{axis}_err"].data * np.sqrt(area)
+                table.add_column(Column(data, f"{name}_err", unit="deg", copy=False), copy=False)
         table.meta["frame"] = "icrs"
         return ""
 

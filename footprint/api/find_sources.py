@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,10 +32,11 @@ def find_sources(
     image: Any,
     sigma: float = 5.0,
     *,
+    flood: float | None = None,
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int = 1,
+    min_area: int | str = 1,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -60,12 +62,14 @@ def find_sources(
         Quantity, CCDData and NDData, and FITS HDUs bring their mask, unit, header and WCS along; uncertainties are not used.
     sigma, kappa : float
         Threshold, and half width of the clip, in standard deviations.
+    flood : float, optional
+        A lower threshold down to which islands reach; those whose peak is over sigma are sources. The same unless given.
     maxiters : int, optional
         Clips at most; None for until nothing changes.
     connectivity : {4, 8}
         Whether pixels that touch at corners belong together.
-    min_area : int
-        Pixels an island has at least.
+    min_area : int or str
+        Pixels an island has at least, or a share of the beam's area, such as "0.3 beam".
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -94,8 +98,12 @@ def find_sources(
     astropy.table.Table
         One row an island: label; x, y (flux-weighted centre, counted from 0), ra, dec (ICRS, where the header has a WCS);
         peak; flux (sum over pixels less the background: in Jy where the image is in Jy/beam and the beam is known, else the
-        sum as it is, as its unit says); npix; x_min, x_max, y_min, y_max (inclusive); x_peak, y_peak; snr (peak over noise).
-        ``meta`` has the clip, background, noise, threshold and beam_area (pixels).
+        sum as it is, as its unit says); npix; x_min, x_max, y_min, y_max (inclusive); x_peak, y_peak; a, b, theta (standard
+        deviations of the light along its axes in pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak
+        between pixels: of a point source the best of its position, and its flux density to the noise); snr (peak over noise);
+        flux_err, x_err, y_err, ra_err, dec_err (what the noise, correlated by the beam where one is known, makes of the sum and of
+        the centre; not what a threshold cuts off); name (IAU, by the position).
+        ``meta`` has the clip, background, noise, thresholds and the beam.
 
     Raises
     ------
@@ -118,7 +126,8 @@ def find_sources(
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [_labels(labels, plain)]
-    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, bool(ids))
+    pixels = check_min_area(min_area, sky.beam_area)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids))
     check_capacity(capacity)
     capacities = (int(capacity),) if capacity else default_capacities(seen.spec.size)
     stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
@@ -158,10 +167,11 @@ def plan_find_sources(
     *,
     dtype: str = "float32",
     sigma: float = 5.0,
+    flood: float | None = None,
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int = 1,
+    min_area: int | str = 1,
     lesson: bool = False,
     labels: bool | str = False,
     capacity: int | None = None,
@@ -188,8 +198,8 @@ def plan_find_sources(
         many rows.
     writing : int
         Bytes that the labels' writer takes beside a block.
-    sigma, kappa, maxiters, connectivity, min_area, lesson, capacity, memory, device
-        As in `find_sources`.
+    sigma, flood, kappa, maxiters, connectivity, min_area, lesson, capacity, memory, device
+        As in `find_sources`; a plan is the same whatever the smallest area.
 
     Returns
     -------
@@ -207,7 +217,7 @@ def plan_find_sources(
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     if isinstance(labels, str):
         choose("labels", labels, ("file",))
-    steps = _steps(sigma, kappa, maxiters, connectivity, min_area, lesson, bool(labels))
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels))
     check_capacity(capacity)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
 
@@ -236,16 +246,42 @@ def check_capacity(capacity: object, name: str = "capacity") -> None:
         raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
 
 
+def check_min_area(value: Any, beam_area: float | None) -> int:
+    """Pixels of the smallest island, given as such or in beams."""
+    if isinstance(value, str):
+        number, unit = (value[:-4], "beam") if value.endswith("beam") else (value, "")
+        try:
+            share = float(number.strip() or 1)
+        except ValueError:
+            share = 0.0
+        if share > 0 and unit:
+            if beam_area is None:
+                raise ArgumentError("min_area", repr(value), "pixels", "the image tells no beam")
+            return max(1, math.ceil(min(share * beam_area, 2.0**62)))
+        value = int(share) if share == int(share) and share > 0 else value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError("min_area", repr(value), "a whole number, 1 or more, or a share of the beam such as '0.3 beam'")
+    # Larger than any image is as good as any other.
+    return min(int(value), 2**62)
+
+
 def _steps(
-    sigma: float, kappa: float, maxiters: int | None, connectivity: int, min_area: int, lesson: bool, labels: bool
+    sigma: float,
+    flood: float | None,
+    kappa: float,
+    maxiters: int | None,
+    connectivity: int,
+    min_area: int,
+    lesson: bool,
+    labels: bool,
 ) -> Callable[[int], Pipeline]:
     """The pipeline with room for so many components."""
-    check_capacity(1 if min_area is None else min_area, "min_area")
     clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
     level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
-    # Larger than any image is as good as any other.
-    pixels = min(int(min_area), 2**62)
-    return lambda capacity: sources(clip, level, corners, pixels, capacity, labels)
+    lower = None if flood is None else check_positive("flood", flood)
+    if lower is not None and lower > level:
+        raise ArgumentError("flood", repr(flood), f"a number up to sigma, {level:g}")
+    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower)
 
 
 def _labels(labels: Any, image: Image) -> Face:

@@ -9,6 +9,7 @@ import numpy as np
 from footprint.api._arrays import Memory, described, receive, where
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
+from footprint.api._shapes import NAMES, shapes
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import (
     LABEL,
@@ -31,7 +32,7 @@ from footprint.spec import ArraySpec
 
 _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK,
           "y_peak": Y_PEAK}  # fmt: skip
-_NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak")
+_NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak", *NAMES)
 
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
@@ -58,7 +59,9 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     -------
     astropy.table.Table
         One row a label: label, x, y (counted from 0), peak, flux (the sum), npix, x_min, x_max, y_min, y_max (inclusive), x_peak,
-        y_peak. A label without pixels has npix 0.
+        y_peak; a, b, theta (standard deviations of the light along its axes in pixels, degrees from x towards y); x_interp,
+        y_interp, peak_interp (the vertex of a quadratic surface through the peak and its neighbours). A label without pixels has
+        npix 0.
 
     Raises
     ------
@@ -125,7 +128,7 @@ class Islands:
         flux = used[:, SUM].copy()
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = {"x": used[:, SUM_X] / flux, "y": used[:, SUM_Y] / flux}
-        self.columns = {**centre, "peak": used[:, PEAK].copy(), "flux": flux}
+        self.columns = {**centre, "peak": used[:, PEAK].copy(), "flux": flux, **shapes(used)}
 
     def _boxes(self, region: Region, boxes: np.ndarray) -> None:
         boxes = boxes[: len(self.columns["flux"])]
@@ -135,6 +138,8 @@ class Islands:
             self.columns[name] = self.columns[name][rows]
         # Column by column, as the plan has counted one table of them.
         self.columns |= {name: boxes[rows, column] for name, column in _WHOLE.items()}
+        for axis in "xy":
+            self.columns[f"{axis}_interp"] += self.columns[f"{axis}_peak"]
         self.columns = {name: self.columns[name] for name in _NAMES}
 
 
@@ -161,7 +166,7 @@ def plan_measure(
     --------
     >>> import footprint as fp
     >>> fp.plan_measure((512, 512), count=100, device="cpu").nbytes
-    9600
+    22800
     """
     image, op = described(shape, dtype)[0], _op(count)
     ins = foretold(image, ArraySpec(image.shape, "int32"))

@@ -31,11 +31,14 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="What means no data beside NaN: zero, nan or none for nothing else, auto to find out whether zeros do.",
         ),
-        click.option("--min-area", type=int, default=1, show_default=True, help="Smallest number of pixels in an island."),
+        click.option(
+            "--min-area", default="1", show_default=True, help='Smallest number of pixels in an island, or "0.3 beam" of the beam.'
+        ),
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
         ),
         click.option("--maxiters", type=int, default=None, help="Clips at most; by default until nothing changes."),
+        click.option("--flood", type=float, default=None, help="Lower threshold that islands reach down to; --sigma by default."),
         click.option(
             "--kappa",
             type=float,

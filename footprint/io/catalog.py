@@ -1,7 +1,8 @@
-"""Catalogues of sources: an astropy Table as ECSV, FITS, VOTable, CSV or DS9 regions."""
+"""Catalogues of sources: an astropy Table as ECSV, FITS, VOTable, CSV, Parquet or DS9 regions."""
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, missing_extra
 from footprint.io.output import check_output, output
 
 _KINDS = {
@@ -20,6 +21,7 @@ _KINDS = {
     ".votable": "votable",
     ".xml": "votable",
     ".csv": "csv",
+    ".parquet": "parquet",
     ".reg": "regions",
 }
 
@@ -36,7 +38,7 @@ _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "b
 
 
 def catalog_kind(path: str | os.PathLike[str]) -> str:
-    """Return ``ecsv``, ``fits``, ``votable``, ``csv`` or ``regions``, by the suffix."""
+    """Return ``ecsv``, ``fits``, ``votable``, ``csv``, ``parquet`` or ``regions``, by the suffix."""
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(_KINDS)}")
@@ -45,7 +47,8 @@ def catalog_kind(path: str | os.PathLike[str]) -> str:
 
 def check_catalog(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise FormatError or ArgumentError when `write_catalog` would; writes nothing."""
-    catalog_kind(path)
+    if catalog_kind(path) == "parquet":
+        _pyarrow()
     check_output(path, overwrite)
 
 
@@ -58,8 +61,9 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         astropy Table or QTable. Units are kept: in ECSV, FITS and VOTable as the format has them, in CSV as ``flux [Jy]`` in the
         column's name.
     path
-        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv``, or ``.reg`` for DS9 regions (circles of the source's area, at
-        ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted from 0).
+        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
+        (circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted
+        from 0).
     overwrite
         Replace an existing file.
 
@@ -89,15 +93,44 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
             temporary.write_text(_regions(table), "utf-8")
         elif kind == "csv":
             plain = table.copy(copy_data=False)
+            plain.convert_bytestring_to_unicode()
             for name in table.colnames:
                 unit = table[name].unit
                 if unit is not None and str(unit):
                     plain.rename_column(name, f"{name} [{unit}]")
             plain.write(temporary, format="ascii.csv", overwrite=True)
+        elif kind == "parquet":
+            _parquet(table, temporary)
         elif kind == "votable":
             _votable(table).to_xml(str(temporary))
         else:
             table.write(temporary, format={"ecsv": "ascii.ecsv", "fits": "fits"}[kind], overwrite=True)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
+    return pyarrow
+
+
+def _parquet(table: Any, path: Path) -> None:
+    """Columns as they are, their units as metadata of the fields, the table's as JSON in the schema's ``footprint``."""
+    arrow = _pyarrow()
+    plain = table.copy(copy_data=False)
+    plain.convert_bytestring_to_unicode()
+    fields, arrays = [], []
+    for name in plain.colnames:
+        column = plain[name]
+        values = np.ma.filled(column.value if hasattr(column, "value") else column, np.nan) if column.dtype.kind == "f" else column
+        array = arrow.array(np.asarray(values).astype(np.asarray(values).dtype.newbyteorder("=")))
+        unit = str(column.unit or "")
+        fields.append(arrow.field(name, array.type, metadata={"unit": unit} if unit else None))
+        arrays.append(array)
+    told = json.dumps(dict(table.meta), default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    schema = arrow.schema(fields, metadata={"footprint": told})
+    arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), path)
 
 
 def _votable(table: Any) -> Any:

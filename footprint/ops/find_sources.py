@@ -50,6 +50,7 @@ class Islands(Op):
     sigma: float
     connectivity: int
     min_area: int
+    seed: float
     capacity: int
     labels: bool
 
@@ -82,13 +83,14 @@ class Islands(Op):
         at_once = labels if not b.cuts else []
         kernel = "find_sources.labelled" if at_once else "find_sources.table"
         how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
+        keep = {"min_area": self.min_area, "seed": self.seed}
         b.library("catalogue's columns", SOURCE_ROW * self.capacity)
         with ExitStack() as stack:
             # What is entered last is taken first: how many there are before all else.
             ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
             n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
             state = b.state(kernel, x, stats, c, m, n, again=bool(b.cuts))
-            b.launch(kernel, x, stats, c, m, n, *ids, *state, height=image.slot.spec.shape[0], min_area=self.min_area, **how)
+            b.launch(kernel, x, stats, c, m, n, *ids, *state, height=image.slot.spec.shape[0], **keep, **how)
         if labels and not at_once:
             b.next_phase()
             x = b.bring(image, dtype=x.spec.dtype)
@@ -97,7 +99,14 @@ class Islands(Op):
 
 
 def sources(
-    clip: SigmaClip, sigma: float, connectivity: int, min_area: int, capacity: int, labels: bool, *between: Stage
+    clip: SigmaClip,
+    sigma: float,
+    connectivity: int,
+    min_area: int,
+    capacity: int,
+    labels: bool,
+    *between: Stage,
+    flood: float | None = None,
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -105,7 +114,7 @@ def sources(
     ----------
     clip
         What tells background and noise.
-    sigma, connectivity, min_area
+    sigma, connectivity, min_area, flood
         As in the verb.
     capacity
         Components there is room for.
@@ -113,13 +122,18 @@ def sources(
         Whether the label image is a result.
     """
     marks = "marks" if between else "mask"
+    level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
     pieces = "pieces" if labels else "labels"
     stages: tuple[Stage, ...] = (
         Stage(clip, ("image",), ("stats", "counts")),
-        Stage(Over(sigma), ("image", "stats"), ("mask",)),
+        Stage(Over(level), ("image", "stats"), ("mask",)),
         *between,
         Stage(Label(connectivity), (marks,), (pieces, "count")),
-        Stage(Measure(capacity, True, min_area), ("image", pieces, "stats", "count"), ("moments", "boxes")),
+        Stage(
+            Measure(capacity, True, min_area, seed),
+            ("image", pieces, "stats", "count"),
+            ("moments", "boxes"),
+        ),
     )
     results: tuple[str, ...] = ("stats", "counts", "moments", "boxes", "count")
     if labels:
@@ -130,7 +144,7 @@ def sources(
 def _fuse(group: tuple[Stage, ...]) -> Stage | None:
     over, label, measure, *renumber = group
     assert isinstance(over.op, Over) and isinstance(label.op, Label) and isinstance(measure.op, Measure)
-    op = Islands(over.op.sigma, label.op.connectivity, measure.op.min_area, measure.op.count, bool(renumber))
+    op = Islands(over.op.sigma, label.op.connectivity, measure.op.min_area, measure.op.seed, measure.op.count, bool(renumber))
     written = (label.writes[1], *measure.writes, *(name for stage in renumber for name in stage.writes))
     return Stage(op, over.reads, written)
 

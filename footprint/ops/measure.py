@@ -7,18 +7,20 @@ from dataclasses import dataclass
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
+from footprint.kernels.find_sources.contract import MOMENTS
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
-# Bytes a label takes in the catalogue: twelve columns of eight bytes, the number of its row, and for sources snr, ra and dec.
-ROW, SOURCE_ROW = 104, 120
+# Bytes a label takes in the catalogue: eighteen columns of eight bytes and the number of its row; for sources snr, ra, dec, five
+# errors and a name.
+ROW, SOURCE_ROW = 152, 240
 
 
 def table_specs(count: int) -> tuple[ArraySpec, ArraySpec]:
     """Moments and boxes of so many labels."""
-    return ArraySpec((count, 4), "float64"), ArraySpec((count, 8), "int64")
+    return ArraySpec((count, MOMENTS), "float64"), ArraySpec((count, 8), "int64")
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,13 @@ class Measure(Op):
     """Measures labels 1 to ``count``.
 
     With ``sky`` it also reads a clip's statistics, whose background it subtracts, and how many labels there are, and numbers anew
-    those of at least ``min_area`` pixels.
+    those of at least ``min_area`` pixels with a peak over ``seed`` times the noise.
     """
 
     count: int
     sky: bool = False
     min_area: int = 1
+    seed: float = 0.0
 
     cut = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
@@ -46,7 +49,7 @@ class Measure(Op):
         return ("image", "labels", "stats", "count")[: len(self.axes)], ("moments", "boxes")
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Moments (count, 4) and boxes (count, 8)."""
+        """Moments (count, 15) and boxes (count, 8)."""
         image, labels = specs[:2]
         if len(image.shape) != 2:
             raise ShapeError("image", f"shape {image.shape}", "(n_y, n_x)")
@@ -66,10 +69,10 @@ class Measure(Op):
         b.library("catalogue's columns", (SOURCE_ROW if self.sky else ROW) * self.count)
         with ExitStack() as stack:
             n, m = stack.enter_context(b.deliver(boxes)), stack.enter_context(b.deliver(moments))
-            if self.sky:
-                b.launch("measure.islands", x, ids, *known, m, n, min_area=self.min_area, **place)
-            else:
-                b.launch("measure", x, ids, m, n, **place)
+            kernel = "measure.islands" if self.sky else "measure"
+            keep = {"min_area": self.min_area, "seed": self.seed} if self.sky else {}
+            state = b.state(kernel, x, ids, *known, m, n, again=bool(b.cuts))
+            b.launch(kernel, x, ids, *known, m, n, *state, **keep, **place)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,17 @@ def measure(image: np.ndarray, labels: np.ndarray, count: int) -> dict[str, np.n
             "peak": np.array([max((v for v in x[labels == k] if v == v), default=np.nan) for k in index]),
             "x": np.array([(x * x_grid)[labels == k].sum() for k in index]) / flux,
             "y": np.array([(x * y_grid)[labels == k].sum() for k in index]) / flux,
+            "xx": np.array([_covariance(x, x_grid, x_grid, labels == k) for k in index]),
+            "yy": np.array([_covariance(x, y_grid, y_grid, labels == k) for k in index]),
+            "xy": np.array([_covariance(x, x_grid, y_grid, labels == k) for k in index]),
             "box": np.array(box).reshape(-1, 4),
             "x_peak": np.array([x_grid[labels == k][p] if (labels == k).any() else -1 for k, p in zip(index, peak)]),
             "y_peak": np.array([y_grid[labels == k][p] if (labels == k).any() else -1 for k, p in zip(index, peak)]),
         }
+
+
+def _covariance(x: np.ndarray, a: np.ndarray, b: np.ndarray, inside: np.ndarray) -> float:
+    """Of two coordinates, weighted by the values."""
+    weight, total = x[inside], x[inside].sum()
+    mean_a, mean_b = (weight * a[inside]).sum() / total, (weight * b[inside]).sum() / total
+    return (weight * (a[inside] - mean_a) * (b[inside] - mean_b)).sum() / total

@@ -23,6 +23,13 @@ def test_equals_the_reference(device, rng, shape, dtype):
     weigh = np.abs(wanted["flux"]) > 1e-3
     for name in ("x", "y"):
         assert np.allclose(table[name][weigh], wanted[name][weigh], rtol=1e-9, atol=1e-6)
+    # The covariance that a, b and theta say.
+    turn, a2, b2 = np.radians(table["theta"]), table["a"] ** 2, table["b"] ** 2
+    xx, yy = a2 * np.cos(turn) ** 2 + b2 * np.sin(turn) ** 2, a2 * np.sin(turn) ** 2 + b2 * np.cos(turn) ** 2
+    sound = weigh & (wanted["xx"] >= 0) & (wanted["yy"] >= 0) & (wanted["xx"] * wanted["yy"] > wanted["xy"] ** 2 + 1e-6)
+    assert np.allclose(xx[sound], wanted["xx"][sound], rtol=1e-6, atol=1e-6)
+    assert np.allclose(yy[sound], wanted["yy"][sound], rtol=1e-6, atol=1e-6)
+    assert np.allclose(((a2 - b2) * np.sin(2 * turn) / 2)[sound], wanted["xy"][sound], rtol=1e-6, atol=1e-6)
 
 
 def test_centres_are_scipys(rng):

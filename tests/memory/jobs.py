@@ -143,6 +143,13 @@ def find_sources_to_fits(scale: int) -> Job:
     return lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", memory=memory, device="cpu", **options), run
 
 
+def background(scale: int) -> Job:
+    x, out, about = foreign_image(scale), [touched(512 * scale, 1024) for _ in "ab"], {"dtype": ">f4", "mesh": 32}
+    return lambda memory: fp.plan_background(x.shape, memory=memory, **about), lambda memory: fp.background(
+        x, 32, out=out, memory=memory
+    )
+
+
 def find_sources_file(scale: int) -> Job:
     source = _file(foreign_image(scale))
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes}
@@ -307,6 +314,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "measure": measure,
     "find_sources": find_sources,
     "find_sources_file": find_sources_file,
+    "background": background,
     "fbp": fbp,
     "fbp_fourier": fbp_fourier,
     "ramp_filter": ramp_filter,

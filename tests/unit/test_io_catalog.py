@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 
 import astropy.units as u
@@ -11,7 +13,7 @@ import pytest
 from astropy.io import votable
 from astropy.table import Table
 
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError, FootprintError, FormatError
 from footprint.io.catalog import check_catalog, write_catalog
 from footprint.io.shifts import read_numbers, read_shifts
 
@@ -58,6 +60,36 @@ def test_a_votable_tells_noise_threshold_and_beam(tmp_path: Path, n: int) -> Non
     ucds = {field.name: field.ucd for field in made.fields}
     assert ucds["ra"] == "pos.eq.ra;meta.main" and ucds["flux"] == "phot.flux.density"
     assert not table["ra"].info.meta and list(table.meta) == list(told)
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_parquet_keeps_columns_units_and_metadata(tmp_path: Path, n: int) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    table = sources(n)
+    table["name"] = np.array([b"J1", b"J22", b"J3"][:n], "S3")
+    table["big"] = np.arange(n).astype(">f8")
+    table.meta |= {"noise": np.float64(1e-3), "frame": "icrs"}
+    write_catalog(table, tmp_path / "c.parquet")
+    back = parquet.read_table(tmp_path / "c.parquet")
+    assert back.column_names == table.colnames and back.num_rows == n
+    assert back.schema.field("flux").metadata == {b"unit": b"Jy"} and back["name"].to_pylist() == ["J1", "J22", "J3"][:n]
+    assert all(np.array_equal(back[name].to_numpy(), np.asarray(table[name])) for name in table.colnames if name != "name")
+    assert json.loads(back.schema.metadata[b"footprint"]) == {"noise": 1e-3, "frame": "icrs"}
+
+
+def test_parquet_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(FootprintError, match=r"pyarrow.*footprint\[parquet\]"):
+        check_catalog(tmp_path / "c.parquet")
+
+
+def test_names_are_text_in_every_format(tmp_path: Path) -> None:
+    table = sources()
+    table["name"] = np.array([b"J1", b"J22", b"J3"])
+    for name in ("c.csv", "c.ecsv", "c.vot", "c.fits"):
+        write_catalog(table, tmp_path / name)
+        assert [str(word) for word in Table.read(tmp_path / name)["name"]] == ["J1", "J22", "J3"]
+    assert "b'" not in (tmp_path / "c.csv").read_text()
 
 
 @pytest.mark.parametrize("n", [0, 3])

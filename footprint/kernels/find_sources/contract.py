@@ -1,15 +1,18 @@
 """What `find_sources` is launched with: threshold, label and measure in one sweep over an image whose clip is known.
 
 ``launch("find_sources.table", block, stats, count, moments, boxes, *state, first=, height=, sigma=, connectivity=,
-min_area=)``, ``find_sources.labelled`` with ``labels`` after ``boxes`` for a block that is the whole image; where it is not,
+min_area=, seed=)``, ``find_sources.labelled`` with ``labels`` after ``boxes`` for a block that is the whole image; where it is not,
 and all blocks have been through ``table``, ``launch("find_sources.paint", block, stats, count, boxes, labels, *state, ...)``
 for each of them.
 
 * ``block``, ``stats``, ``first`` as `sigma_clip` has left and is given them: set is what has ``value - stats[BACKGROUND]`` over
   ``sigma * stats[NOISE]``. Blocks come in order, each once.
 * ``count`` int64 (1,): the components met (a component is a piece of an island until pieces are seen to join).
-* ``moments`` float64 (capacity, 4): sum, sum x, sum y, peak.  ``boxes`` int64 (capacity, 8): label, pixels, x and y of the first
-  and last column and row (inclusive), x and y of the peak.  A row counts where pixels > 0 and label > 0; labels ascend.
+* ``moments`` float64 (capacity, 15): sum, sum x, sum y, peak; then, weighted by the values, the variances of x and y and their
+  covariance; the values left of, right of, before and after the peak, and at its corners, NaN beyond the image.
+* ``boxes`` int64 (capacity, 8): label, pixels, x and y of the first and last column and row (inclusive), x and y of the peak.
+  A row counts where pixels > 0 and label > 0; labels ascend. Labelled is what has ``min_area`` pixels and a peak over ``seed``
+  times the noise (0: any).
 * ``labels`` int32, of the block's shape.
 * ``state``  what `table_state` asks for, kept from block to block.
 
@@ -20,7 +23,9 @@ from __future__ import annotations
 
 from footprint.spec import ArraySpec, Limits
 
-SUM, SUM_X, SUM_Y, PEAK = range(4)
+SUM, SUM_X, SUM_Y, PEAK, XX, YY, XY, LEFT, RIGHT, BEFORE, AFTER = range(11)
+# Corners: the row before and the one after, each left and right.
+CORNERS, MOMENTS = 11, 15
 LABEL, PIXELS, X_MIN, X_MAX, Y_MIN, Y_MAX, X_PEAK, Y_PEAK = range(8)
 
 # Pixels whose emptiness one flag tells.
@@ -34,8 +39,9 @@ def default_capacities(size: int) -> tuple[int, int]:
 
 
 def table_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """The runs of two rows, and what the walk carries from row to row."""
-    return ArraySpec((2, block.shape[1] // 2 + 1, 3), "int32"), ArraySpec((3,), "int64")
+    """The runs of two rows, what the walk carries from row to row, and the row before a block."""
+    width = block.shape[1]
+    return ArraySpec((2, width // 2 + 1, 3), "int32"), ArraySpec((3,), "int64"), ArraySpec((1, width), block.dtype)
 
 
 def table_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:

@@ -11,19 +11,27 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import (
+    AFTER,
+    BEFORE,
+    CORNERS,
     FLAG,
     LABEL,
+    LEFT,
     PEAK,
     PIXELS,
+    RIGHT,
     SUM,
     SUM_X,
     SUM_Y,
     X_MAX,
     X_MIN,
     X_PEAK,
+    XX,
+    XY,
     Y_MAX,
     Y_MIN,
     Y_PEAK,
+    YY,
 )
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.kernels.sigma_clip.cpu import first_above
@@ -113,13 +121,22 @@ def _over(a, b):
 
 
 @njit(cache=True, nogil=True)
-def gather(row, first, last, y, background, moments, boxes, k):
-    """Add a run to its component."""
-    total, total_x, peak, at = 0.0, 0.0, -np.inf, first
+def _beside(row, at, background):
+    """The values left and right of a column."""
+    left = np.float64(row[at - 1]) - background if at > 0 else np.nan
+    right = np.float64(row[at + 1]) - background if at + 1 < row.size else np.nan
+    return left, right
+
+
+@njit(cache=True, nogil=True)
+def gather(row, before, first, last, y, background, moments, boxes, k):
+    """Add a run to its component; ``before`` is the row before, where y > 0."""
+    total, total_x, total_xx, peak, at = 0.0, 0.0, 0.0, -np.inf, first
     for x in range(first, last + 1):
         value = np.float64(row[x]) - background
         total += value
         total_x += value * x
+        total_xx += value * x * x
         if value > peak:
             peak, at = value, x
     if peak == -np.inf:
@@ -128,6 +145,9 @@ def gather(row, first, last, y, background, moments, boxes, k):
     moments[k, SUM] += total
     moments[k, SUM_X] += total_x
     moments[k, SUM_Y] += total * y
+    moments[k, XX] += total_xx
+    moments[k, YY] += total * y * y
+    moments[k, XY] += total_x * y
     boxes[k, PIXELS] += last - first + 1
     boxes[k, X_MIN] = min(boxes[k, X_MIN], first)
     boxes[k, X_MAX] = max(boxes[k, X_MAX], last)
@@ -136,6 +156,30 @@ def gather(row, first, last, y, background, moments, boxes, k):
     if boxes[k, X_PEAK] < 0 or _over(peak, moments[k, PEAK]):
         moments[k, PEAK] = peak
         boxes[k, X_PEAK], boxes[k, Y_PEAK] = at, y
+        moments[k, LEFT], moments[k, RIGHT] = _beside(row, at, background)
+        moments[k, BEFORE:] = np.nan
+        if y > 0:
+            moments[k, BEFORE] = np.float64(before[at]) - background
+            moments[k, CORNERS], moments[k, CORNERS + 1] = _beside(before, at, background)
+
+
+@njit(cache=True, nogil=True)
+def look_back(row, y, background, moments, boxes, k):
+    """Where a component has its peak in the row before this, take the values after it."""
+    if boxes[k, Y_PEAK] == y - 1:
+        at = boxes[k, X_PEAK]
+        moments[k, AFTER] = np.float64(row[at]) - background
+        moments[k, CORNERS + 2], moments[k, CORNERS + 3] = _beside(row, at, background)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def centre(moments, k):
+    """Sums of squares as variances about the centre."""
+    total = moments[k, SUM]
+    x, y = moments[k, SUM_X] / total, moments[k, SUM_Y] / total
+    moments[k, XX] = moments[k, XX] / total - x * x
+    moments[k, YY] = moments[k, YY] / total - y * y
+    moments[k, XY] = moments[k, XY] / total - x * y
 
 
 @njit(cache=True, nogil=True)
@@ -149,12 +193,16 @@ def open_row(moments, boxes, k):
 
 
 @njit(cache=True, nogil=True)
-def _walk(block, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes):
+def _walk(block, last_row, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes):
     """Run by run in raster order; return the components met so far, stored or not."""
     capacity = boxes.shape[0]
     n_above, parity = marks[ABOVE], marks[PARITY]
     for r in range(block.shape[0]):
         row, above, here = block[r], runs[parity], runs[1 - parity]
+        before = block[r - 1] if r else last_row[0]
+        for i in range(n_above):
+            if above[i, 2] >= 0:
+                look_back(row, y + r, background, moments, boxes, above[i, 2])
         at, n = 0, 0
         first, last = _next_run(row, flags[r], 0, least, largest)
         while first < row.size:
@@ -165,23 +213,25 @@ def _walk(block, flags, runs, marks, y, least, largest, background, reach, neede
                     open_row(moments, boxes, k)
                 needed += 1
             if k >= 0:
-                gather(row, first, last, y + r, background, moments, boxes, k)
+                gather(row, before, first, last, y + r, background, moments, boxes, k)
             here[n, 0], here[n, 1], here[n, 2] = first, last, k
             n += 1
             first, last = _next_run(row, flags[r], last + 1, least, largest)
         n_above, parity = n, 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
+    last_row[0, :] = block[block.shape[0] - 1]
     return needed
 
 
 @njit(cache=True, nogil=True)
-def settle(moments, boxes, n, min_area):
+def settle(moments, boxes, n, min_area, least_peak):
     """Add up the pieces of each island and number the islands by their first pixel; pieces keep no pixels of their own."""
     for k in range(n):
         root = _root(boxes, k)
         if root != k:
-            for m in range(PEAK):
-                moments[root, m] += moments[k, m]
+            for m in range(XY + 1):
+                if m != PEAK:
+                    moments[root, m] += moments[k, m]
             boxes[root, PIXELS] += boxes[k, PIXELS]
             boxes[k, PIXELS] = 0
             for low in (X_MIN, Y_MIN):
@@ -191,13 +241,15 @@ def settle(moments, boxes, n, min_area):
             sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[root, Y_PEAK], boxes[root, X_PEAK])
             if _over(moments[k, PEAK], moments[root, PEAK]) or (moments[k, PEAK] == moments[root, PEAK] and sooner):
                 moments[root, PEAK] = moments[k, PEAK]
+                moments[root, LEFT:] = moments[k, LEFT:]
                 boxes[root, X_PEAK], boxes[root, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
     islands = 0
     for k in range(n):
         # A root is always before its pieces, so their labels are at hand; the root's own parent is overwritten last.
         root = boxes[k, LABEL]
         if root == k:
-            keep = boxes[k, PIXELS] >= min_area
+            keep = boxes[k, PIXELS] >= min_area and (least_peak == -np.inf or moments[k, PEAK] > least_peak)
+            centre(moments, k)
             islands += keep
             boxes[k, LABEL] = islands if keep else 0
         else:
@@ -251,18 +303,25 @@ def _flagged(block, stats, flags, sigma):
     return flags, least, largest
 
 
-def table(block, stats, count, moments, boxes, runs, marks, flags, *, first, height, sigma, connectivity, min_area) -> None:
+def table(
+    block, stats, count, moments, boxes, runs, marks, last, flags, *, first, height, sigma, connectivity, min_area, seed
+) -> None:
     """See `footprint.kernels.find_sources.contract`."""
     if first == 0:
         marks[...] = count[0] = 0
     flagged, least, largest = _flagged(block, stats, flags, sigma)
     reach = int(connectivity == 8)
-    count[0] = _walk(block, flagged, runs, marks, first, least, largest, stats[BACKGROUND], reach, count[0], moments, boxes)
+    count[0] = _walk(block, last, flagged, runs, marks, first, least, largest, stats[BACKGROUND], reach, count[0], moments, boxes)
     if first + block.shape[0] == height and count[0] <= boxes.shape[0]:
-        settle(moments, boxes, count[0], min_area)
+        settle(moments, boxes, count[0], min_area, least_peak(stats, seed))
 
 
-def paint(block, stats, count, boxes, labels, runs, marks, flags, *, first, sigma, connectivity) -> None:
+def least_peak(stats, seed) -> float:
+    """What an island's peak has to be over."""
+    return seed * stats[NOISE] if seed > 0 else -np.inf
+
+
+def paint(block, stats, count, boxes, labels, runs, marks, last, flags, *, first, sigma, connectivity) -> None:
     """See `footprint.kernels.find_sources.contract`."""
     if count[0] > boxes.shape[0]:
         return
@@ -272,8 +331,8 @@ def paint(block, stats, count, boxes, labels, runs, marks, flags, *, first, sigm
     marks[MET] = _paint(block, flagged, runs, marks, least, largest, int(connectivity == 8), marks[MET], boxes, labels)
 
 
-def labelled(block, stats, count, moments, boxes, labels, runs, marks, flags, **options) -> None:
+def labelled(block, stats, count, moments, boxes, labels, runs, marks, last, flags, **options) -> None:
     """See `footprint.kernels.find_sources.contract`."""
-    table(block, stats, count, moments, boxes, runs, marks, flags, **options)
+    table(block, stats, count, moments, boxes, runs, marks, last, flags, **options)
     again = {name: options[name] for name in ("first", "sigma", "connectivity")}
-    paint(block, stats, count, boxes, labels, runs, marks, flags, **again)
+    paint(block, stats, count, boxes, labels, runs, marks, last, flags, **again)

@@ -12,8 +12,9 @@ from footprint.spec import ArraySpec, Limits
 
 
 def _program(
-    limits: Limits, block: ArraySpec, n: int, labels: A | None, *, sigma: float, connectivity: int, min_area: int, **_: object
-) -> Program:
+    limits: Limits, block: ArraySpec, n: int, labels: A | None, *, sigma: float, connectivity: int, min_area: int, seed: float,
+    **_: object,
+) -> Program:  # fmt: skip
     size, width = block.size, block.shape[1]
     ids: Argument = W(4) if labels is None else labels
     chunks, work = (W(0), W(1)), (W(2), W(3))
@@ -21,8 +22,8 @@ def _program(
     found = label.launches(limits, pixels, c_type(block.dtype), size, width, connectivity, ids, chunks, A(2), 0)
     measured = measure.launches(limits, block, n, (A(0), ids, A(1), A(3), A(4)), work, chunks[0], sky=True)
     defines = measured[0].defines
-    last: list[Launch] = [measure.keep(n, A(4), A(2), min_area, defines)]
-    if labels is not None and min_area > 1:
+    last: list[Launch] = [measure.keep(n, A(4), A(2), A(1), A(3), min_area, seed, defines)]
+    if labels is not None and (min_area > 1 or seed > 0):
         last.append(measure.renumber(limits, size, n, ids, A(4), ids, defines))
     image = () if labels is not None else (ArraySpec(block.shape, "int32"),)
     return Program((*found, *measured, *last), (*label.chunk_specs(size), *measure.sum_specs(n), *image))

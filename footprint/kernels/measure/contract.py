@@ -1,14 +1,26 @@
 """What `measure` is launched with.
 
-``launch("measure", image, labels, moments, boxes, first=, height=)``: ``image`` float32 or float64, ``labels`` int32 of its
+``launch("measure", image, labels, moments, boxes, *state, first=, height=)``: ``image`` float32 or float64, ``labels`` int32 of its
 shape (n_y, n_x), 0 is no island: all ``height`` rows of an image, or (CPU only) some from ``first`` on, in order; ``moments``
-float64 (n, 4) and ``boxes`` int64 (n, 8) with the columns of `kernels.find_sources`, kept from part to part, row ``k - 1`` for
+float64 (n, 15) and ``boxes`` int64 (n, 8) with the columns of `kernels.find_sources`, kept from part to part, row ``k - 1`` for
 label ``k``; labels over n are left out. Sums are float64 in raster order of the runs of a row, on a GPU whole numbers of a unit
 fine enough for the label, so that their order means nothing; the column LABEL is k. A value that is not finite makes its
 label's sums NaN or infinite (on a GPU always NaN), and no other's.
 
-``launch("measure.islands", image, labels, stats, count, moments, boxes, first=, height=, min_area=)`` subtracts
-``stats[BACKGROUND]``; of the first ``count`` labels, those of at least ``min_area`` pixels get the numbers from 1 in the column
-LABEL, in order, the others 0 and no pixels. ``launch("measure.renumber", labels, boxes, out)``: these numbers for those of
-``labels``.
+``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=)`` subtracts
+``stats[BACKGROUND]``; of the first ``count`` labels, those of at least ``min_area`` pixels, with a peak over ``seed`` times the
+noise where that is over 0, get the numbers from 1 in the column LABEL, in order, the others 0 and no pixels.
+``launch("measure.renumber", labels, boxes, out)``: these numbers for those of ``labels``.
 """
+
+from __future__ import annotations
+
+from footprint.spec import ArraySpec, Limits
+
+
+def measure_state(limits: Limits, image: ArraySpec, labels: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
+    """The row before a part, and its labels."""
+    return ArraySpec((1, image.shape[1]), image.dtype), ArraySpec((1, image.shape[1]), "int32")
+
+
+islands_state = measure_state

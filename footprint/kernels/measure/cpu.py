@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_MIN, Y_MIN
-from footprint.kernels.find_sources.cpu import gather, open_row, settle
+from footprint.kernels.find_sources.cpu import centre, gather, least_peak, look_back, open_row, settle
 from footprint.kernels.label.cpu import STRETCH, empty
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
@@ -17,10 +17,24 @@ def _open(moments, boxes):
 
 
 @njit(cache=True, nogil=True)
-def _measure(image, labels, y, background, moments, boxes):
+def _look_back(row, ids, y, background, moments, boxes):
+    """Values after the peaks that the row before has."""
+    for x in range(0, ids.size, STRETCH):
+        if empty(ids[x : x + STRETCH]):
+            continue
+        for k in ids[x : x + STRETCH]:
+            if 0 < k <= boxes.shape[0]:
+                look_back(row, y, background, moments, boxes, k - 1)
+
+
+@njit(cache=True, nogil=True)
+def _measure(image, labels, last, last_ids, y, background, moments, boxes):
     n = boxes.shape[0]
     for r in range(labels.shape[0]):
         row, ids = image[r], labels[r]
+        before = image[r - 1] if r else last[0]
+        if y + r > 0:
+            _look_back(row, labels[r - 1] if r else last_ids[0], y + r, background, moments, boxes)
         x = 0
         while x < ids.size:
             k = ids[x]
@@ -31,33 +45,37 @@ def _measure(image, labels, y, background, moments, boxes):
             while x < ids.size and ids[x] == k:
                 x += 1
             if 0 < k <= n:
-                gather(row, first, x - 1, y + r, background, moments, boxes, k - 1)
+                gather(row, before, first, x - 1, y + r, background, moments, boxes, k - 1)
+    if labels.shape[0]:
+        last[0, :] = image[labels.shape[0] - 1]
+        last_ids[0, :] = labels[labels.shape[0] - 1]
 
 
 @njit(cache=True, nogil=True)
-def _close(boxes):
+def _close(moments, boxes):
     for k in range(boxes.shape[0]):
         boxes[k, LABEL] = k + 1
+        centre(moments, k)
         if boxes[k, PIXELS] == 0:
             boxes[k, X_MIN] = boxes[k, Y_MIN] = 0
 
 
-def measure(image, labels, moments, boxes, *, first, height) -> None:
+def measure(image, labels, moments, boxes, last, last_ids, *, first, height) -> None:
     """See `footprint.kernels.measure.contract`."""
     if first == 0:
         _open(moments, boxes)
-    _measure(image, labels, first, 0.0, moments, boxes)
+    _measure(image, labels, last, last_ids, first, 0.0, moments, boxes)
     if first + labels.shape[0] == height:
-        _close(boxes)
+        _close(moments, boxes)
 
 
-def islands(image, labels, stats, count, moments, boxes, *, first, height, min_area) -> None:
+def islands(image, labels, stats, count, moments, boxes, last, last_ids, *, first, height, min_area, seed) -> None:
     """See `footprint.kernels.measure.contract`."""
     if first == 0:
         _open(moments, boxes)
-    _measure(image, labels, first, stats[BACKGROUND], moments, boxes)
+    _measure(image, labels, last, last_ids, first, stats[BACKGROUND], moments, boxes)
     if first + labels.shape[0] == height and count[0] <= boxes.shape[0]:
-        settle(moments, boxes, count[0], min_area)
+        settle(moments, boxes, count[0], min_area, least_peak(stats, seed))
 
 
 @njit(cache=True, parallel=True, nogil=True)

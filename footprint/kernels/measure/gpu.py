@@ -16,8 +16,8 @@ LARGEST = 2**31 - 2
 
 
 def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
-    """Counts, boxes and tops of each label; its three sums."""
-    return ArraySpec((n, 9), "uint32"), ArraySpec((n, 3), "uint64")
+    """Counts, boxes and tops of each label; its six sums."""
+    return ArraySpec((n, 9), "uint32"), ArraySpec((n, 6), "uint64")
 
 
 def _defines(kind: str, chunks: bool, sky: bool) -> Defines:
@@ -51,13 +51,15 @@ def launches(
         launch("measure_extent", swept, *args),
         *((launch("measure_low", swept, *args),) if wide else ()),
         launch("measure_sums", swept, *args, sums),
-        launch("measure_close", listed, ints, sums, stats, moments, boxes, np.int32(pixels.shape[-1]), np.int32(n)),
+        launch("measure_close", listed, image, ints, sums, stats, moments, boxes, sizes[0], *sizes[2:]),
     )
 
 
-def keep(n: int, boxes: Argument, count: Argument, min_area: int, defines: Defines) -> Launch:
-    """Number the labels of at least ``min_area`` pixels."""
-    args = (boxes, count, np.int32(n), np.int32(min(min_area, 2**31 - 1)))
+def keep(
+    n: int, boxes: Argument, count: Argument, stats: Argument, moments: Argument, min_area: int, seed: float, defines: Defines
+) -> Launch:
+    """Number the labels of at least ``min_area`` pixels with a peak over ``seed`` times the noise."""
+    args = (boxes, count, stats, moments, np.int32(n), np.int32(min(min_area, 2**31 - 1)), np.float64(seed))
     return Launch("measure.knl", "measure_keep", (1, 1, 1), (KEEPERS, 1, 1), args, defines)
 
 
@@ -75,12 +77,12 @@ def measure_program(
 
 def islands_program(
     limits: Limits, image: ArraySpec, labels: ArraySpec, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
-    *, min_area: int, **_: object,
+    *, min_area: int, seed: float, **_: object,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.measure.contract` for the arguments."""
     n = boxes.shape[0]
     made = launches(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), sky=True)
-    return Program((*made, keep(n, A(5), A(3), min_area, made[0].defines)), sum_specs(n))
+    return Program((*made, keep(n, A(5), A(3), A(2), A(4), min_area, seed, made[0].defines)), sum_specs(n))
 
 
 def renumber(limits: Limits, size: int, n: int, labels: Argument, boxes: Argument, out: Argument, defines: Defines) -> Launch:

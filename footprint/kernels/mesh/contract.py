@@ -1,0 +1,42 @@
+"""What `background` is launched with: clipped statistics of square cells, and smooth maps of them.
+
+``launch("mesh.cells", image, cells, first=, size=, kappa=, good=, up=)``: ``image`` float32 or float64, rows from ``first`` on, a
+multiple of ``size``; ``cells`` float64 (2, ny, nx): background and noise of each cell of size x size pixels, NaN where fewer than
+``good`` of its pixels are finite. Values about the cell's median are sorted as float32. Those further than ``kappa`` deviations
+from the median are clipped until none is; then, as sources only add, a normal distribution cut off at ``up`` deviations over the
+background is matched to what lies below. Where ``up`` is 0 the clip's own mode (2.5 median - 1.5 mean, or the median of skew
+cells) is taken.
+
+``launch("mesh.smooth", cells, smooth, width=)``: cells without values get the median of the nearest ring that has any, then each
+the median of ``width`` x ``width``, beyond the edges by the table turned about its end, so that a slope stays one. ``smooth``
+float64 (4, ny, nx): both, and behind them their second derivatives along y as of natural splines.
+
+``launch("mesh.paint", smooth, background, noise, first=, size=)``: their bicubic splines at every pixel of rows from ``first`` on,
+linear beyond the centres of the outer cells.
+"""
+
+from __future__ import annotations
+
+from footprint.spec import ArraySpec, Limits
+
+
+def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
+    """A cell's values, twice their ordered bits, and their running sums, for every thread."""
+    n = size * size
+    return (
+        ArraySpec((limits.threads, n), "float32"),
+        ArraySpec((limits.threads, 2, n), "uint32"),
+        ArraySpec((limits.threads, 2, n + 1), "float64"),
+        ArraySpec((limits.threads, 3, 2048), "int64"),
+    )
+
+
+def smooth_work(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: int) -> tuple[ArraySpec, ...]:
+    """The values of a window or a ring, and the filled cells."""
+    ny, nx = cells.shape[1:]
+    return ArraySpec((max(width * width, ny * nx),), "float64"), ArraySpec((ny, nx), "float64")
+
+
+def paint_work(limits: Limits, smooth: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
+    """A row of cells, its second derivatives along x, and what finds them, for every thread."""
+    return (ArraySpec((limits.threads, 3, smooth.shape[2] + 1), "float64"),)

@@ -1,0 +1,77 @@
+"""Background and noise on a mesh, cell by cell with NumPy, spline by SciPy."""
+
+import numpy as np
+from scipy import special
+from scipy.interpolate import CubicSpline
+
+
+def background(
+    image: np.ndarray, mesh: int = 64, kappa: float = 3.0, median: int = 3, robust: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return maps of background and noise in float64."""
+    x = np.asarray(image, np.float64)
+    corners = [(y, c) for y in range(0, x.shape[0], mesh) for c in range(0, x.shape[1], mesh)]
+    shape = -(-x.shape[0] // mesh), -(-x.shape[1] // mesh)
+    found = np.array([_cell(x[y : y + mesh, c : c + mesh], kappa, robust) for y, c in corners]).reshape(*shape, 2)
+    level, noise = (_spline(_filtered(found[..., k], median), x.shape, mesh) for k in range(2))
+    return level, noise
+
+
+def _cell(part: np.ndarray, kappa: float, robust: bool) -> tuple[float, float]:
+    values = part[np.isfinite(part)]
+    if values.size == 0 or values.size < 0.3 * part.size:
+        return np.nan, np.nan
+    kept, size = values, -1
+    while kept.size != size:
+        size, middle, spread = kept.size, np.median(kept), np.std(kept)
+        inside = kept[np.abs(kept - middle) <= kappa * spread]
+        kept = inside if inside.size else kept
+    middle, mean, spread = np.median(kept), np.mean(kept), np.std(kept)
+    if spread == 0:
+        return middle, spread
+    if not robust or values.size < 64:
+        return (2.5 * middle - 1.5 * mean if abs(mean - middle) < 0.3 * spread else middle), spread
+    # Mean and variance of a normal distribution that is cut off one deviation over its mean.
+    hazard = np.exp(-0.5) / np.sqrt(2 * np.pi) / special.ndtr(1)
+    level, noise = middle, spread
+    for _ in range(50):
+        below = values[(values >= level - 5 * noise) & (values < level + noise)]
+        if below.size < 16:
+            return middle, spread
+        wider = np.std(below) / np.sqrt(1 - hazard - hazard**2)
+        higher = np.mean(below) + wider * hazard
+        moved = abs(higher - level) + abs(wider - noise)
+        level, noise = (level + higher) / 2, (noise + wider) / 2
+        if moved < 1e-4 * noise:
+            break
+    return level, noise
+
+
+def _filtered(cells: np.ndarray, width: int) -> np.ndarray:
+    full, (ny, nx) = cells.copy(), cells.shape
+    for y, x in np.argwhere(np.isnan(cells)):
+        for reach in range(1, max(ny, nx)):
+            ring = cells[max(0, y - reach) : y + reach + 1, max(0, x - reach) : x + reach + 1]
+            if np.isfinite(ring).any():
+                full[y, x] = np.nanmedian(ring)
+                break
+    padded = np.pad(full, width // 2, mode="reflect", reflect_type="odd")
+    return np.median(np.lib.stride_tricks.sliding_window_view(padded, (width, width)), axis=(2, 3))
+
+
+def _spline(cells: np.ndarray, shape: tuple[int, int], mesh: int) -> np.ndarray:
+    for axis in range(2):
+        at = (np.arange(shape[axis]) + 0.5) / mesh - 0.5
+        n = cells.shape[axis]
+        if n == 1:
+            cells = np.repeat(cells, shape[axis], axis)
+            continue
+        curve = CubicSpline(np.arange(n), cells, axis, bc_type="natural")
+        values = curve(np.clip(at, 0, n - 1))
+        # Beyond the outer centres, the line through the last two of them.
+        low, high = cells.take([0], axis), cells.take([n - 1], axis)
+        first, last = cells.take([1], axis) - low, high - cells.take([n - 2], axis)
+        column = at.reshape([-1, 1] if axis == 0 else [1, -1])
+        values = np.where(column < 0, low + first * column, values)
+        cells = np.where(column > n - 1, high + last * (column - n + 1), values)
+    return cells

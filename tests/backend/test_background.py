@@ -1,0 +1,107 @@
+"""Background and noise on a mesh: the reference's maps at any budget, and the truth on slopes and in crowds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import footprint as fp
+from footprint.reference.background import background as reference
+
+
+def close(found, wanted, noise=1.0):
+    # Values are sorted as float32 about their cell's median, so one on a bound may fall on either side, and move its cell a little.
+    apart = np.abs(np.array(found, float) - np.array(wanted)) / noise
+    return np.mean(apart < 2e-3) > 0.9 and apart.max() < 0.06
+
+
+@pytest.mark.parametrize("robust", [True, False])
+@pytest.mark.parametrize(("shape", "mesh"), [((200, 260), 32), ((97, 131), 16), ((64, 65), 64), ((40, 300), 33), ((130, 128), 25)])
+def test_equals_the_reference(rng, shape, mesh, robust):
+    image = rng.normal(5, 2, shape) + np.linspace(0, 8, shape[1])
+    image[rng.random(shape) < 0.02] += 50
+    if min(shape) // mesh < 2:
+        maps = fp.background(image.astype("f4"), mesh, median=1, robust=robust)
+        assert close(maps, reference(image.astype("f4"), mesh, median=1, robust=robust), 2)
+        return
+    image[:mesh, mesh : 2 * mesh] = np.nan
+    for dtype in ("f4", ">f4", "f8"):
+        maps = fp.background(image.astype(dtype), mesh, robust=robust)
+        assert close(maps, reference(image.astype(dtype), mesh, robust=robust), 2)
+        assert all(one.dtype == np.dtype(dtype).newbyteorder("=") for one in maps)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "i2", "u1"])
+def test_other_dtypes_and_a_large_offset(rng, dtype):
+    image = np.clip(rng.normal(50, 8, (100, 90)), 0, 255).astype(dtype)
+    # Of so few different values many lie on a bound, so the plain clip is compared.
+    assert close(fp.background(image, 30, robust=False), reference(image, 30, robust=False), 8)
+    far = rng.normal(1e6, 2, (128, 128))
+    level, noise = fp.background(far, 32)
+    assert abs(level.mean() - 1e6) < 0.1 and abs(noise.mean() - 2) < 0.1
+
+
+def test_parts_change_no_bit(rng):
+    image = (rng.standard_normal((500, 210)) + np.linspace(0, 9, 210)).astype(">f4")
+    whole = fp.background(image, 16)
+    with pytest.raises(fp.BudgetError) as short:
+        fp.plan_background(image.shape, dtype=">f4", mesh=16, memory=1)
+    plans = []
+    for memory in (short.value.smallest, short.value.smallest + 60_000):
+        parts = fp.background(image, 16, memory=memory, on_plan=plans.append)
+        assert all(np.array_equal(a, b) for a, b in zip(whole, parts))
+    assert plans[0].n_parts > plans[1].n_parts > 1 and plans[0].footprint.total <= short.value.smallest
+
+
+def test_files_and_given_arrays(rng):
+    image = rng.standard_normal((300, 100)).astype("f4")
+
+    class File:
+        shape, dtype = image.shape, image.dtype
+
+        def read(self, rows, out):
+            out[...] = image[rows]
+
+    whole = fp.background(image, 20)
+    assert all(np.array_equal(a, b) for a, b in zip(whole, fp.background(File(), 20, memory="300kB")))
+    given = np.empty(image.shape, "f8"), np.empty(image.shape, "f4")
+    back = fp.background(image, 20, out=given)
+    assert back[0] is given[0] and np.array_equal(given[0], whole[0]) and np.array_equal(given[1], whole[1])
+
+
+def test_a_slope_stays_and_a_crowd_lifts_nothing(rng):
+    """A slope of ten deviations, and sources on a tenth of the image, in correlated noise."""
+    x = np.indices((512, 512))[1]
+    noise = ndimage.gaussian_filter(rng.standard_normal(x.shape), 2.1)
+    noise /= noise.std()
+    slope = 10 * x / 512
+    spots = np.zeros(x.shape)
+    spots[rng.integers(0, 512, 1000), rng.integers(0, 512, 1000)] = 28 * rng.pareto(1.2, 1000) * 3
+    crowd = ndimage.gaussian_filter(spots, 2.1)
+    level, spread = fp.background((noise + slope + crowd).astype("f4"), 64)
+    assert np.abs(level - slope).mean() < 0.35 and abs(spread.mean() - 1) < 0.2
+    assert abs(spread.mean() - 1) < abs(fp.background((noise + slope + crowd).astype("f4"), 64, robust=False)[1].mean() - 1)
+    clip = fp.sigma_clip((noise + slope + crowd).astype("f4"), device="cpu")
+    assert clip.std > 2.5
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"mesh": 3}, "mesh"), ({"mesh": 2.5}, "mesh"), ({"median": 2}, "median"), ({"kappa": -1}, "kappa"), ({"out": 3}, "out")],
+)
+def test_bad_arguments(options, name):
+    with pytest.raises(fp.ArgumentError, match=name):
+        fp.background(np.ones((20, 20)), **options)
+
+
+def test_bad_images():
+    with pytest.raises(fp.ArgumentError, match="finite"):
+        fp.background(np.full((20, 20), np.nan))
+    with pytest.raises(fp.ShapeError, match="image"):
+        fp.background(np.ones((3, 20, 20)))
+    image = np.ones((20, 20), "f4")
+    with pytest.raises(fp.ArgumentError, match="out"):
+        fp.background(image, out=(image, np.empty_like(image)))
+    level, noise = fp.background(image * 3)
+    assert np.all(level == 3) and np.all(noise == 0)
