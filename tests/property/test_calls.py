@@ -274,6 +274,7 @@ def test_every_verb_finds_its_plan(verb):
         ("1", 1),
         (None, "None"),
         ((1, 2), [1, 2]),
+        ((1, (2,)), [1, (2,)]),
         ([1, [2]], [1, 2]),
         (np.float32(1), np.float64(1)),
     ],
