@@ -25,8 +25,8 @@ from footprint.spec import ArraySpec
 if TYPE_CHECKING:
     from footprint.plan.plan import Plan
 
-# Bytes of Python's objects that a bound plan takes, and those of every slot and step, rounded up: measured 9 kB of a threshold, 31
-# of find_sources.
+# Bytes of Python's objects that a bound plan takes, and those of every slot and step, rounded up: measured 9 kB of a threshold,
+# 31 of find_sources.
 _PLAN, _EACH = 10 << 10, 1280
 
 
