@@ -51,7 +51,7 @@ def unsharp(
     --------
     >>> import numpy as np, footprint as fp
     >>> fp.unsharp(np.array([[0.0, 0, 0, 1, 1, 1]]), 1.0)[0].round(2) + 0.0
-    array([-0.01, -0.07, -0.31,  1.31,  1.07,  1.01], dtype=float32)
+    array([ 0.  , -0.06, -0.3 ,  1.3 ,  1.06,  1.  ], dtype=float32)
     """
     source = receive(projections, "projections")
     flat = source.data.ndim == 2
