@@ -70,7 +70,7 @@ def test_dtypes_one_projection_and_out(device, rng, dtype):
     np.testing.assert_array_equal(one, want[1])
 
 
-@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("padding", ["edge", "reflect", "air"])
 def test_the_same_bits_at_any_budget(device, rng, padding):
     stack = (1 + rng.random((1, 75, 13))).astype(">f4")
     options = beam(3.1) | {"padding": padding, "device": device}
