@@ -250,7 +250,21 @@ def fbp_of(
     shifts = None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts))
     gains = filter if isinstance(filter, str) else Table(filter)
     box = tuple(roi) if isinstance(roi, list | np.ndarray) else roi
-    return Fbp(Table(angles), n_x, axis, gains, padding, method, box, pixel_size, circle, shifts, cutoff, interpolation, accuracy)
+    return Fbp(
+        Table(angles),
+        n_x,
+        axis,
+        gains,
+        padding,
+        method,
+        box,
+        pixel_size,
+        circle,
+        shifts,
+        cutoff,
+        interpolation=interpolation,
+        accuracy=accuracy,
+    )
 
 
 def _plan(limits: Limits, budget: int | None, op: Fbp, sino: Meeting, out: Meeting) -> Plan:
