@@ -43,7 +43,7 @@ class Way:
         whole = job.specs(0, job.scan.shape[1])
         self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
         self._specs = job.specs(*self.needed)
-        line = self.line(fbp.method)
+        line = self.line(self.fbp)
         self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
 
     def steps(self, fbp: Fbp) -> list[Any]:
@@ -59,20 +59,20 @@ class Way:
             raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
         return list(changed)
 
-    def line(self, method: str) -> Pipeline:
-        """The pipeline of the needed rows by a method of FBP."""
+    def line(self, fbp: Fbp) -> Pipeline:
+        """The pipeline of the needed rows with such an FBP."""
         job = self.job
         others = {name: spec for name, spec in job.specs(0, job.scan.shape[1]).items() if name != "projections"}
         raw = job.specs(0, job.scan.shape[1])["projections"]
-        return pipeline_of(self.steps(self.fbp.by(method)), raw, others, (job.start, job.stop))
+        return pipeline_of(self.steps(fbp), raw, others, (job.start, job.stop))
 
     def plan(self, limits: Limits, budget: int | None, out: Meeting) -> Plan:
-        """The plan, by the method that the budget allows."""
+        """The plan; where the budget is too small, the error names what the other method takes."""
 
-        def by(fbp: Fbp, note: str) -> Plan:
-            line, sources = self.line(fbp.method), self.job.streams(*self.needed)
+        def by(fbp: Fbp) -> Plan:
+            line, sources = self.line(fbp), self.job.streams(*self.needed)
             ins = [meeting(sources[name]) for name in line.inputs]
-            notes = [note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
+            notes = [fbp.note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
             return self._decoding(limits, budget, as_job(limits, line, ins, [out], notes))
 
         return plan_by_method(self.fbp, limits, by)

@@ -34,7 +34,9 @@ def reconstruct(
     rows: Any = None,
     filter: str | np.ndarray = "ramlak",
     padding: str = "constant",
-    method: str = "auto",
+    method: str = "direct",
+    interpolation: str = "linear",
+    accuracy: float = 1e-4,
     roi: tuple[int, int, int, int] | None = None,
     pixel_size: float | str | None = None,
     circle: bool = False,
@@ -68,7 +70,7 @@ def reconstruct(
         whichever are reconstructed.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
-    filter, padding, method, roi, circle, axis_shifts, cutoff
+    filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
         As in `fbp`.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
@@ -145,6 +147,8 @@ def reconstruct(
         "filter": filter,
         "padding": padding,
         "method": method,
+        "interpolation": interpolation,
+        "accuracy": accuracy,
         "roi": roi,
         "pixel_size": pixel_size,
         "circle": circle,
@@ -182,6 +186,8 @@ def _reconstruct(
     filter: Any,
     padding: str,
     method: str,
+    interpolation: str,
+    accuracy: float,
     roi: Any,
     pixel_size: Any,
     circle: bool,
@@ -208,7 +214,8 @@ def _reconstruct(
         center = rotation_axis(scan, search=search_of(half, n_x), i0=i0, log=log, memory=memory).center
     axis = axis_of(center, n_x)
     field = field_of(half, n_x, len(angles), axis, axis_shifts, filter)
-    fbp = fbp_of(angles, *seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    how: tuple[Any, ...] = (filter, padding, method, roi, size, circle, axis_shifts, cutoff, interpolation, accuracy)
+    fbp = fbp_of(angles, *seen(field, n_x, axis), *how)
     way = Way(job, fbp, steps, field)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target: Face = Stream(taker(writer, way.result), way.result, writing(writer)) if writer is not None else array(out, way.result)
@@ -221,7 +228,7 @@ def _reconstruct(
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
-    line = way.line(fbp.method)
+    line = way.line(way.fbp)
     kinds = {type(stage.op) for stage in line.stages}
     look = look and Flat in kinds
     if MinusLog in kinds or not log:
@@ -253,7 +260,9 @@ def plan_reconstruct(
     rows: Any = None,
     filter: str | np.ndarray = "ramlak",
     padding: str = "constant",
-    method: str = "auto",
+    method: str = "direct",
+    interpolation: str = "linear",
+    accuracy: float = 1e-4,
     roi: tuple[int, int, int, int] | None = None,
     pixel_size: float | str | None = None,
     circle: bool = False,
@@ -278,9 +287,9 @@ def plan_reconstruct(
         the detector's last pixel: the largest slices it can have.
     angles, dtype, n_flat_groups
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
-    center, rows, filter, padding, method, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log, half_acquisition, steps
+    center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
-    memory, device, fft
+    half_acquisition, steps, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -305,7 +314,8 @@ def plan_reconstruct(
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = n_x - 1.0 if half and isinstance(center, str) and center == "auto" else axis_of(center, n_x)
     field = field_of(half, n_x, len(known), axis, axis_shifts, filter)
-    fbp = fbp_of(known, *seen(field, n_x, axis), filter, padding, method, roi, size, circle, axis_shifts, cutoff)
+    how: tuple[Any, ...] = (filter, padding, method, roi, size, circle, axis_shifts, cutoff, interpolation, accuracy)
+    fbp = fbp_of(known, *seen(field, n_x, axis), *how)
     way = Way(job, fbp, steps, field)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written)) if written else Given()))

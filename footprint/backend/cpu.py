@@ -7,7 +7,7 @@ import functools
 import mmap
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -24,6 +24,8 @@ from footprint.units import format_bytes
 
 # A cache line: rows of different threads never share one.
 _ALIGN = 64
+# Blocks from this size on are asked for in large pages.
+_HUGE = 4 << 20
 _ONE_KERNEL = threading.RLock()
 
 
@@ -105,7 +107,12 @@ class CpuBackend(Backend):
         if nbytes == 0:
             return np.empty(0, np.uint8)
         try:
-            return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
+            block = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            if nbytes >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+                # As NumPy asks for its own: kernels that go down columns find their pages faster.
+                with suppress(OSError):
+                    block.madvise(mmap.MADV_HUGEPAGE)
+            return np.frombuffer(block, np.uint8)
         except (OSError, MemoryError, OverflowError):
             raise BackendError(
                 "cpu", f"the system could not provide {format_bytes(nbytes)}", "give a smaller memory budget"

@@ -60,7 +60,22 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Highest frequency kept, as a fraction of the Nyquist frequency.",
         ),
-        click.option("--method", default="auto", show_default=True, help="Backprojection: auto, direct or fourier."),
+        click.option(
+            "--accuracy",
+            type=float,
+            default=1e-4,
+            show_default=True,
+            help="Error of the Fourier method on noise: 1e-3, 1e-4 or 1e-5.",
+        ),
+        click.option(
+            "--interpolation",
+            default="linear",
+            show_default=True,
+            help="Between pixels of a row: linear, or sinc (Fourier method).",
+        ),
+        click.option(
+            "--method", default="direct", show_default=True, help="Backprojection: direct sums, or fourier (CPU), far faster."
+        ),
         click.option(
             "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
         ),
@@ -150,12 +165,12 @@ def command(
         reporter.plan(plan)
         n_rows, n_y, n_x = plan.outputs[0].spec.shape
         slices = (n_rows, n_y, n_x)
-        reporter.warm(lambda: warm(source, _method(plan), plan.limits.device, job, target))
+        reporter.warm(lambda: warm(source, plan.limits.device, job, target))
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():
                 # The search takes no more than the run that follows it.
                 found = found or _find(source, job, False, plan.footprint.total)
-                about = _about(scan, source, plan, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
+                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
                 about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 first = job["rows"].start if job["rows"] else 0
                 with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
@@ -167,7 +182,7 @@ def command(
     nbytes = 4 * slices[0] * slices[1] * slices[2]
     figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
     figures |= {"resumed": kept} if resume else {}
-    figures |= {"unit": about["unit"], "method": _method(plan), "written_bytes": nbytes, "output": target}
+    figures |= {"unit": about["unit"], "method": asked["method"], "written_bytes": nbytes, "output": target}
     reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures | ({"png": png} if png is not None else {}))
 
 
@@ -248,18 +263,14 @@ def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wante
     return values
 
 
-def _method(plan: Any) -> str:
-    return "fourier" if any(step.kernel.startswith("fourier.") for step in plan.steps) else "direct"
-
-
-def _about(scan: str, source: Any, plan: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _about(scan: str, source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """How the volume was made, for the file that holds it."""
     from footprint import __version__
 
-    about = {name: value for name, value in options.items() if value is not None and name not in ("center", "method")}
+    about = {name: value for name, value in options.items() if value is not None and name != "center"}
     start, stop = (options["rows"].start, options["rows"].stop) if options["rows"] else (0, source.n_z)
     span = f"{counted(source.n_angles, 'angles')}, {_degrees(source.angles.min())} to {_degrees(source.angles.max())} degrees"
-    about |= {"rows": f"{start}:{stop}", "angles_used": span, "method": _method(plan)}
+    about |= {"rows": f"{start}:{stop}", "angles_used": span}
     unit = "1/pixel" if options["pixel_size"] is None else "1/cm"
     return about | {"program": f"footprint {__version__}", "scan": scan, "sample": source.name, "unit": unit}
 

@@ -16,17 +16,18 @@ from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
 
 
-def warm(source: Any, method: str, device: str, job: dict[str, Any], target: str) -> None:
+def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
     few = _Few(source.dtype, source.n_flats)
-    settings = {name: job[name] for name in ("filter", "padding", "cutoff", "circle", "i0", "log", "fft", "steps")}
+    names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
+    settings = {name: job[name] for name in names}
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
-    slices = reconstruct(few, center=3.5, method=method, device=device, **settings)
+    slices = reconstruct(few, center=11.5, device=device, **settings)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_volume(Path(folder) / f"few{Path(target).suffix}", (2, 8, 8)) as volume:
+        with create_volume(Path(folder) / f"few{Path(target).suffix}", slices.shape) as volume:
             volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
@@ -34,10 +35,10 @@ def warm(source: Any, method: str, device: str, job: dict[str, Any], target: str
 
 
 class _Few:
-    """A scan of 9 projections of 2 x 8 pixels."""
+    """A scan of 9 projections of 2 x 24 pixels: so wide that the same kernels are compiled as for wide ones."""
 
     def __init__(self, dtype: Any, n_flats: int) -> None:
-        self.shape, self.dtype, self.n_flats = (9, 2, 8), np.dtype(dtype), min(n_flats, 1)
+        self.shape, self.dtype, self.n_flats = (9, 2, 24), np.dtype(dtype), min(n_flats, 1)
         self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
@@ -46,7 +47,7 @@ class _Few:
 
     def read(self, rows: slice, out: Any, angles: slice | None = None) -> None:
         """A bright slope."""
-        out[...] = [90, 80, 60, 30, 20, 50, 80, 90]
+        out[...] = np.repeat([90, 80, 60, 30, 20, 50, 80, 90], 3)
 
     def flat_weights(self) -> Any:
         """One group of flats."""
@@ -54,7 +55,7 @@ class _Few:
 
     def flat_means(self, rows: slice) -> Any:
         """The open beam."""
-        return np.full((1, len(range(*rows.indices(2))), 8), 100, np.float32)
+        return np.full((1, len(range(*rows.indices(2))), 24), 100, np.float32)
 
     def dark_mean(self, rows: slice) -> None:
         """None taken."""

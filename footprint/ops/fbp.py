@@ -8,27 +8,23 @@ from functools import cached_property
 
 import numpy as np
 
-from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, missing_extra
-from footprint.kernels.fourier.contract import available
+from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
+from footprint.kernels.fourier.taps import taps_of
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.ops.base import Op, Table
-from footprint.ops.filters import fast_length
-from footprint.ops.fourier import FourierBackproject, least_length
+from footprint.ops.fourier import FourierBackproject, check_reach
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
 from footprint.plan.plan import Plan
 from footprint.plan.rates import Cost, rates
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
-from footprint.units import counted
+from footprint.units import counted, format_bytes
 
-METHODS = ("auto", "direct", "fourier")
-TOO_LARGE = "method: direct (memory is too short for the Fourier method)"
-# Seconds a thread, measured on a 2.5 GHz Xeon (benchmarks/fbp.py): an update of a pixel by an angle, a sample of the polar
-# spectrum, a pixel of the non-uniform FFT's grid. Only their ratios matter.
-_UPDATE, _SAMPLE, _GRID = 0.55e-9, 90e-9, 60e-9
-# Groups of angles past which direct summation is the faster, as every group transforms the whole grid.
-_GROUPS = 8
+METHODS = ("direct", "fourier")
+INTERPOLATIONS = ("linear", "sinc")
+# Seconds a thread, measured on a 2.6 GHz Epyc (benchmarks/fbp.py): a sample of the polar spectrum, a cell of the grid.
+_SAMPLE, _CELL = 10e-9, 3e-9
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,15 @@ class Fbp(Op):
     filter, padding, cutoff
         See `RampFilter`.
     method
-        ``direct`` or ``fourier``; `plan_by_method` resolves ``auto``.
+        ``direct`` or ``fourier``.
     pixel_size
         The result is divided by it: in cm, it is in 1/cm.
     circle
         Zeros outside the circle that every projection has seen.
+    interpolation
+        Between samples of a row: ``linear``, or ``sinc`` (Fourier method).
+    accuracy
+        Of the Fourier method.
     """
 
     angles: Table
@@ -61,6 +61,8 @@ class Fbp(Op):
     axis_shifts: Table | None = None
     cutoff: float = 1.0
     turn: bool = False
+    interpolation: str = "linear"
+    accuracy: float = 1e-4
 
     axes = ("zax",)
     sums = "a"
@@ -116,7 +118,6 @@ class Fbp(Op):
         sino, out = refs
         fourier = self.method == "fourier"
         if fourier:
-            self._need_fourier(b.limits)
             rows = b.bring(sino, "float32")
         elif b.spare(sino) and sino.slot.spec.dtype == ArraySpec(()).dtype:
             rows = sino
@@ -125,7 +126,7 @@ class Fbp(Op):
         if not fourier:
             self.ramp.record(b, rows, rows)
         with b.deliver(out, "float32") as volume:
-            step = FourierBackproject(self.geometry, self.ramp, self.scale) if fourier else Backproject(self.geometry, self.scale)
+            step = self.by_fourier if fourier else Backproject(self.geometry, self.scale)
             step.record(b, rows, volume)
             if self.circle:
                 with b.only("last"):
@@ -142,56 +143,52 @@ class Fbp(Op):
         """Say how a slice was cut."""
         tile = next((cut.size for cut in b.cuts if cut.axis == "y"), None)
         if b.summing:
-            done = "transformed" if self.method == "fourier" else "filtered and summed"
+            done = "filtered and spread" if self.method == "fourier" else "filtered and summed"
             also = "" if tile is None else f", for one tile of {counted(tile, 'rows')} at a time"
             b.note(f"one slice does not fit, so its angles are {done} in groups, {sino.spec.shape[1]} angles at a time{also}")
         elif tile is not None:
             b.note(f"one slice does not fit, so it is made in tiles of {counted(tile, 'rows')}")
 
-    def _need_fourier(self, limits: Limits) -> None:
-        if not available(limits):
-            if not limits.host:
-                raise ArgumentError("method", "'fourier'", f"'direct' on {limits.device}", "the Fourier method runs on the CPU")
-            raise missing_extra("ducc0", "fourier", "method='fourier'")
-
     # -- the method ----------------------------------------------------------------------------------------------------
-    def by(self, method: str) -> Fbp:
-        """The same by a given method."""
-        return replace(self, method=method)
+    @cached_property
+    def by_fourier(self) -> FourierBackproject:
+        """The Fourier method's own part."""
+        return FourierBackproject(self.geometry, self.ramp, self.scale, self.accuracy, self.interpolation == "linear")
 
-    def choose_method(self, limits: Limits) -> tuple[str, str]:
-        """The method that ``auto`` takes on such a device, and the sentence that says why."""
-        if self.method != "auto":
-            if self.method == "fourier":
-                self._need_fourier(limits)
-            return self.method, f"method: {self.method} (requested)"
-        if not available(limits):
-            why = "the Fourier method runs on the CPU only" if not limits.host else "ducc0 (the extra fourier) is not installed"
-            return "direct", f"method: direct ({why})"
-        n_y, width = self.geometry.shape
-        direct, fourier = _UPDATE * len(self.angles) * n_y * width / limits.threads, self._fourier_seconds(limits)
-        method = "fourier" if fourier < direct else "direct"
-        return method, f"method: {method} (predicted: {direct:.2g} s per slice by direct summation, {fourier:.2g} s by Fourier)"
+    def check_on(self, limits: Limits) -> None:
+        """Refuse a method that a device lacks."""
+        if self.method == "fourier" and not limits.host:
+            raise ArgumentError("method", "'fourier'", f"'direct' on {limits.device}", "the Fourier method runs on the CPU")
+
+    @property
+    def note(self) -> str:
+        """How slices are made, for the plan's table."""
+        accuracy = f", accuracy {self.accuracy:.0e}" if self.method == "fourier" else ""
+        return f"method: {self.method}, {self.interpolation} interpolation{accuracy}"
 
     def _fourier_seconds(self, limits: Limits) -> float:
         """Predicted for a slice."""
-        n_y, width = self.geometry.shape
-        padded = fast_length(max(2 * self.n_x, least_length(self.geometry)))
-        return (_SAMPLE * len(self.angles) * (padded // 2 + 1) + _GRID * n_y * width) / limits.threads
+        grid = self.by_fourier.grid
+        return (_SAMPLE * len(self.angles) * (grid.padded // 2 + 1) + _CELL * grid.cells_x * grid.cells_y) / limits.threads
 
 
-def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp, str], Plan]) -> Plan:
-    """``plan(fbp, note)`` by the method asked for; ``auto`` takes the faster by prediction, direct where the memory is short."""
-    method, note = fbp.choose_method(limits)
-    if fbp.method != "auto" or method == "direct":
-        return plan(fbp.by(method), note)
+def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp], Plan]) -> Plan:
+    """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take."""
+    fbp.check_on(limits)
     try:
-        found = plan(fbp.by("fourier"), note)
-    except BudgetError:
-        return plan(fbp.by("direct"), TOO_LARGE)
-    if found.n_summed <= _GROUPS:
-        return found
-    return plan(fbp.by("direct"), TOO_LARGE)
+        return plan(fbp)
+    except BudgetError as error:
+        other = replace(fbp, method="direct" if fbp.method == "fourier" else "fourier")
+        try:
+            other.check_on(limits)
+            other.out_specs(ArraySpec((1, len(fbp.angles), fbp.n_x)))
+            needs = f"takes {format_bytes(plan(other).footprint.total)}"
+        except BudgetError as its:
+            needs = f"needs at least {format_bytes(its.smallest)}"
+        except ArgumentError:
+            raise error from None
+        fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or method={other.method!r}, which {needs}"
+        raise BudgetError(error.budget, error.terms, error.smallest, error.what, fix) from None
 
 
 def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
@@ -200,9 +197,16 @@ def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
     if sino.shape[2] != fbp.n_x or min(sino.shape) < 1:
         raise ShapeError("sinogram", f"shape {sino.shape}", f"at least one slice and angle of {fbp.n_x or 'some'} pixels")
     choose("method", fbp.method, METHODS)
+    choose("interpolation", fbp.interpolation, INTERPOLATIONS)
+    taps_of(fbp.accuracy)
+    if fbp.method == "direct" and fbp.interpolation != "linear":
+        raise ArgumentError("interpolation", "'sinc'", "'linear' with method='direct'", "give method='fourier' for 'sinc'")
     size = fbp.pixel_size
     if size is not None and not (isinstance(size, int | float | np.number) and np.isfinite(size) and size > 0):
         raise ArgumentError("pixel_size", repr(size), "a length above 0")
     fbp.ramp.gains(fbp.n_x)
+    fbp.geometry.checked()
+    if fbp.method == "fourier":
+        check_reach(fbp.geometry)
     (slices,) = Backproject(fbp.geometry).out_specs(sino)
     return (slices.named("zy."),)

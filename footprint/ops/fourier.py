@@ -1,15 +1,26 @@
-"""FBP by the Fourier method: filtered polar spectra, and one adjoint non-uniform FFT a slice."""
+"""FBP by the Fourier method: filtered polar spectra, spread onto a grid of frequencies, and one transform a slice."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
-from footprint.kernels.fourier.contract import EPSILON, library_bytes
+import numpy as np
+
+from footprint.errors import ArgumentError
+from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
+from footprint.kernels.fourier.taps import Taps, taps_of
 from footprint.ops.backproject import Geometry
+from footprint.ops.filters import fast_length
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
+
+# Spectra, and lines of the grid, that are worked on at once: of a size that caches hold.
+_BATCH_BYTES = 8 << 20
+# Detectors that a padded row may be long.
+_FARTHEST = 64
 
 
 def least_length(geometry: Geometry) -> int:
@@ -18,36 +29,187 @@ def least_length(geometry: Geometry) -> int:
     return math.ceil(max(geometry.n_x - low, high)) + 2
 
 
+def check_reach(geometry: Geometry) -> None:
+    """Refuse a region that lies so far from the detector that rows would have to be padded without end."""
+    most = _FARTHEST * geometry.n_x
+    if least_length(geometry) > most:
+        low, high = geometry.reach
+        found, wanted = f"pixels that fall on {low:.6g} to {high:.6g}", f"at most {most} pixels from the detector's ends"
+        raise ArgumentError("roi or axis_shifts", found, f"{wanted} by the Fourier method", "give method='direct'")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells along x and y for an image of ``(n_y, n_x)`` pixels and rows of ``padded`` samples."""
+
+    n_y: int
+    n_x: int
+    padded: int
+    taps: Taps
+
+    @property
+    def cells_x(self) -> int:
+        """Along x, of the full plane."""
+        return _cells(self.n_x, self.taps.sigma)
+
+    @property
+    def cells_y(self) -> int:
+        """Along y."""
+        return _cells(self.n_y, self.taps.sigma, beside=True)
+
+    @property
+    def half(self) -> int:
+        """Rows of the half-plane."""
+        return self.cells_x // 2 + 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of the slot: margins, and what the last window reaches beyond."""
+        return self.half + 2 * MARGIN + WINDOW
+
+    @property
+    def group(self) -> int:
+        """How many successive samples surely fit one window; those less than a cell apart count as a cell apart."""
+        step = max(self.cells_x, self.cells_y) / self.padded
+        return 1 + int((WINDOW - self.taps.count) / max(step, 1.0))
+
+    def lattice(self, cos: np.ndarray, nsin: np.ndarray) -> np.ndarray:
+        """``(n, 3)`` int64: steps of every angle along x and y in 2^-BITS cells, and its number, sorted by the step along x.
+
+        Steps along x are 0 or more: angles of the left half-plane are turned by half a turn, their samples conjugated.
+        """
+        turn = np.where(cos < 0, -1.0, 1.0)
+        along_x, along_y = (
+            np.rint(turn * part * cells / self.padded * 2.0**BITS).astype(np.int64)
+            for part, cells in ((cos, self.cells_x), (nsin, self.cells_y))
+        )
+        order = np.argsort(along_x, kind="stable")
+        return np.stack([along_x[order], along_y[order], order], axis=1)
+
+    def table(self) -> np.ndarray:
+        """The taps' coefficients twice beside each other: lanes 0 to 7 are taps along y, 8 to 15 along x, unused ones 0."""
+        own = self.taps.coefficients()
+        found = np.zeros((len(own), 2 * WINDOW), np.float32)
+        found[:, : own.shape[1]] = found[:, WINDOW : WINDOW + own.shape[1]] = own
+        return found
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every row of the image, the column its transform lies in, and its gain: columns begin at the lowest frequency."""
+        y = np.arange(self.n_y) - self.n_y // 2
+        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1) * self.cells_y
+        return (y % self.cells_y).astype(np.int32), gains.astype(np.float32)
+
+    def pixels(self) -> np.ndarray:
+        """Gains along a row of the image."""
+        return (self.taps.gains(self.n_x, self.cells_x) * self.cells_x).astype(np.float32)
+
+
+def _cells(n: int, sigma: float, beside: bool = False) -> int:
+    """An even number that transforms are fast for; not so few that a window at the one end meets the other.
+
+    Rows ``beside`` each other whose length is a multiple of a page would meet in the same few lines of the cache.
+    """
+    found = max(4 * WINDOW, 2 * fast_length(math.ceil(sigma * n / 2)))
+    while beside and found > 512 and not 256 <= 8 * found % 4096 <= 3840:
+        found = 2 * fast_length(found // 2 + 1)
+    return found
+
+
 @dataclass(frozen=True)
 class FourierBackproject:
-    """Filter and backproject sinograms; the source is the central slice theorem, with the filter as the polar weight."""
+    """Filter and backproject sinograms; the source is the central slice theorem, with the filter as the polar weight.
+
+    Attributes
+    ----------
+    linear
+        Weaken high frequencies as linear interpolation between samples does.
+    """
 
     geometry: Geometry
     ramp: RampFilter
     scale: float = 1.0
+    accuracy: float = 1e-4
+    linear: bool = True
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """Of every frequency of a padded row, with its share of the transform: all but the first and the last stand for two."""
+        gains = self.ramp.gains(self.geometry.n_x, least_length(self.geometry)).astype(np.complex128)
+        padded = 2 * (len(gains) - 1)
+        gains[[0, -1]] /= 2
+        if self.linear:
+            gains *= np.sinc(np.arange(len(gains)) / padded) ** 2
+        return gains / padded
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Sizes of the grid."""
+        return Grid(*self.geometry.shape, 2 * (len(self.gains) - 1), taps_of(self.accuracy))
 
     def record(self, b: Builder, sino: Ref, out: Ref) -> None:
         """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is.
 
-        Where the job is cut along the angles, each part transforms its own, and its slices are added to ``out``.
+        Where the job is cut along the angles, each part adds its own to the grid, and the last transforms it.
         """
-        _, n_a, n_x = sino.spec.shape
-        n_y, width = self.geometry.shape
-        gains = self.ramp.gains(n_x, least_length(self.geometry))
-        n_f, padded = len(gains), 2 * (len(gains) - 1)
-        response = b.const(gains, "filter")
+        n_z, n_a, _ = sino.spec.shape
+        grid, n_f = self.grid, len(self.gains)
         table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=sino)
-        where = b.scratch((n_a, 2 * n_f), "float32", "frequencies").like_rows(table).reshape(-1, 2)
-        b.launch("fourier.coords", table, where, padded=padded)
-        if b.summing:
-            with b.only("first"):
-                b.launch("slices.fill", out, value=0.0)
+        lattice = b.const(grid.lattice(*self.geometry.table().T[:2]), "lattice")
+        if n_a != len(self.geometry.angles):
+            whole, lattice = lattice, b.like(table, "int64", "lattice of the part", shape=(n_a, 3))
+            b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
+            b.library("angles of a part", 40 * len(self.geometry.angles))
+        shape = (grid.rows, grid.cells_y)
+        cells = b.held(out, (n_z, *shape), "complex64", "grid") if b.summing else None
         with b.repeat(sino) as z:
+            plane = b.scratch(shape, "complex64", "grid") if cells is None else cells.row(z)
             spectrum = b.scratch((n_a, n_f), "complex64", "spectrum").like_rows(table)
-            wide = b.scratch((n_a, padded), name="padded rows").like_rows(table)
-            self.ramp.forward(b, sino.row(z), wide, spectrum)
-            b.launch("fourier.scale", spectrum, response, table, x0=width // 2, y0=n_y // 2)
-            grid = b.scratch((n_y, width), "complex64", "grid")
-            b.launch("fourier.nufft", spectrum.reshape(-1), where, grid, epsilon=EPSILON)
-            b.launch("fourier.add" if b.summing else "fourier.real", grid, out.row(z))
-        b.library("ducc0's non-uniform FFT", library_bytes(n_a * n_f, n_y, width, b.limits.threads))
+            self._spectra(b, sino.row(z), table, spectrum)
+            with b.only("first"):
+                b.launch("fourier.clear", plane)
+            b.launch(
+                "fourier.spread",
+                spectrum,
+                lattice,
+                b.const(grid.table(), "taps"),
+                plane,
+                count=grid.taps.count,
+                group=grid.group,
+            )
+            with b.only("last"):
+                self._image(b, plane, out.row(z))
+
+    def _spectra(self, b: Builder, rows: Ref, table: Ref, spectrum: Ref) -> None:
+        """Transform and filter the rows of a slice."""
+        n_a, n_f = spectrum.spec.shape
+        n_y, width = self.geometry.shape
+        gains = self.gains.astype(np.complex64)
+        response = b.const(gains if np.any(gains.imag) else gains.real, "filter")
+        batch = max(1, min(n_a, _BATCH_BYTES // (8 * n_f)))
+        with b.repeat(rows, batch) as loop:
+            part, own = rows.window(loop, batch), spectrum.window(loop, batch)
+            wide = b.scratch((batch, 2 * (n_f - 1)), name="padded rows").like_rows(part)
+            self.ramp.forward(b, part, wide, own)
+            b.launch("fourier.gain", own, response, table.window(loop, batch), x0=width // 2, y0=n_y // 2)
+
+    def _image(self, b: Builder, plane: Ref, out: Ref) -> None:
+        """Transform the grid and take the slice out, some rows at a time."""
+        grid = self.grid
+        n_y, _ = self.geometry.shape
+        b.launch("fourier.fold", plane, cells=grid.cells_x)
+        half = plane[MARGIN : MARGIN + grid.half]
+        b.fft(half, half, inverse=True)
+        columns, down = grid.columns()
+        places, down_gains, across_gains = (
+            b.const(columns, "columns"),
+            b.const(down, "gains along y"),
+            b.const(grid.pixels(), "gains along x"),
+        )
+        batch = max(1, min(n_y, _BATCH_BYTES // (8 * grid.half)))
+        with b.repeat(out, batch) as loop:
+            part = out.window(loop, batch)
+            lines = b.scratch((batch, grid.half), "complex64", "lines").like_rows(part)
+            real = b.scratch((batch, grid.cells_x), name="lines of the image").like_rows(part)
+            b.launch("fourier.turn", half, places.window(loop, batch), down_gains.window(loop, batch), lines)
+            b.fft(lines, real, inverse=True)
+            b.launch("fourier.crop", real, across_gains, part)

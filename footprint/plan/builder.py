@@ -117,6 +117,13 @@ class Builder:
         """A further input that comes with ``ref``: along axes it shares with it, it is cut alike."""
         return self._slot(spec, "inp", name, dict(ref.slot.reach), given=given)
 
+    def held(self, ref: Ref, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
+        """Scratch that is cut as ``ref`` is and keeps its content for all parts that are summed."""
+        whole, cut = ref.slot.spec, dict(ref.slot.reach)
+        axes = "".join(a if a in cut else "." for a in whole.axes.ljust(len(shape), "."))
+        lengths = tuple(whole.length(a) if a != "." else n for a, n in zip(axes, shape))
+        return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut, held=self.summing)
+
     def kept(self, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
         """Memory that is all zeros when the job starts and keeps its content from part to part, pass to pass, phase to phase."""
         return self._slot(ArraySpec(shape, dtype), "kept", name)

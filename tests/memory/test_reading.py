@@ -162,7 +162,7 @@ from footprint.backend.memory import PeakMeter
 warnings.simplefilter("ignore")
 few, many, memory, rows = sys.argv[1:]
 
-def run(path, center, memory, stop, method="auto"):
+def run(path, center, memory, stop, method="direct"):
     with fp.open_scan(path) as scan:
         out = np.ones((stop, scan.n_x, scan.n_x), np.float32)
         given = {"rows": (0, stop), "center": center, "method": method, "memory": memory, "device": "cpu"}

@@ -151,7 +151,7 @@ try:
     entry()
 except SystemExit as end:
     assert not end.code, end.code
-print(sorted({{"numba", "llvmlite", "scipy", "astropy", "h5py", "tifffile", "ducc0", "pyopencl", "cupy"}} & set(sys.modules)))
+print(sorted({{"numba", "llvmlite", "scipy", "astropy", "h5py", "tifffile", "pyopencl", "cupy"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

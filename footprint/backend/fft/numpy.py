@@ -15,7 +15,9 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
     n = max(src.shape[-1], dst.shape[-1]) * 2
     # A complex number is two real ones, so that this covers complex to complex, too.
     itemsize = np.dtype(dst.dtype if inverse else src.dtype).itemsize
-    return (limits.threads * 2 + 4) * n * itemsize + (64 << 10), True
+    # Rows that are transformed in place are copied, some at a time.
+    copies = limits.threads * _ROWS * n * itemsize if src.shape == dst.shape else 0
+    return (limits.threads * 2 + 4) * n * itemsize + copies + (64 << 10), True
 
 
 @functools.cache
@@ -51,7 +53,7 @@ class RowFFT:
             job.result()
 
 
-# Rows at a time: few enough that scaling them finds them in the cache.
+# Rows at a time: few enough that scaling or copying them finds them in the cache.
 _ROWS = 16
 
 
@@ -67,4 +69,6 @@ def _forward(src: np.ndarray, dst: np.ndarray) -> None:
 
 def _backward(src: np.ndarray, dst: np.ndarray) -> None:
     transform = np.fft.ifft if dst.dtype.kind == "c" else np.fft.irfft
-    transform(src, dst.shape[-1], axis=-1, out=dst)
+    for a in range(0, len(src), _ROWS):
+        # In place NumPy copies what it reads, so few rows at a time keep that small.
+        transform(src[a : a + _ROWS], dst.shape[-1], axis=-1, out=dst[a : a + _ROWS])

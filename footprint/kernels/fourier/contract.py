@@ -1,43 +1,35 @@
-"""Backprojection as the adjoint non-uniform FFT of the filtered polar spectrum: its kernels, its cost, ducc0's memory.
+"""Backprojection as an adjoint non-uniform FFT: spectra of rows, spread onto a grid of the half-plane, transformed, cropped.
 
-``fourier.coords(table (n_angles, 4) float64, coords (n_angles * n_f, 2) float32, *, padded)`` writes the frequency of every sample,
-y first, in radians a pixel.
-``fourier.scale(spectrum (n_angles, n_f) complex64, response (n_f,) complex64, table, *, x0, y0)`` multiplies by the gains, the
-angle's weight, the half-complex transform's own factor, and the phase that puts the origin on pixel (y0, x0) of the slice.
-``fourier.nufft(points (n_angles * n_f,) complex64, coords, grid (n_y, n_x) complex64, *, epsilon)`` is the transform.
-``fourier.real(grid, out (n_y, n_x) float32)`` takes the real part, ``fourier.add`` adds it.
+Cells of the grid count frequencies: row ``u`` along x, from 0 to half the cells, column ``v + cells / 2`` along y. `MARGIN` rows
+before row 0, and as many and some after the last, are for taps that reach beyond the half-plane; ``fourier.fold`` brings them in.
+
+``fourier.gain(spectrum (n, n_f) complex64, response (n_f,), table (n, 4) float64, *, x0, y0)`` multiplies by the gains (float32 or
+complex64), the angle's weight, and the phase that puts the origin on pixel (y0, x0); angles of the left half-plane are conjugated.
+``fourier.pick(lattice (N, 3) int64, own (n, 3), *, first)`` copies the rows of the angles from ``first`` on, in order.
+``fourier.clear(grid)`` fills with zeros.
+``fourier.spread(spectrum (n, n_f), lattice (n, 3), taps (W + 1, 16) float32, grid, *, count, group)`` adds every sample, ``group``
+at once where the device can.
+``fourier.fold(grid, *, cells)``: margins are conjugates of cells within.
+``fourier.turn(grid (cells_x / 2 + 1, cells_y), columns (n,) int32, gains (n,) float32, lines (n, cells_x / 2 + 1))`` takes columns.
+``fourier.crop(real (n, cells_x), gains (n_x,) float32, out (n, n_x))`` takes pixels about pixel ``n_x // 2``.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import math
+from footprint.spec import ArraySpec, Limits
 
-from footprint.spec import Limits
-
-EPSILON = 1e-4
-"""Relative accuracy of the transform: two orders under what float32 data and linear interpolation leave."""
-
-
-@functools.cache
-def _installed() -> bool:
-    return importlib.util.find_spec("ducc0") is not None
-
-
-def available(limits: Limits) -> bool:
-    """Whether the transform's library serves this device and is installed."""
-    return limits.host and _installed()
+MARGIN = 8
+"""Rows of the grid beyond the half-plane on either side."""
+STRIP = 32
+"""Rows of the grid that one thread spreads onto at a time; at least a window."""
+WINDOW = 8
+"""Cells a side of the square that one sample, or a few successive ones, are added to at once."""
+BITS = 40
+"""Of the fraction of a position on the grid: counted in whole numbers, so that where a sample lies is never rounded."""
+NEAR = 64
+"""Samples of a row whose phases are multiplied from one table."""
 
 
-SIGMA = 2.0
-"""Largest oversampling the transform may choose: left alone it takes 2.5 where points crowd, and the grid half as much again."""
-
-
-def library_bytes(n_points: int, n_y: int, n_x: int, threads: int) -> int:
-    """Bytes ducc0's nu2u takes at most in single precision: the oversampled grid, the points sorted, the threads' buffers.
-
-    Measured at 5 to 16 bytes a point, the more the denser they lie (tests/memory/test_fourier.py).
-    """
-    sides = [math.ceil(1.03 * SIGMA * n) + 32 for n in (n_y, n_x)]  # the next length its FFT likes
-    return 8 * sides[0] * sides[1] + 16 * n_points + threads * (4 << 20) + (2 << 20)
+def gain_work(limits: Limits, *specs: ArraySpec, **numbers: object) -> tuple[ArraySpec, ...]:
+    """Phases of the samples next to each other, of each thread."""
+    return (ArraySpec((limits.threads, NEAR), "complex64"),)

@@ -1,4 +1,8 @@
-"""The Fourier method's steps on the CPU: phases by recurrence, the transform by ducc0."""
+"""The Fourier method's steps on the CPU.
+
+Samples are added by strips of the grid, every other strip first and then those between, and within a strip angle by angle: sums run
+in one order, whatever the threads.
+"""
 
 from __future__ import annotations
 
@@ -6,64 +10,155 @@ import numba
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.fourier.contract import SIGMA
+from footprint.kernels.fourier.contract import BITS, MARGIN, NEAR, STRIP
+from footprint.kernels.fourier.cpu_spread import WIDE, add_row
 
 
-def coords(table: np.ndarray, where: np.ndarray, *, padded: int) -> None:
-    """Frequencies of every sample, y first."""
-    _coords(table, where, padded)
+def gain(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, work: np.ndarray, *, x0: int, y0: int) -> None:
+    """See `footprint.kernels.fourier.contract`."""
+    _gain(spectrum, response, table, work, x0, y0)
 
 
-def scale(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, *, x0: int, y0: int) -> None:
-    """Gains, weights and phases, in place."""
-    _scale(spectrum, response, table, x0, y0)
+def pick(lattice: np.ndarray, own: np.ndarray, *, first: int) -> None:
+    """See the contract."""
+    numbers = lattice[:, 2]
+    here = numbers >= first
+    here &= numbers < first + len(own)
+    np.compress(here, lattice, axis=0, out=own)
+    own[:, 2] -= first
 
 
-def nufft(points: np.ndarray, where: np.ndarray, grid: np.ndarray, *, epsilon: float) -> None:
-    """The adjoint non-uniform FFT: grid[k] = sum of points exp(i k where), k from -n // 2."""
-    import ducc0
-
-    threads = numba.get_num_threads()
-    ducc0.nufft.nu2u(points=points, coord=where, forward=False, epsilon=epsilon, nthreads=threads, out=grid, sigma_max=SIGMA)
+def clear(grid: np.ndarray) -> None:
+    """See the contract."""
+    _clear(grid)
 
 
-def real(grid: np.ndarray, out: np.ndarray) -> None:
-    """The real part."""
-    out[...] = grid.real
+def spread(spectrum: np.ndarray, lattice: np.ndarray, taps: np.ndarray, grid: np.ndarray, *, count: int, group: int) -> None:
+    """See the contract."""
+    cells, samples = (a.view(np.float32).reshape(-1) for a in (grid, spectrum))
+    # How many taps and samples at once are lengths of tuples: what is compiled depends on them.
+    n_f, threads, together = spectrum.shape[1], numba.get_num_threads(), (0,) * (group if WIDE else 1)
+    _spread(cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together, threads)
 
 
-def add(grid: np.ndarray, out: np.ndarray) -> None:
-    """Add the real part."""
-    np.add(out, grid.real, out=out)
+def fold(grid: np.ndarray, *, cells: int) -> None:
+    """See the contract."""
+    _fold(grid, cells // 2)
+
+
+def turn(grid: np.ndarray, columns: np.ndarray, gains: np.ndarray, lines: np.ndarray) -> None:
+    """See the contract."""
+    _turn(grid, columns, gains, lines)
+
+
+def crop(real: np.ndarray, gains: np.ndarray, out: np.ndarray) -> None:
+    """See the contract."""
+    _crop(real, gains, out)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _gain(spectrum, response, table, work, x0, y0):
+    n, n_f = spectrum.shape
+    padded, threads = 2 * (n_f - 1), work.shape[0]
+    for thread in prange(threads):
+        near = work[thread]
+        for a in range(thread, n, threads):
+            cos, nsin = table[a, 0], table[a, 1]
+            # Turns are taken modulo 1 first: at 16384 samples the product alone would lose digits.
+            turn = ((table[a, 2] + x0 * cos + y0 * nsin) / padded) % 1.0
+            sign = np.float32(-1 if cos < 0 else 1)
+            step, phase = np.exp(2j * np.pi * turn), 1.0 + 0.0j
+            for k in range(NEAR):
+                near[k] = np.complex64(phase)
+                phase *= step
+            far, leap = table[a, 3] + 0.0j, np.exp(2j * np.pi * ((NEAR * turn) % 1.0))
+            row = spectrum[a]
+            for k0 in range(0, n_f, NEAR):
+                factor = np.complex64(far)
+                for k in range(min(NEAR, n_f - k0)):
+                    z = row[k0 + k] * (factor * near[k]) * response[k0 + k]
+                    row[k0 + k] = complex(z.real, z.imag * sign)
+                far *= leap
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _coords(table, where, padded):
-    n_f = where.shape[0] // table.shape[0]
-    for a in prange(table.shape[0]):
-        for f in range(n_f):
-            w = 2 * np.pi * f / padded
-            where[a * n_f + f, 0] = w * table[a, 1]
-            where[a * n_f + f, 1] = w * table[a, 0]
+def _clear(grid):
+    for row in prange(grid.shape[0]):
+        grid[row] = 0
 
 
-# Steps of the phase's recurrence between two exact values: float64 keeps it to 1e-14 over so few.
-_RESET = 64
+@njit(cache=True, error_model="numpy")
+def _strip(grid, spectrum, taps, lattice, n_f, first, lo, hi, cells, count, group):
+    """Add the samples whose lowest row is one of ``lo`` to ``hi``."""
+    origin, n, size = first[0], lattice.shape[0], len(group)
+    # Steps along x rise, so the angles that reach a strip are the last ones.
+    a0 = np.searchsorted(lattice[:, 0], ((lo << BITS) - origin) // n_f) if (lo << BITS) > origin else 0
+    for a in range(a0, n):
+        along_x, along_y, row = lattice[a, 0], lattice[a, 1], lattice[a, 2]
+        k0, k1 = 0, n_f
+        if along_x > 0:
+            k0, k1 = -((origin - (lo << BITS)) // along_x), -((origin - (hi << BITS)) // along_x)
+        elif not lo <= origin >> BITS < hi:
+            k1 = 0
+        # A group of samples belongs to the strip of its first: none is cut in two, and its window reaches no further.
+        k0, k1 = -(-max(k0, 0) // size) * size, min(-(-k1 // size) * size, n_f)
+        if k0 < k1:
+            ahead = 2 * n_f * (lattice[min(a + 1, n - 1), 2] - row)
+            add_row(grid, spectrum, taps, first, along_x, along_y, 2 * n_f * row, ahead, k0, k1, cells, count, group)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _scale(spectrum, response, table, x0, y0):
-    n_a, n_f = spectrum.shape
-    padded = 2 * (n_f - 1)
-    for a in prange(n_a):
-        h = table[a, 2] + x0 * table[a, 0] + y0 * table[a, 1]
-        step = np.exp(2j * np.pi * h / padded)
-        phase = 1.0 + 0.0j
-        for f in range(n_f):
-            if f % _RESET == 0:
-                # The turn is taken modulo 1 first: at 16384 samples the product alone would lose digits.
-                turn = (h * f / padded) % 1.0
-                phase = np.exp(2j * np.pi * turn)
-            gain = table[a, 3] * (1.0 if f == 0 or f == n_f - 1 else 2.0) / padded
-            spectrum[a, f] = np.complex64(spectrum[a, f] * response[f] * (gain * phase))
-            phase *= step
+def _spread(grid, spectrum, taps, lattice, n_f, shape, count, group, threads):
+    rows, cells = shape
+    # The lowest of the taps of frequency 0.
+    lowest = (2 - len(count)) << (BITS - 1)
+    first = (lowest + (MARGIN << BITS), lowest + ((cells // 2) << BITS))
+    strips = -(-rows // STRIP)
+    for colour in range(2):
+        for thread in prange(threads):
+            for strip in range(2 * thread + colour, strips, 2 * threads):
+                _strip(grid, spectrum, taps, lattice, n_f, first, strip * STRIP, (strip + 1) * STRIP, cells, count, group)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fold(grid, middle):
+    cells = grid.shape[1]
+    for j in range(1, MARGIN):
+        for v in range(cells):
+            mirrored = (cells - v) % cells
+            grid[MARGIN + j, mirrored] += np.conj(grid[MARGIN - j, v])
+            grid[MARGIN + middle - j, mirrored] += np.conj(grid[MARGIN + middle + j, v])
+
+
+# A tile of the grid and of the lines it becomes are both a few pages.
+_TILE = 64
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _turn(grid, columns, gains, lines):
+    n, half = lines.shape
+    for tile in prange(-(-half // _TILE)):
+        u0, u1 = tile * _TILE, min((tile + 1) * _TILE, half)
+        for i0 in range(0, n, _TILE):
+            for i in range(i0, min(i0 + _TILE, n)):
+                column, factor, line = columns[i], gains[i], lines[i]
+                for u in range(u0, u1):
+                    line[u] = grid[u, column] * factor
+        for i in range(n):
+            # Of these two a real transform takes the real part once, where all others stand for two.
+            if u0 == 0:
+                lines[i, 0] = 2 * lines[i, 0].real
+            if u1 == half:
+                lines[i, half - 1] = 2 * lines[i, half - 1].real
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _crop(real, gains, out):
+    width, cells = out.shape[1], real.shape[1]
+    left = width // 2
+    for i in prange(out.shape[0]):
+        line, target = real[i], out[i]
+        for x in range(left):
+            target[x] = line[cells - left + x] * gains[x]
+        for x in range(width - left):
+            target[left + x] = line[x] * gains[left + x]

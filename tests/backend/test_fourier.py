@@ -1,0 +1,241 @@
+"""The Fourier method of fbp against the plain float64 sum: accuracies, geometries, filters, paddings; and what it promises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.kernels.fourier.taps import TAPS
+from footprint.reference import fbp as reference
+from footprint.reference.backproject import angle_weights
+from footprint.reference.filters import fast_length, response
+from footprint.reference.fourier import fourier_backproject
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def turns(n: int, span: float = np.pi) -> np.ndarray:
+    return np.linspace(0, span, n, endpoint=False)
+
+
+def plain_sum(x, angles, *, center, roi=None, shifts=0.0, filter="ramlak", padding="constant", interpolation="linear"):
+    """Every frequency at every pixel, in float64; rows are so long that none of their periods reaches into the region."""
+    n, angles = x.shape[1], np.asarray(angles)
+    x0, x1, y0, y1 = roi = roi or (0, n, 0, n)
+    seen = np.stack(
+        [
+            center + shifts + np.cos(angles) * (u - center) - np.sin(angles) * (v - center)
+            for u in (x0, x1 - 1)
+            for v in (y0, y1 - 1)
+        ]
+    )
+    padded = fast_length(max(2 * n, int(np.ceil(max(seen.max(), n - seen.min()))) + 2))
+    before = (padded - n) // 2
+    wide = np.pad(x.astype("f8"), [(0, 0), (before, padded - n - before)], mode=padding)
+    spectrum = np.fft.rfft(np.roll(wide, -before, axis=1)) * response(filter, padded)
+    if interpolation == "linear":
+        spectrum *= np.sinc(np.fft.rfftfreq(padded)) ** 2
+    return fourier_backproject(spectrum, angles, angle_weights(angles), center, roi, shifts + np.zeros(len(angles)))
+
+
+def error(got, want):
+    assert got.dtype == np.float32 and got.shape == want.shape
+    return np.sqrt(np.mean((got - want) ** 2) / np.mean(want**2))
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "sinc"])
+@pytest.mark.parametrize("accuracy", TAPS)
+@pytest.mark.parametrize("roi", [None, (3, 30, -5, 31), (4, 5, 0, 2), (-31, 70, 10, 11)])
+def test_equals_the_plain_sum(accuracy, interpolation, roi, rng):
+    n, angles, shifts = 33, rng.uniform(-4, 4, 17), rng.uniform(-2, 2, 17)
+    x = rng.standard_normal((17, n), np.float32)
+    options = {"center": 14.2, "filter": "hann", "roi": roi, "interpolation": interpolation}
+    want = plain_sum(x, angles, shifts=shifts, **options)
+    got = fp.fbp(x, angles, method="fourier", axis_shifts=shifts, accuracy=accuracy, device="cpu", **options)
+    assert error(got, want) < accuracy
+
+
+@pytest.mark.parametrize("accuracy", TAPS)
+def test_accuracy_is_what_it_says_on_noise(accuracy, rng):
+    """Where taps matter most: all frequencies alike, to the corners of the slice."""
+    n, angles = 96, turns(131)
+    x = rng.standard_normal((131, n), np.float32)
+    want = plain_sum(x, angles, center=47.5, interpolation="sinc")
+    got = fp.fbp(x, angles, method="fourier", interpolation="sinc", accuracy=accuracy, device="cpu")
+    assert error(got, want) < accuracy and np.abs(got - want).max() < 4 * accuracy * np.abs(want).max()
+
+
+@pytest.mark.parametrize(
+    ("padding", "filter"), [("edge", "ramlak"), ("reflect", "hilbert"), ("symmetric", "none"), ("wrap", "cosine")]
+)
+def test_paddings_and_filters(padding, filter, rng):
+    x, angles = rng.standard_normal((21, 40), np.float32), turns(21)
+    want = plain_sum(x, angles, center=19.5, padding=padding, filter=filter)
+    assert error(fp.fbp(x, angles, method="fourier", padding=padding, filter=filter, device="cpu"), want) < 1e-4
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (3, 1), (7, 5), (3, 64), (65, 2), (91, 97)])
+@pytest.mark.parametrize("span", [np.pi, 2 * np.pi, 5.0])
+def test_shapes_and_turns(shape, span, rng):
+    """Also where a grid is hardly larger than a window; some angles lie on the grid's axes."""
+    x, angles = rng.standard_normal(shape, np.float32), turns(shape[0], span)
+    center = (shape[1] - 1) / 2
+    want = plain_sum(x, angles, center=center)
+    got = fp.fbp(x, angles, method="fourier", device="cpu")
+    np.testing.assert_allclose(got, want, rtol=0, atol=3e-4 * np.abs(want).max())
+
+
+def test_an_axis_outside_the_detector(rng):
+    """Shifts of all projections alike put the axis beyond the row's end; angles and shifts of each its own."""
+    n, angles = 48, rng.uniform(0, 2 * np.pi, 33)
+    x, shifts = rng.standard_normal((33, n), np.float32), 30 + rng.uniform(-1, 1, 33)
+    got = fp.fbp(x, angles, method="fourier", axis_shifts=shifts, interpolation="sinc", device="cpu")
+    want = plain_sum(x, angles, center=23.5, shifts=shifts, interpolation="sinc")
+    assert error(got, want) < 2e-4
+
+
+@pytest.mark.parametrize("padding", ["constant", "edge"])
+def test_groups_of_angles_equal_the_whole(padding, rng):
+    x = rng.random((2, 700, 301)).astype(">f8")
+    options = {"method": "fourier", "padding": padding, "circle": True, "device": "cpu"}
+    whole = fp.fbp(x, memory="1GB", out=np.zeros((2, 301, 301)), **options)
+    out = np.zeros((2, 301, 301))
+    least = smallest(lambda **options: fp.fbp(x, out=out, **options), **options)
+    notes = fp.plan_fbp(x.shape, dtype=">f8", memory=least, **options).notes
+    assert any("in groups" in note for note in notes), notes
+    for memory in (least, int(1.2 * least)):
+        fp.fbp(x, memory=memory, out=out, **options)
+        assert np.abs(out - whole).max() < 1e-5 * np.abs(whole).max()
+        out[...] = 0
+
+
+def test_slices_by_any_budget_have_the_same_bits(rng):
+    x = rng.random((5, 90, 101), np.float32)
+    options = {"method": "fourier", "device": "cpu"}
+    whole = fp.fbp(x, **options)
+    plan = fp.plan_fbp(x.shape, dtype=">f4", **options)
+    assert plan.choices[-1].size == 1
+    np.testing.assert_array_equal(fp.fbp(x.astype(">f4"), memory=plan.choices[-1].nbytes, **options), whole)
+    for z in range(5):
+        np.testing.assert_array_equal(fp.fbp(x[z], **options), whole[z])
+
+
+BITS = """
+import hashlib, sys
+import numpy as np
+import footprint as fp
+x = np.random.default_rng(0).standard_normal((2, 211, 307), np.float32)
+for accuracy in (1e-3, 1e-4, 1e-5):
+    for _ in range(3):
+        print(hashlib.sha256(fp.fbp(x, method="fourier", accuracy=accuracy, device="cpu").tobytes()).hexdigest())
+"""
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    found = []
+    for threads in ("1", "2", "3"):
+        env = os.environ | {"FOOTPRINT_THREADS": threads, "NUMBA_NUM_THREADS": "3"}
+        done = subprocess.run([sys.executable, "-c", BITS], capture_output=True, text=True, cwd=ROOT, env=env, timeout=300)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.split())
+    assert found[0] == found[1] == found[2] and len(set(found[0])) == 3
+
+
+@pytest.mark.parametrize(("filter", "difference"), [("ramlak", 0.05), ("hann", 0.01)])
+def test_linear_comes_near_direct_sums_of_the_head(filter, difference):
+    n, angles = 192, turns(300)
+    sinogram = reference.ellipse_sinogram(angles, n, 95.5)
+    options = {"filter": filter, "device": "cpu"}
+    direct = fp.fbp(sinogram, angles, method="direct", **options)
+    y, x = np.mgrid[:n, :n] - 95.5
+    seen = np.hypot(x, y) < 0.48 * n
+    far = [
+        error(fp.fbp(sinogram, angles, method="fourier", interpolation=i, **options)[seen], direct[seen])
+        for i in ("linear", "sinc")
+    ]
+    assert far[0] < difference and far[0] < 0.6 * far[1]
+
+
+def test_noise_of_linear_is_that_of_direct_sums(rng):
+    """Their spreads differ by 8 percent, as direct sums read frequencies beyond the highest again; by sinc it is 47."""
+    x = rng.standard_normal((400, 256), np.float32)
+    direct, linear, sinc = (
+        fp.fbp(x, method=m, interpolation=i, device="cpu")[64:192, 64:192].std()
+        for m, i in (("direct", "linear"), ("fourier", "linear"), ("fourier", "sinc"))
+    )
+    assert 0.89 < linear / direct < 0.95 and 1.4 < sinc / direct < 1.53
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_far_axis_brings_no_ghosts(own):
+    """Corners farther from the axis than the padded row is long must not see the row's next period."""
+    n, center = 128, 2.0
+    x = np.exp(-(((np.arange(n) - 100) / 4) ** 2))[None].repeat(200, 0)
+    gains = response("ramlak", fast_length(2 * n)) if own else "ramlak"
+    direct, fourier = (fp.fbp(x, center=center, filter=gains, method=m, device="cpu") for m in ("direct", "fourier"))
+    corner = np.abs(direct).max()
+    assert np.abs(fourier - direct).max() < 0.1 * corner
+    assert np.abs(fourier[-20:, -20:]).max() < 0.1 * corner
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"accuracy": 1e-6}, ["accuracy", "1e-06", "1e-03, 1e-04, 1e-05"]),
+        ({"accuracy": "high"}, ["accuracy", "'high'"]),
+        ({"interpolation": "cubic"}, ["interpolation", "'cubic'", "linear, sinc"]),
+        ({"interpolation": "sinc", "method": "direct"}, ["interpolation", "method='fourier'"]),
+        ({"method": "auto"}, ["method", "direct, fourier"]),
+        ({"axis_shifts": np.full(20, 1e9)}, ["axis_shifts", "1e+09", "method='direct'"]),
+        ({"roi": (90000, 90070, 0, 9)}, ["roi", "method='direct'"]),
+    ],
+)  # fmt: skip
+def test_what_it_cannot_do_is_one_sentence(change, words, rng):
+    with pytest.raises(fp.ArgumentError) as caught:
+        fp.fbp(rng.random((20, 30), np.float32), **{"method": "fourier", "device": "cpu"} | change)
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_a_device_without_it_says_so():
+    with pytest.raises(fp.ArgumentError, match="the Fourier method runs on the CPU"):
+        fp.plan_fbp((90, 64), method="fourier", device="null:h100")
+    with pytest.raises(fp.ArgumentError, match="the Fourier method runs on the CPU"):
+        fp.plan_reconstruct((90, 4, 64), method="fourier", device="null:h100")
+
+
+def smallest(make, **options):
+    with pytest.raises(fp.BudgetError) as caught:
+        make(memory=1, **options)
+    return caught.value.smallest
+
+
+def test_a_budget_too_small_names_what_the_other_method_takes():
+    """No budget changes the method: what does not fit is refused, with both figures."""
+
+    def fbp(**options):
+        return fp.plan_fbp((4, 300, 256), device="cpu", **options)
+
+    def scan(**options):
+        return fp.plan_reconstruct((300, 4, 256), written=True, device="cpu", **options)
+
+    for make in (fbp, scan):
+        direct, fourier = (smallest(make, method=method) for method in ("direct", "fourier"))
+        assert direct < fourier
+        with pytest.raises(fp.BudgetError, match=f"memory={fourier} .*method='direct', which takes ") as caught:
+            make(memory=fourier - 1, method="fourier")
+        with pytest.raises(fp.BudgetError, match="method='fourier', which needs at least "):
+            make(memory=direct - 1, method="direct")
+        assert caught.value.smallest == fourier and make(memory=fourier, method="fourier").footprint.total == fourier
+        for memory in (fourier, 2 * fourier, None):
+            kernels = {step.kernel for step in make(memory=memory, method="fourier").steps}
+            assert "fourier.spread" in kernels and "backproject" not in kernels
+            assert "backproject" in {step.kernel for step in make(memory=memory).steps}
+    with pytest.raises(fp.BudgetError) as caught:
+        fbp(memory=1, method="fourier", interpolation="sinc")
+    assert "direct" not in str(caught.value)
