@@ -49,7 +49,7 @@ def test_a_quarter_of_the_memory_gives_the_same_bits(data, name, plane):
     assert plans[1].chunk.size <= image.shape[0] / 2
     for other in (part, array):
         assert whole.colnames == other.colnames and whole.meta == other.meta
-        assert all(np.array_equal(whole[c], other[c], equal_nan=True) for c in whole.colnames)
+        assert all(np.array_equal(whole[c], other[c], equal_nan=whole[c].dtype.kind == "f") for c in whole.colnames)
 
 
 @pytest.mark.parametrize("name", SCORPIO)
