@@ -72,16 +72,16 @@ def test_dtypes_one_projection_and_out(device, rng, dtype):
 
 @pytest.mark.parametrize("padding", ["edge", "reflect", "air"])
 def test_the_same_bits_at_any_budget(device, rng, padding):
-    stack = (1 + rng.random((1, 75, 13))).astype(">f4")
+    stack = (1 + rng.random((2, 110, 13))).astype(">f4")
     options = beam(3.1) | {"padding": padding, "device": device}
     want = fp.paganin(stack, **options)
     with pytest.raises(fp.BudgetError) as caught:
         fp.paganin(stack, memory=1, **options)
     least, parts = caught.value.smallest, set()
-    for memory in (least, int(1.3 * least)):
+    for memory in (least, 100_000_000):
         parts.add(fp.plan_paganin(stack.shape, dtype=">f4", memory=memory, **options).n_parts)
         np.testing.assert_array_equal(fp.paganin(stack, memory=memory, **options), want)
-    assert len(parts) > 1 and max(parts) > 10
+    assert len(parts) > 1 and max(parts) >= 110
 
 
 SETTINGS = {"center": 20.3, "method": "direct"}
