@@ -50,9 +50,15 @@ def test_many_parts_are_foretold_as_few_are():
 
 
 def test_an_input_without_the_cut_axis_comes_with_every_part_and_a_held_one_with_the_first_of_a_sum():
-    def read(cuts, axes, shape):
+    def read(cuts, axes, shape, again=False):
         b = Builder(CPU, cuts)
-        b.bring(b.inp(ArraySpec(shape, "float32", axes), "x", SOURCE))
+        reach = {cut.axis: Halo() for cut in cuts if cut.axis in axes}
+        x = b.inp(ArraySpec(shape, "float32", axes), "x", SOURCE, reach)
+        if again:
+            # What a kernel changes is filled anew.
+            b.fetch(x, b.like(x))
+        else:
+            b.bring(x)
         return crossed(b, rates(CPU)).read * DISK / 4
 
     z, a = Cut("z", 12, 3), Cut("a", 100, 25, sums=True)
@@ -60,6 +66,7 @@ def test_an_input_without_the_cut_axis_comes_with_every_part_and_a_held_one_with
     assert read((z, a), "za", (12, 100)) == 1200
     # Filled with the first part of every sum.
     assert read((z, a), "z.", (12, 8)) == 96
+    assert read((z, a), "z.", (12, 8), again=True) == 4 * 96
     assert read((z, a), "a.", (100, 8)) == 4 * 800
 
 
