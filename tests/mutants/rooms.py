@@ -49,8 +49,8 @@ ROOMS = [
     ),
     Mutant(
         "footprint/ops/flatfield.py",
-        "    if log != MinusLog():\n        return None\n",
-        "",
+        "    if log != MinusLog() or dead != DeadPixels():\n",
+        "    if dead != DeadPixels():\n",
         (BACKEND + "growth.py::test_the_usual_steps_are_fused_and_others_are_not",),
         "a logarithm with bounds of its own is fused away",
     ),
