@@ -96,7 +96,7 @@ KEPT = [
     ),
     Mutant(
         "footprint/api/convolve.py",
-        "if kind_of(mask).turns and kind_of(mask) is kind_of(weights.data):",
+        "if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):",
         "if kind_of(mask).turns:",
         (f"{KINDS}::test_masks_from_elsewhere",),
         "a mask is left where it is in the second call",

@@ -90,8 +90,8 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/measure/cpu.py",
-        "    _measure(image, labels, first, 0.0, moments, boxes)",
-        "    _measure(image, labels, 0, 0.0, moments, boxes)",
+        "    _measure(image, labels, last, last_ids, first, 0.0, moments, boxes)",
+        "    _measure(image, labels, last, last_ids, 0, 0.0, moments, boxes)",
         ("tests/property/test_sources_by_parts.py::test_measured_in_parts_to_the_same_bits",),
         "every part is measured as the first",
     ),
@@ -105,8 +105,8 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/measure/cpu.py",
-        "gather(row, first, x - 1, y + r, background,",
-        "gather(row, first, x - 1, y + r + 1, background,",
+        "gather(row, before, first, x - 1, y + r, background,",
+        "gather(row, before, first, x - 1, y + r + 1, background,",
         (BACKEND + "measure.py::test_of_equal_peaks_the_first_in_raster_order_counts",),
         plain=True,
     ),
@@ -158,7 +158,7 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/sigma_clip/clip_loops.py",
-        "median = low_value + (high_value - low_value) * 0.5",
+        "median = middle_of(low_value, high_value)",
         "median = high_value",
         (BACKEND + "sigma_clip.py::test_shapes",),
         "median of an even number",

@@ -151,9 +151,9 @@ ROOMS = [
         (UNIT + "io_scan.py::test_key_tells_frames_apart",),
     ),
     Mutant(
-        "footprint/io/nxtomo.py",
-        "return values * angle_unit(path, dataset)",
-        "return values",
+        "footprint/io/angles.py",
+        "radians = values * _UNITS[unit or named]",
+        "radians = 1.0 * values",
         (UNIT + "io_scan.py::test_angle_units",),
     ),
     # -- words and numbers -----------------------------------------------------------------------------------------------
