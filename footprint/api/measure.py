@@ -166,7 +166,7 @@ def plan_measure(
     --------
     >>> import footprint as fp
     >>> fp.plan_measure((512, 512), count=100, device="cpu").nbytes
-    22800
+    22528
     """
     image, op = described(shape, dtype)[0], _op(count)
     ins = foretold(image, ArraySpec(image.shape, "int32"))

@@ -14,8 +14,8 @@ from footprint.spec import ArraySpec
 
 
 def test_backprojection_in_groups_of_angles_and_rows_of_slices_is_that_of_the_whole(device, rng):
-    sinogram = rng.random((3, 700, 150), np.float32).astype(">f4")
-    angles = np.linspace(0, np.pi, 700, endpoint=False)
+    sinogram = rng.random((3, 300, 150), np.float32).astype(">f4")
+    angles = np.linspace(0, np.pi, 300, endpoint=False)
     box = {"center": 71.3, "roi": (-5, 160, 7, 140)}
     want = fp.backproject(sinogram, **box, device=device)
     op, given = Backproject(Geometry(angles, 150, **box)), [(ArraySpec(sinogram.shape, ">f4"), Given(direct=False))]

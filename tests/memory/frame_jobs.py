@@ -65,9 +65,9 @@ def convolve_video(scale: int) -> Job:
     path = Path(folder) / "film.mkv"
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=25, options={"refs": "16", "bf": "4"})
-        stream.height, stream.width, stream.pix_fmt = 128 * scale, 1024, "yuv420p"
-        for _ in range(40):
-            noise = RNG.integers(0, 255, (128 * scale, 1024)).astype("u1")
+        stream.height, stream.width, stream.pix_fmt = 128 * scale, 512, "yuv420p"
+        for _ in range(24):
+            noise = RNG.integers(0, 255, (128 * scale, 512)).astype("u1")
             container.mux(stream.encode(av.VideoFrame.from_ndarray(noise, format="gray")))
         container.mux(stream.encode(None))
     return _frames(open_source(path), "f4")

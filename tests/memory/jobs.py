@@ -287,7 +287,7 @@ def reconstruct_fourier(scale: int) -> Job:
 def reconstruct_tiles(scale: int) -> Job:
     """Few angles of wide rows: a slice is far larger than its projections, so small budgets make it in tiles."""
     folder = tempfile.TemporaryDirectory()
-    n_x = 96 * scale
+    n_x = 64 * scale
     scan = fp.open_scan(write_scan(Path(folder.name) / "scan.nx", n_angles=24, n_z=1, n_x=n_x).path)
 
     def run(memory: Any) -> None:

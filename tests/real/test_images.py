@@ -46,7 +46,8 @@ def test_a_quarter_of_the_memory_gives_the_same_bits(data, name, plane):
         part = fp.find_sources(image, memory=quarter, device="cpu", on_plan=plans.append)
         array = fp.find_sources(image.array(), header=image.header, device="cpu")
     assert all(plan.footprint.total <= quarter for plan in plans[1:])
-    assert plans[1].chunk.size <= image.shape[0] / 2
+    # Of tiny images the catalogue is the most, and the pixels are not worth cutting.
+    assert plans[1].chunk.size <= image.shape[0] / 2 if plans[1].chunk else image.shape[0] < 100
     for other in (part, array):
         assert whole.colnames == other.colnames and whole.meta == other.meta
         assert all(np.array_equal(whole[c], other[c], equal_nan=whole[c].dtype.kind == "f") for c in whole.colnames)

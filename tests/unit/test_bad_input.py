@@ -50,7 +50,7 @@ _COMMON = {
     "memory-words": ("--memory lots", "--memory 'lots' 4GB"),
     "memory-zero": ("--memory 0", "--memory '0'"),
     "memory-share": ("--memory 200%", "--memory '200%'"),
-    "memory-small": ("--memory 9", "--memory 9 B arena library"),
+    "memory-small": ("--memory 9", "--memory 9 B arena"),
     "device": ("--device abacus", "--device 'abacus' auto"),
     "device-number": ("--device opencl:x", "opencl:N"),
     "null-profile": ("--device null:abacus", "null:h100"),
@@ -80,6 +80,8 @@ for _job, _suffix, _good, _bad in (
         _ROWS.append((f"{_name}-{_id}", f"{_job.replace('{}', _good)} {_word}", _wanted))
         _ROWS.append((f"plan-{_name}-{_id}", f"plan {_job.replace('{}', _good).split(' -o ')[0]} {_word}", _wanted))
     for _id, (_word, _wanted) in _OUTPUTS.items():
+        if (_name, _id) == ("sources", "over-a-folder"):
+            continue  # catalogues go into it
         _line = f"{_job.replace('{}', _good)} {_word}".replace("{suffix}", _suffix)
         _ROWS.append((f"{_name}-{_id}", _line, _wanted if _name != "sources" else _wanted.replace(" .h5", " .ecsv")))
     _ROWS.append((f"{_name}-no-argument", f"{_name} -o new{_suffix}", "argument --help"))

@@ -208,7 +208,7 @@ def _bad(folder):
         ("words.mp4", "words.mp4 no video"),
         ("words.xyz", "words.xyz is not a FITS"),
         ("empty.mp4", "empty.mp4 empty"),
-        ("in.npy --depth 0", "--depth 0 1 up"),
+        ("in.npy --depth 0", "--depth 0 1 more"),
         ("in.npy --dtype int16", "--dtype 'int16' float32"),
         ("in.npy --dtype junk", "--dtype 'junk' float32"),
         ("in.npy --memory 9", "--memory 9 B"),
