@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from footprint.backend.base import Backend
+from footprint.backend.registry import device_limits
 from footprint.kernels.common.table import state_specs, work_specs
 from footprint.spec import ArraySpec
 
@@ -18,6 +19,13 @@ def need_gpu(backend: Backend) -> None:
     """Skip where kernels are Numba's."""
     if backend.limits.family != "gpu":
         pytest.skip("the kernels of this family are tested through their verbs")
+
+
+def quick_compiler(device: str, why: str) -> None:
+    """Skip where OpenCL runs on a processor, whose compiler takes half a minute for what a GPU's does in a second."""
+    limits = device_limits(device)
+    if device.startswith("opencl") and limits.cores < 16:
+        pytest.skip(f"a processor's OpenCL takes half a minute to compile {why}; shorter ones are tested")
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import pytest
 import scipy.ndimage
 
 import footprint as fp
-from footprint.kernels.common.borders import BORDERS
 from footprint.reference.gaussian_filter import gaussian_filter as smooth
 
 CALLS = {
@@ -18,7 +17,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("mode", BORDERS)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
 @pytest.mark.parametrize("name", CALLS)
 def test_scipys_results(name, mode, device, rng):
     call, weights = CALLS[name]

@@ -83,7 +83,7 @@ def test_nan_reaches_what_its_weights_reach_and_no_more(device, rng):
     np.testing.assert_array_equal(np.isnan(fp.gaussian_filter(image, 1, radius=(2, 5), device=device)), want)
 
 
-@pytest.mark.parametrize("mode", BORDERS)
+@pytest.mark.parametrize("mode", ["mirror", "wrap"])
 def test_any_budget_gives_the_same_bits(mode, device, rng):
     jobs = (((151, 300), ">u2", 1.5), ((150, 200), ">f4", (20, 1)), ((6, 40, 100), ">f4", (1, 2, 1)), ((30_000,), ">f4", 3))
     for shape, dtype, sigma in (*jobs, ((60, 5), ">f4", 2)):

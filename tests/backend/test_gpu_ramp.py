@@ -12,7 +12,7 @@ from footprint.reference.filters import response
 from footprint.reference.ramp_filter import ramp_filter as reference
 from footprint.spec import Limits
 
-from .kernels import need_gpu, run
+from .kernels import need_gpu, quick_compiler, run
 
 H100 = Limits("null:h100", "gpu", False, local_mem=232448, group=1024, cores=132)
 SHAPES = [
@@ -35,6 +35,8 @@ def test_equals_the_reference(backend, rng, n, n_x, padded):
     need_gpu(backend)
     if fused(backend.limits, n_x, padded) is None:
         pytest.skip(f"a line of {padded} does not fit the chip")
+    if padded > 16384:
+        quick_compiler(backend.limits.device, "lines of 32768")
     check(backend, rng, n, n_x, padded)
 
 

@@ -11,6 +11,8 @@ from footprint.kernels.common.borders import BORDERS
 from footprint.kernels.rank_filter.networks import across, column, ranks
 from footprint.reference.rank_filter import rank_filter as reference
 
+from .kernels import quick_compiler
+
 DTYPES = ["u1", "u2", "i2", "f4", "f8"]
 OTHERS = ["?", "i1", "i4", "u4", "i8", "u8", "f2", ">u2", ">f4", ">f8"]
 SHAPES = [(1, 1), (1, 70), (5, 3), (33, 130), (9, 4200), (300, 65)]
@@ -75,6 +77,7 @@ def test_windows_and_borders(size, origin, mode, device, rng):
 
 @pytest.mark.parametrize(("size", "dtype"), [((9, 10), "f4"), ((11, 11), "u2")])
 def test_large_windows(size, dtype, device, rng):
+    quick_compiler(device, "a network for a window of 90 pixels")
     image = values(rng, (40, 150), dtype)
     same(fp.median_filter(image, size, device=device), reference(image, size[0] * size[1] // 2, size))
 

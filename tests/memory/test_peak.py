@@ -12,6 +12,8 @@ from tests.memory.jobs import JOBS
 ROOT = Path(__file__).resolve().parents[2]
 # Python's own objects and malloc's arenas while a run goes on: not ours to plan, and no function of the data.
 _INTERPRETER = 512 << 10
+# Also measured at half of their memory; the others at all of it and a sixth.
+_HALVED = ("convolve", "find_sources_file", "reconstruct", "fbp_fourier")
 
 
 def measure(verb: str, budget: int | None) -> dict:
@@ -27,7 +29,7 @@ def test_measured_growth_stays_within_the_plan(verb):
     if not whole["known"]:
         pytest.skip("this system does not tell the process's peak")
     assert whole["growth"] <= whole["plan"] + _INTERPRETER, whole
-    for share in (2, 6):
+    for share in (2, 6) if verb in _HALVED else (6,):
         part = measure(verb, max(whole["plan"] // share, 1))
         assert part["plan"] <= part["budget"] <= whole["plan"]
         assert part["growth"] <= part["plan"] + _INTERPRETER, part
