@@ -134,6 +134,8 @@ def test_any_axis_whole_and_in_parts(axis, kind, backend, limits, rng):
     real = np.dtype(kind).kind == "f"
     if limits.fft == "vkfft" and not real:
         pytest.skip("VkFFT serves real numbers")
+    if limits.fft == "vkfft" and (axis, kind) not in ((0, "f4"), (2, "f8")):
+        pytest.skip("VkFFT compiles every size anew: one case of each dtype")
     x = rng.standard_normal((10, 36, 34)) + (0 if real else 1j * rng.standard_normal((10, 36, 34)))
     x, n, spectra = x.astype(kind), x.shape[axis], np.result_type(kind, np.complex64).str
     transform, back = (np.fft.rfft, np.fft.irfft) if real else (np.fft.fft, np.fft.ifft)
