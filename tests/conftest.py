@@ -17,6 +17,9 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.cache_dir() / "numba"))
 # Workspaces, and so budgets, grow with the threads: two everywhere, so that a test means the same on every machine.
 os.environ.setdefault("FOOTPRINT_THREADS", "2")
 
+# Two workers share the cores: threads that spin while they wait take them from each other.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # Every plan that runs is watched: bytes needed twice, copies taken too early, windows beyond a slot, content read when it is dead.
 os.environ.setdefault("FOOTPRINT_CHECK", "ledger")
 
