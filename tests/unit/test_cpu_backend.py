@@ -13,7 +13,7 @@ import footprint as fp
 from footprint.backend import memory
 from footprint.backend.cpu import CpuBackend
 from footprint.backend.fft.numpy import RowFFT, library
-from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
+from footprint.backend.memory import PeakMeter, free_host_bytes
 from footprint.backend.registry import choose_device, device_limits, devices, open_backend
 from footprint.errors import ArgumentError, BackendError
 from footprint.plan.fit import build
@@ -145,13 +145,21 @@ def test_adopted_read_only_arrays_are_aliases():
 
 
 def test_meter_sees_growth():
-    with PeakMeter() as meter:
-        x = np.ones(50 << 20, np.uint8)
-        del x
-    if not meter.known:
+    """In a process of its own: what other tests' threads give back meanwhile would count against the growth."""
+    code = """
+import numpy as np
+from footprint.backend.memory import PeakMeter, free_host_bytes, resident_bytes
+with PeakMeter() as meter:
+    x = np.ones(50 << 20, np.uint8)
+    del x
+print(meter.known, meter.growth >> 20, resident_bytes() > 0, free_host_bytes() > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    known, growth, *others = done.stdout.split()
+    if known == "False":
         pytest.skip("this system does not tell the process's peak")
-    assert meter.growth >= 45 << 20
-    assert resident_bytes() > 0 and free_host_bytes() > 0
+    assert 45 <= int(growth) <= 60 and others == ["True", "True"]
 
 
 def test_threads_meet_where_numba_has_only_its_own_layer():
