@@ -23,8 +23,8 @@ _DEFLATE, _SHUFFLE, _FLETCHER32, _SZIP, _BLOSC, _LZ4, _BITSHUFFLE, _ZSTD = 1, 2,
 _HARMLESS = (_SHUFFLE, _FLETCHER32)
 # Stored bytes read and bytes inflated at a time; zlib's own state beside them.
 _READ, _MADE, _STATE = 1 << 16, 1 << 18, 1 << 16
-# Of the table of chunks, a chunk; more chunks than this are no scan.
-_ENTRY, _MOST = 32, 1 << 24
+# Of the table of chunks, a chunk: 28, and 16 while what is out of order is sorted. More chunks than this are no scan.
+_ENTRY, _MOST = 44, 1 << 24
 # What HDF5 holds to decode one chunk by a plugin: stored, decoded, and the filter's own copy.
 _COPIES = 3
 
@@ -207,24 +207,27 @@ class Chunks:
 
     def _find(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         self._data.file.id.set_mdc_config(_small(self._data.file.id.get_mdc_config()))
-        table = np.empty((min(self._data.id.get_num_chunks(), self.count), 3), np.int64)
-        masks = np.empty(len(table), np.uint32)
-        steps = np.array([math.prod(self.grid[i + 1 :]) for i in range(len(self.grid))])
+        count = min(self._data.id.get_num_chunks(), self.count)
+        # Each lies together: searching a column of a table would copy it for every chunk.
+        numbers, offsets, sizes = (np.empty(count, np.int64) for _ in range(3))
+        masks = np.empty(count, np.uint32)
+        steps = [math.prod(self.grid[i + 1 :]) for i in range(len(self.grid))]
         at = 0
 
         def add(info: Any) -> None:
             nonlocal at
-            if at < len(table):
-                number = sum(o // c * s for o, c, s in zip(info.chunk_offset, self.chunk, steps.tolist()))
-                table[at], masks[at] = (number, info.byte_offset, info.size), info.filter_mask
+            if at < count:
+                numbers[at] = sum(o // c * s for o, c, s in zip(info.chunk_offset, self.chunk, steps))
+                offsets[at], sizes[at], masks[at] = info.byte_offset, info.size, info.filter_mask
                 at += 1
 
         self._data.id.chunk_iter(add)
-        table, masks = table[:at], masks[:at]
-        if (np.diff(table[:, 0]) <= 0).any():
-            order = np.argsort(table[:, 0])
-            table, masks = table[order], masks[order]
-        return table[:, 0], table[:, 1], table[:, 2], masks
+        found = numbers[:at], offsets[:at], sizes[:at], masks[:at]
+        if (found[0][1:] <= found[0][:-1]).any():
+            order = np.argsort(found[0])
+            for column in found:
+                column[:] = column[order]
+        return found
 
     def _lie(self, index: tuple[int, ...], found: str) -> FormatError:
         at = [k * c for k, c in zip(index, self.chunk)]

@@ -6,59 +6,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.errors import ShapeError
-from footprint.ops.base import Op
+from footprint.ops.base import Table
+from footprint.ops.branches import Branches
+from footprint.ops.families import ProjectionFilter
 from footprint.ops.remove_stripes import gaussian
+from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
-from footprint.plan.slots import NOTHING, Halo, Reach, Ref
-from footprint.spec import ArraySpec
-
-# Projections of one batch, in bytes, where one is not more already.
-_BATCH_BYTES = 16 << 20
+from footprint.plan.rates import Cost
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec, Limits
 
 
 @dataclass(frozen=True)
-class Unsharp(Op):
-    """Projections (n_angles, n_z, n_x) and ``amount`` times what a Gaussian of ``sigma`` pixels takes off them."""
+class Unsharp(ProjectionFilter):
+    """Projections (n_angles, n_z, n_x) and ``amount`` times what a Gaussian of ``sigma`` pixels takes off them.
+
+    Beyond the detector there is its mirror image, c b a | a b c d.
+    """
 
     amount: float
     sigma: float = 1.0
 
-    axes = ("azx",)
-    cut = "za"
-    units = {"z": "rows", "a": "angles"}  # noqa: RUF012  shared, never changed
+    @property
+    def reach_z(self) -> int:
+        """The Gaussian's, and the row that is mirrored."""
+        return len(gaussian(self.sigma))
 
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Projections and out."""
-        return ("projections",), ("out",)
-
-    def halo(self, axis: str) -> Reach:
-        """The Gaussian's reach."""
-        reach = len(gaussian(self.sigma)) - 1
-        return Halo(reach, reach) if axis == "z" else NOTHING
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """The same shape, float32."""
-        if len(specs[0].shape) != 3:
-            raise ShapeError("projections", f"shape {specs[0].shape}", "(n_z, n_x) or (n_angles, n_z, n_x)")
-        return (ArraySpec(specs[0].shape, "float32", "azx"),)
-
-    def flops(self, *specs: ArraySpec) -> float:
-        """Two sums over the Gaussian."""
-        return 6.0 * len(gaussian(self.sigma)) * specs[0].size
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """That of its sums."""
+        return self._filter().cost(limits, *specs)
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Record batches of projections: along x, then along z."""
-        given, out = refs
-        lines = b.bring(given, "float32")
-        n, m, n_x = lines.spec.shape
-        if n * m * n_x == 0:
-            return
-        weights = b.const(gaussian(self.sigma).astype(np.float32), "weights")
-        where = {"z0": b.first(given, "z"), "y0": b.first(out, "z"), "total": given.slot.spec.length("z")}
-        batch = max(1, min(n, _BATCH_BYTES // (4 * m * n_x)))
-        with b.deliver(out, "float32") as made, b.repeat(lines, batch) as loop:
-            part, y = lines.window(loop, batch), made.window(loop, batch)
-            blurred = b.scratch((batch * m, n_x), "float32", "blurred along x").like_rows(part.reshape(-1, n_x))
-            b.launch("unsharp.blur_rows", part, weights, blurred)
-            b.launch("unsharp.sharpen", part, blurred, weights, y, amount=self.amount, **where)
+        """Record the projections and, with a minus sign, their blur."""
+        self._filter().record(b, *refs)
+
+    def _filter(self) -> Branches:
+        half = gaussian(self.sigma)
+        taps, reach = np.concatenate([half[:0:-1], half]), len(half) - 1
+        along = lambda axis, weights, first: Taps(axis, Table(weights), first, "reflect")
+        own = along("z", [1.0], 0), along("x", [1 + self.amount], 0)
+        return Branches((own, (along("z", taps, -reach), along("x", -self.amount * taps, -reach))), "azx")
