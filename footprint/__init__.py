@@ -80,8 +80,6 @@ _HOME = {
     "rotation_axis": "api.rotation_axis",
     "paganin": "api.paganin",
     "plan_paganin": "api.paganin",
-    "plan_unsharp": "api.unsharp",
-    "unsharp": "api.unsharp",
     "plan_remove_zingers": "api.remove_zingers",
     "remove_zingers": "api.remove_zingers",
     "plan_remove_stripes": "api.remove_stripes",

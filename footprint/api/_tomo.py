@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Progress, described, on_host
+from footprint.api._arrays import Array, Memory, Progress, described, finished, on_host, output, receive, shared, where
+from footprint.api._call import call, plan_verb
 from footprint.errors import ArgumentError, ShapeError
+from footprint.ops.base import Op
+from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
@@ -55,10 +58,48 @@ def described_stack(shape: Any, dtype: Any) -> tuple[ArraySpec, Given]:
 def stacked(array: Array, name: str) -> tuple[Array, bool]:
     """The array with a slice axis in front, and whether it had none."""
     if len(array.data.shape) == 2:
-        return replace(array, data=array.data[None]), True
+        return deep(array), True
     if len(array.data.shape) != 3:
         raise ShapeError(name, f"shape {tuple(array.data.shape)}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
     return array, False
+
+
+def on_stack(verb: str, name: str, given: Any, op: Op, out: Any, memory: Memory, device: str) -> Any:
+    """What an operation makes of sinograms or projections, or of one of them, in a new array or ``out``."""
+    array = receive(given, name)
+    flat = len(array.data.shape) == 2
+    source = deep(array) if flat else array
+    result = op.out_specs(source.spec)[0]
+    target = None if out is None else receive(out, "out")
+    if target is not None and flat and len(target.data.shape) == 2:
+        target = deep(target)
+    to = output(None if target is None else target.data, result, source)
+    own = op.in_place and out is given
+    if target is not None and not own and shared(source, to):
+        wanted = f"an array of its own, or {name} itself" if op.in_place else "an array of its own"
+        raise ArgumentError("out", f"memory shared with {name}", wanted)
+    if source.spec.size:
+        call(verb, op, [source], [to], where(device, source, to), memory)
+    if out is not None:
+        return out
+    made = finished(to, None)
+    return made[0] if flat else made
+
+
+def planned_stack(verb: str, shape: Any, dtype: Any, op: Op, memory: Memory, device: str) -> Plan:
+    """The plan of the same."""
+    spec, _ = described(shape, dtype)
+    if len(spec.shape) == 2:
+        spec = ArraySpec((1, *spec.shape), spec.dtype)
+    op.out_specs(spec)
+    if spec.size == 0:
+        raise ShapeError("shape", shape, "at least one value")
+    return plan_verb(verb, op, [spec], where(device), memory)
+
+
+def deep(array: Array) -> Array:
+    """The array with an axis in front."""
+    return replace(array, data=array.data[None])
 
 
 def in_slices(progress: Progress | None, slices: int, n_y: int) -> Progress | None:

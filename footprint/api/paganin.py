@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
-from footprint.api._call import call, plan_verb
-from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.api._arrays import Memory
+from footprint.api._tomo import on_stack, planned_stack
+from footprint.errors import ArgumentError, choose
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
 from footprint.plan.plan import Plan
-from footprint.spec import ArraySpec
 
 
 def paganin(
@@ -77,22 +75,8 @@ def paganin(
     >>> fp.paganin(dot, delta_beta=100, energy=20, distance=0.1, pixel_size=5e-6)[2].round(2)
     array([0.98, 0.94, 0.87, 0.94, 0.98], dtype=float32)
     """
-    source = receive(projections, "projections")
-    flat = source.data.ndim == 2
-    if flat:
-        source = replace(source, data=source.data[None])
     op = phase_of(delta_beta, energy, distance, pixel_size, padding)
-    result = op.out_specs(source.spec)[0]
-    given = None if out is None else receive(out, "out").data
-    target = output(given[None] if flat and given is not None and given.ndim == 2 else given, result, source)
-    if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory shared with projections", "an array of its own")
-    if source.spec.size:
-        call("paganin", op, [source], [target], where(device, source, target), memory)
-    if out is not None:
-        return out
-    made = finished(target, None)
-    return made[0] if flat else made
+    return on_stack("paganin", "projections", projections, op, out, memory, device)
 
 
 def plan_paganin(
@@ -128,13 +112,8 @@ def plan_paganin(
     >>> plan.notes[0][:40]
     'phase: a row counts for 64 to both sides'
     """
-    spec, _ = described(shape, dtype)
-    spec = ArraySpec((1, *spec.shape)[-3:], spec.dtype) if len(spec.shape) == 2 else spec
     op = phase_of(delta_beta, energy, distance, pixel_size, padding)
-    op.out_specs(spec)
-    if spec.size == 0:
-        raise ShapeError("shape", shape, "at least one value")
-    return plan_verb("paganin", op, [spec], where(device), memory)
+    return planned_stack("paganin", shape, dtype, op, memory, device)
 
 
 def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, padding: str = "edge", name: str = "phase") -> Paganin:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, finished, output, receive, shared, where
-from footprint.api._call import call, plan_verb
-from footprint.api._tomo import described_stack, stacked
-from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.api._arrays import Memory
+from footprint.api._tomo import on_stack, planned_stack
+from footprint.errors import ArgumentError, choose
 from footprint.ops.base import Op
 from footprint.ops.fourier_wavelet import FourierWavelet
 from footprint.ops.remove_stripes import METHODS, SYNONYMS, RemoveStripes
@@ -87,21 +86,8 @@ def remove_stripes(
     >>> fp.remove_stripes(sinogram, "sorting", size=3)[:, 4]
     array([1., 2., 3., 4.], dtype=float32)
     """
-    source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
     op = stripes_of(method, size, small, snr, sigma, level, wavelet)
-    result = op.out_specs(source.spec)[0]
-    whole = None if out is None else receive(out, "out")
-    if whole is not None and flat and whole.data.ndim == 2:
-        whole, _ = stacked(whole, "out")
-    target = output(None if whole is None else whole.data, result, source)
-    if whole is not None and out is not sinogram and shared(source, target):
-        raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
-    if source.spec.size:
-        call("remove_stripes", op, [source], [target], where(device, source, target), memory)
-    if out is not None:
-        return out
-    made = finished(target, None)
-    return made[0] if flat else made
+    return on_stack("remove_stripes", "sinogram", sinogram, op, out, memory, device)
 
 
 def plan_remove_stripes(
@@ -138,11 +124,8 @@ def plan_remove_stripes(
     >>> fp.plan_remove_stripes((8, 180, 256), "all", device="cpu").n_parts
     1
     """
-    spec, _ = described_stack(shape, dtype)
-    if spec.size == 0:
-        raise ShapeError("shape", shape, "at least one value")
     op = stripes_of(method, size, small, snr, sigma, level, wavelet)
-    return plan_verb("remove_stripes", op, [spec], where(device), memory)
+    return planned_stack("remove_stripes", shape, dtype, op, memory, device)
 
 
 def stripes_of(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, where
-from footprint.api._call import call, plan_verb
-from footprint.errors import ArgumentError, ShapeError
+from footprint.api._arrays import Memory
+from footprint.api._tomo import on_stack, planned_stack
+from footprint.errors import ArgumentError
 from footprint.kernels.remove_zingers.contract import MOST
 from footprint.ops.remove_zingers import RemoveZingers
 from footprint.plan.plan import Plan
-from footprint.spec import ArraySpec
 
 
 def remove_zingers(
@@ -56,22 +54,8 @@ def remove_zingers(
     >>> fp.remove_zingers(np.array([[1.0, 1, 1], [1, 9, 2], [1, 1, 1]]), 0.5)[1]
     array([1., 1., 1.], dtype=float32)
     """
-    source = receive(projections, "projections")
-    flat = source.data.ndim == 2
-    if flat:
-        source = replace(source, data=source.data[None])
     op = zingers_of(threshold, size)
-    result = op.out_specs(source.spec)[0]
-    given = None if out is None else receive(out, "out").data
-    target = output(given[None] if flat and given is not None and given.ndim == 2 else given, result, source)
-    if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory shared with projections", "an array of its own")
-    if source.spec.size:
-        call("remove_zingers", op, [source], [target], where(device, source, target), memory)
-    if out is not None:
-        return out
-    made = finished(target, None)
-    return made[0] if flat else made
+    return on_stack("remove_zingers", "projections", projections, op, out, memory, device)
 
 
 def plan_remove_zingers(
@@ -103,13 +87,8 @@ def plan_remove_zingers(
     >>> fp.plan_remove_zingers((8, 64, 64), 0.1, device="cpu").n_parts
     1
     """
-    spec, _ = described(shape, dtype)
-    spec = ArraySpec((1, *spec.shape)[-3:], spec.dtype) if len(spec.shape) == 2 else spec
     op = zingers_of(threshold, size)
-    op.out_specs(spec)
-    if spec.size == 0:
-        raise ShapeError("shape", shape, "at least one value")
-    return plan_verb("remove_zingers", op, [spec], where(device), memory)
+    return planned_stack("remove_zingers", shape, dtype, op, memory, device)
 
 
 def zingers_of(threshold: Any, size: Any = 3, name: str = "zingers") -> RemoveZingers:

@@ -9,12 +9,12 @@ from typing import Any
 from footprint.api.paganin import phase_of
 from footprint.api.remove_stripes import stripes_of
 from footprint.api.remove_zingers import zingers_of
-from footprint.api.unsharp import unsharp_of
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import DeadPixels, MinusLog, ShiftSinograms, Sinograms
 from footprint.ops.reconstruct import Steps
+from footprint.ops.unsharp import Unsharp
 from footprint.units import kind_of
 
 Setting = str | float | Mapping[str, Any] | Op | None
@@ -35,7 +35,8 @@ def steps(*, zingers: Setting = None, phase: Setting = None, unsharp: Setting = 
         Settings of `paganin`: ``{"delta_beta": 500, "energy": 30, "distance": 0.2, "pixel_size": 1e-6}`` (keV, metres). Right
         before minus log; dead pixels are then replaced before it.
     unsharp : float, mapping or Op, optional
-        The amount of `unsharp`, or its settings: ``{"amount": 3, "sigma": 0.8}``. After phase, before minus log.
+        How much of what a Gaussian takes off is added, or that and its ``sigma`` in pixels (1): ``{"amount": 3, "sigma": 0.8}``.
+        After phase, before minus log; `unsharp_mask` is the same of other images.
     rings : str, mapping or Op, optional
         A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
         backprojects sinograms.
@@ -63,6 +64,20 @@ def steps(*, zingers: Setting = None, phase: Setting = None, unsharp: Setting = 
         _made("unsharp", unsharp, unsharp_of, "amount"),
         _made("rings", rings, stripes_of, "method"),
     )
+
+
+def unsharp_of(amount: Any, sigma: Any = 1.0, name: str = "unsharp") -> Unsharp:
+    """The operation of these settings, every one checked."""
+    numbers = []
+    for what, value, most in (("amount", amount, 1e6), ("sigma", sigma, 100.0)):
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = float("nan")
+        if not 0 < number <= most:
+            raise ArgumentError(what, repr(value), f"a number above 0, {most:.0f} at most")
+        numbers.append(number)
+    return Unsharp(*numbers)
 
 
 @dataclass(frozen=True)

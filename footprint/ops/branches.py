@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError, ShapeError
+from footprint.errors import ArgumentError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import chip_bytes
-from footprint.ops.base import Op, Table
-from footprint.ops.separable import Taps, readable_cuts
+from footprint.ops.base import Table
+from footprint.ops.families import ImageFilter, batch_of
+from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import Given, Halo, Reach, Ref
+from footprint.plan.slots import Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 _ONE = Taps("", Table(np.ones(1)), 0, NONE)
@@ -22,7 +25,7 @@ _PLACES = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "other_start": (0, 0, 
 
 
 @dataclass(frozen=True)
-class Branches(Op):
+class Branches(ImageFilter):
     """Laplacians and the like: ``branches`` are weights down and across, the first of none on the axis "".
 
     An image's last two axes are filtered, of a stack every plane; ``dims`` names all.
@@ -30,33 +33,6 @@ class Branches(Op):
 
     branches: tuple[tuple[Taps, Taps], ...]
     dims: str = "yx"
-
-    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the image."""
-        return (self.dims,)
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.dims
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """All that can be read in parts; see `readable_cuts`."""
-        return readable_cuts(self, ins[0])
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image and result."""
-        return ("input",), ("output",)
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """As large, in the dtype of sums."""
-        (image,) = specs
-        if len(image.shape) != len(self.dims):
-            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
-        return (ArraySpec(image.shape, sum_dtype(image.dtype), self.dims),)
 
     def halo(self, axis: str) -> Reach:
         """The most that any branch reaches."""
@@ -73,31 +49,46 @@ class Branches(Op):
         return Cost(n * (specs[0].nbytes + size) + (n - 1) * 3 * size, self.flops(*specs), 2 * n - 1)
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Record the branches, each added to what is there."""
+        """Record the branches, each added to what is there; of a stack a batch of planes at a time."""
         image, out = refs
         kind = sum_dtype(image.spec.dtype)
         x = b.bring(image, dtype=kind)
+        down = self._between(b, x, kind)
         with b.deliver(out, dtype=kind) as y:
-            for number, (tall, wide) in enumerate(self.branches):
-                target = b.like(y, kind, "a branch") if number else y
-                self._pass(b, x, target, out, tall, wide)
-                if number:
-                    b.launch("muladd", y.deep(3), target.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
+            if len(self.dims) < 3:
+                self._sum(b, x, down, y, out)
+                return
+            planes, *plane = y.spec.shape
+            batch = batch_of(planes, max(1, math.prod(plane)) * np.dtype(kind).itemsize)
+            with b.repeat(y, batch) as loop:
+                between = down.window(loop, batch) if down else None
+                self._sum(b, x.window(loop, batch), between, y.window(loop, batch), out)
 
-    def _pass(self, b: Builder, x: Ref, target: Ref, out: Ref, tall: Taps, wide: Taps) -> None:
-        """Down and across at once, or where that does not fit on a chip, one after the other."""
-        room, size = b.limits.local_mem, np.dtype(target.spec.dtype).itemsize
-        need = lambda down, across: chip_bytes(len(down.weights), len(across.weights), 32, size)
-        if room == 0 or need(tall, wide) <= room:
-            self._launch(b, x, target, out, tall, wide, (x, x))
-            return
-        if max(need(tall, _ONE), need(_ONE, wide)) > room:
-            most = max(len(tall.weights), len(wide.weights))
+    def _fits(self, room: int, kind: str, tall: Taps, wide: Taps) -> bool:
+        """Whether a tile with both halos fits on a chip."""
+        return room == 0 or chip_bytes(len(tall.weights), len(wide.weights), 32, np.dtype(kind).itemsize) <= room
+
+    def _between(self, b: Builder, x: Ref, kind: str) -> Ref | None:
+        """Room for sums down that are then summed across, where a branch does not fit on a chip at once."""
+        fits = partial(self._fits, b.limits.local_mem, kind)
+        if all(fits(*branch) for branch in self.branches):
+            return None
+        most = max(len(taps.weights) for branch in self.branches for taps in branch)
+        if not all(fits(tall, _ONE) and fits(_ONE, wide) for tall, wide in self.branches):
             raise ArgumentError("sigma", f"{most} weights along an axis", "as many as fit on this device's chip", "use the CPU")
         reach = {"x": self.halo("x")} if "x" in dict(x.slot.reach) else {}
-        down = b.between(ArraySpec(x.slot.spec.shape, target.spec.dtype, self.dims), "sums down", reach)
-        self._launch(b, x, down, out, tall, _ONE, (x, x))
-        self._launch(b, down, target, out, _ONE, wide, (out, down))
+        return b.between(ArraySpec(x.slot.spec.shape, kind, self.dims), "sums down", reach)
+
+    def _sum(self, b: Builder, x: Ref, down: Ref | None, y: Ref, out: Ref) -> None:
+        for number, (tall, wide) in enumerate(self.branches):
+            target = b.like(y, y.spec.dtype, "a branch") if number else y
+            if down is None or self._fits(b.limits.local_mem, y.spec.dtype, tall, wide):
+                self._launch(b, x, target, out, tall, wide, (x, x))
+            else:
+                self._launch(b, x, down, out, tall, _ONE, (x, x))
+                self._launch(b, down, target, out, _ONE, wide, (out, down))
+            if number:
+                b.launch("muladd", y.deep(3), target.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
 
     def _launch(self, b: Builder, x: Ref, target: Ref, out: Ref, tall: Taps, wide: Taps, of: tuple[Ref, Ref]) -> None:
         (y0, border_y), (x0, border_x) = (taps.place(b, into, out) for taps, into in zip((tall, wide), of))

@@ -7,22 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.errors import ShapeError
-from footprint.ops.base import Op
+from footprint.ops.families import SinogramFilter
 from footprint.ops.wavelets import filters
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
-# Sinograms of one batch, in bytes: as for the other ways to remove stripes.
-_BATCH_BYTES = 16 << 20
 # A frequency whose share exp(-k^2 / 2 sigma^2) is below 2^-25 adds nothing to a float32.
 _FAR = math.sqrt(50 * math.log(2))
 
 
 @dataclass(frozen=True)
-class FourierWavelet(Op):
+class FourierWavelet(SinogramFilter):
     """Of every level's details along x, what is slow along the angle taken off sinograms (n_z, n_angles, n_x), in place.
 
     The transform is linear and reconstructs exactly, so what is to be removed is reconstructed alone, and taken off.
@@ -41,44 +38,12 @@ class FourierWavelet(Op):
     level: int = 7
     sigma: float = 1.0
 
-    axes = ("zax",)
-    cut = "z"
-    in_place = True
-    units = {"z": "slices"}  # noqa: RUF012  shared, never changed
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Sinogram and out."""
-        return ("sinogram",), ("out",)
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """The same shape, float32."""
-        if len(specs[0].shape) != 3:
-            raise ShapeError("sinogram", f"shape {specs[0].shape}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
-        return (ArraySpec(specs[0].shape, "float32", "zax"),)
-
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """A filter's length for every value, there and back, on all levels."""
         return Cost(20 * specs[0].size, 6.0 * filters(self.wavelet).shape[1] * specs[0].size, 6 * self.level)
 
-    def record(self, b: Builder, *refs: Ref) -> None:
-        """Work where the result lies, a batch of sinograms at a time."""
-        lines, out = refs
-        if lines is out:
-            self._batches(b, out)
-            return
-        with b.deliver(out, "float32") as y:
-            b.fetch(lines, y)
-            self._batches(b, y)
-
-    def _batches(self, b: Builder, lines: Ref) -> None:
-        n, n_a, n_x = lines.spec.shape
-        if n_a * n_x == 0:
-            return
-        batch = max(1, min(n, _BATCH_BYTES // (4 * n_a * n_x)))
-        with b.repeat(lines, batch) as loop:
-            self._filter(b, lines.window(loop, batch), batch)
-
-    def _filter(self, b: Builder, part: Ref, most: int) -> None:
+    def on_batch(self, b: Builder, part: Ref, most: int) -> None:
+        """Down all levels, and up again with what is to be taken off."""
         taps = b.const(filters(self.wavelet).astype(np.float32), "wavelet")
         scratch = lambda name, *shape: b.scratch((most, *shape), "float32", name).like_rows(part)
         _, m, w = part.spec.shape

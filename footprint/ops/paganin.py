@@ -8,17 +8,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.base import Op
+from footprint.errors import ArgumentError
+from footprint.ops.families import ProjectionFilter, batch_of
 from footprint.ops.filters import fast_length
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 PADDINGS = ("edge", "reflect", "symmetric", "air", "zeros")
-# Rows and spectra of one batch of projections, in bytes, where one projection is not more already.
-_BATCH_BYTES = 16 << 20
 # What rows that do not count may come to; as the others are scaled up for them, a frequency may miss twice as much.
 _MISSED = 5e-5
 # Where the filter hardly blurs, what is missed falls slowly with the reach and is noise's: rows enough to have it small.
@@ -30,7 +28,7 @@ MOST = 2000.0
 
 
 @dataclass(frozen=True)
-class Paganin(Op):
+class Paganin(ProjectionFilter):
     """Transmission (n_angles, n_z, n_x) through 1 / (1 + length^2 k^2), k in radians a pixel.
 
     Along x it is a product of spectra of rows. Along z it is, at every frequency along x, a sum over so many rows to both sides
@@ -47,10 +45,6 @@ class Paganin(Op):
     length: float
     padding: str = "edge"
 
-    axes = ("azx",)
-    cut = "za"
-    units = {"z": "rows", "a": "angles"}  # noqa: RUF012  shared, never changed
-
     def __post_init__(self) -> None:
         if self.length > MOST:
             fix = "energy is in keV, distance and pixel size are in metres"
@@ -65,20 +59,6 @@ class Paganin(Op):
     def missed(self) -> float:
         """The most by which the rows beyond would change a frequency, of 1 for the lowest."""
         return _cut_off(self.length)[1]
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Projections and out."""
-        return ("projections",), ("out",)
-
-    def halo(self, axis: str) -> Reach:
-        """The rows that count."""
-        return Halo(self.reach_z, self.reach_z) if axis == "z" else NOTHING
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """The same shape, float32."""
-        if len(specs[0].shape) != 3:
-            raise ShapeError("projections", f"shape {specs[0].shape}", "(n_z, n_x) or (n_angles, n_z, n_x)")
-        return (ArraySpec(specs[0].shape, "float32", "azx"),)
 
     def padded(self, n_x: int) -> int:
         """Length of the padded rows: what stands beyond one end is out of reach of the other."""
@@ -103,7 +83,7 @@ class Paganin(Op):
         taps, reach = b.const(np.repeat(table, 2, axis=1), "weights of rows"), b.const(far, "rows that count")
         where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
         level = 1.0 if self.padding == "air" else 0.0
-        batch = max(1, min(n, _BATCH_BYTES // (8 * width * m)))
+        batch = batch_of(n, 8 * width * m)
         with b.deliver(out, "float32") as made, b.repeat(lines, batch) as loop:
             part, y = lines.window(loop, batch), made.window(loop, batch)
             rows, back = part.reshape(-1, n_x), y.reshape(-1, n_x)

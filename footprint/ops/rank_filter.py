@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.dtypes import native
-from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.networks import operations
-from footprint.ops.base import Op
-from footprint.ops.separable import readable_cuts
+from footprint.ops.families import ImageFilter
 from footprint.plan.builder import Builder
-from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.spec import ArraySpec
 
 
 def compared(dtype: str) -> str:
@@ -24,7 +22,7 @@ def compared(dtype: str) -> str:
 
 
 @dataclass(frozen=True)
-class RankFilter(Op):
+class RankFilter(ImageFilter):
     """The ``rank``-th smallest, from 0, of the window ``size`` round every pixel.
 
     Attributes
@@ -48,32 +46,9 @@ class RankFilter(Op):
     cval: str = "0.0"
     dims: str = "yx"
 
-    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the image."""
-        return (self.dims,)
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.dims
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """All that can be read in parts; see `readable_cuts`."""
-        return readable_cuts(self, ins[0])
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image and result."""
-        return ("input",), ("output",)
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """An image like the input, in native byte order."""
-        (image,) = specs
-        if len(image.shape) != len(self.dims):
-            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
-        return (ArraySpec(image.shape, native(image.dtype), self.dims),)
+    def made(self, dtype: str) -> str:
+        """The image's, in native byte order."""
+        return native(dtype)
 
     def _at(self, axis: str) -> int:
         """The axis of the window, counted from the last; below -2 where it has none."""

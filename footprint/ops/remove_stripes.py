@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.errors import ShapeError
-from footprint.ops.base import Op
+from footprint.ops.families import SinogramFilter
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
 from footprint.plan.slots import Ref
@@ -17,14 +16,12 @@ METHODS = ("mean", "mean-division", "sorting", "large", "dead", "all")
 SYNONYMS = {
     "mean-subtraction": "mean", "normalize": "mean", "sort": "sorting", "vo": "all", "vo-all": "all", "munch": "fw",
 }  # fmt: skip
-# Sinograms of one batch: a few second-level caches, and enough for a GPU, whatever the size of a part.
-_BATCH_BYTES = 16 << 20
 # Share of a column's values at either end that its mean leaves out.
 _DROP = 0.05
 
 
 @dataclass(frozen=True)
-class RemoveStripes(Op):
+class RemoveStripes(SinogramFilter):
     """What stands still from angle to angle taken off sinograms (n_z, n_angles, n_x), in place.
 
     Attributes
@@ -47,21 +44,6 @@ class RemoveStripes(Op):
     snr: float = 3.0
     sigma: float = 30.0
 
-    axes = ("zax",)
-    cut = "z"
-    in_place = True
-    units = {"z": "slices"}  # noqa: RUF012  shared, never changed
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Sinogram and out."""
-        return ("sinogram",), ("out",)
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """The same shape, float32."""
-        if len(specs[0].shape) != 3:
-            raise ShapeError("sinogram", f"shape {specs[0].shape}", "(n_angles, n_x) or (n_z, n_angles, n_x)")
-        return (ArraySpec(specs[0].shape, "float32", "zax"),)
-
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Passes over the sinograms, and a window's search for every value."""
         nbytes, size = 4 * specs[0].size, specs[0].size
@@ -70,23 +52,9 @@ class RemoveStripes(Op):
         windows = self.size + (self.small if self.method == "all" else 0)
         return Cost(12 * nbytes, size * (60.0 + 4 * windows), 12)
 
-    def record(self, b: Builder, *refs: Ref) -> None:
-        """Work where the result lies, a batch of sinograms at a time."""
-        lines, out = refs
-        if lines is out:
-            self._batches(b, out)
-            return
-        with b.deliver(out, "float32") as y:
-            b.fetch(lines, y)
-            self._batches(b, y)
-
-    def _batches(self, b: Builder, lines: Ref) -> None:
-        n, n_a, n_x = lines.spec.shape
-        if n_a * n_x == 0:
-            return
-        batch = max(1, min(n, _BATCH_BYTES // (4 * n_a * n_x)))
-        with b.repeat(lines, batch) as loop:
-            _Batch(b, lines.window(loop, batch), batch).run(self)
+    def on_batch(self, b: Builder, part: Ref, most: int) -> None:
+        """Record the method's steps."""
+        _Batch(b, part, most).run(self)
 
 
 class _Batch:

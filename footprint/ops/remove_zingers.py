@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footprint.errors import ShapeError
-from footprint.ops.base import Op
+from footprint.ops.families import ProjectionFilter
 from footprint.plan.builder import Builder
-from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
 
 @dataclass(frozen=True)
-class RemoveZingers(Op):
+class RemoveZingers(ProjectionFilter):
     """Values above (1 + ``threshold``) times the median of the ``size`` by ``size`` around them, replaced by that median.
 
     Of projections (n_angles, n_z, n_x); the detector's outermost values stand for those beyond it.
@@ -21,23 +20,10 @@ class RemoveZingers(Op):
     threshold: float
     size: int = 3
 
-    axes = ("azx",)
-    cut = "za"
-    units = {"z": "rows", "a": "angles"}  # noqa: RUF012  shared, never changed
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Projections and out."""
-        return ("projections",), ("out",)
-
-    def halo(self, axis: str) -> Reach:
+    @property
+    def reach_z(self) -> int:
         """Half a window."""
-        return Halo(self.size // 2, self.size // 2) if axis == "z" else NOTHING
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """The same shape, float32."""
-        if len(specs[0].shape) != 3:
-            raise ShapeError("projections", f"shape {specs[0].shape}", "(n_z, n_x) or (n_angles, n_z, n_x)")
-        return (ArraySpec(specs[0].shape, "float32", "azx"),)
+        return self.size // 2
 
     def flops(self, *specs: ArraySpec) -> float:
         """A comparison for every value of a window."""

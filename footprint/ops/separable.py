@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import FUSED
 from footprint.ops.base import Op, Table
+from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.plan.slots import NOTHING, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
@@ -48,14 +48,8 @@ class Taps:
         return first - b.first(into, self.axis) + self.first, NONE if self.border == "wrap" else self.border
 
 
-def readable_cuts(op: Op, given: Given) -> str:
-    """Axes a filter may be cut along: files are read by rows, and of an array on a device the other end lies elsewhere."""
-    far = lambda axis: given.space == "device" and getattr(op.halo(axis), "wrap", False)
-    return "".join(axis for axis in op.cut if not far(axis) and (given.owner == "caller" or axis != "x" or op.cut == "x"))
-
-
 @dataclass(frozen=True)
-class Line(Op):
+class Line(ImageFilter):
     """The sum of weights and neighbours along some axes, one after another: one, or the last two at once.
 
     Attributes
@@ -68,33 +62,6 @@ class Line(Op):
 
     taps: tuple[Taps, ...]
     dims: str = "yx"
-
-    units = {"z": "planes", "y": "rows", "x": "pixels"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the array."""
-        return (self.dims,)
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Every axis."""
-        return self.dims
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """All that can be read in parts; see `readable_cuts`."""
-        return readable_cuts(self, ins[0])
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Array and result."""
-        return ("input",), ("output",)
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """As large, in the dtype of sums."""
-        (image,) = specs
-        if len(image.shape) != len(self.dims):
-            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
-        return (ArraySpec(image.shape, sum_dtype(image.dtype), self.dims),)
 
     def halo(self, axis: str) -> Reach:
         """Of an axis with weights."""

@@ -38,7 +38,8 @@ class Unsharp(ProjectionFilter):
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the projections and, with a minus sign, their blur."""
-        self._filter().record(b, *refs)
+        given, out = refs
+        self._filter().record(b, b.bring(given, "float32"), out)
 
     def _filter(self) -> Branches:
         half = gaussian(self.sigma)

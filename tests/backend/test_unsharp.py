@@ -1,19 +1,32 @@
-"""Unsharp masks against SciPy's Gaussian, whole, in parts and in a reconstruction, on every device found."""
+"""Unsharp masks of projections against SciPy's Gaussian, whole, in parts and in a reconstruction, on every device found."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import footprint as fp
-from footprint.reference.unsharp import unsharp as reference
+from footprint.api._tomo import on_stack, planned_stack
+from footprint.api.steps import unsharp_of
+
+
+def sharpened(stack, amount, sigma=1.0, out=None, memory=None, device="auto"):
+    """The step alone."""
+    return on_stack("unsharp", "projections", stack, unsharp_of(amount, sigma), out, memory, device)
+
+
+def reference(projection, amount, sigma):
+    """(1 + amount) times the projection, less amount times a Gaussian's blur of it."""
+    values = np.asarray(projection, np.float64)
+    return (1 + amount) * values - amount * ndimage.gaussian_filter(values, sigma, mode="reflect")
 
 
 @pytest.mark.parametrize("shape", [(3, 40, 50), (1, 1, 1), (2, 1, 9), (1, 9, 1), (1, 2, 2), (2, 31, 300)])
 @pytest.mark.parametrize(("amount", "sigma"), [(1, 1), (3.5, 0.7), (0.5, 4), (2, 0.1)])
 def test_it_is_scipys_gaussian(device, rng, shape, amount, sigma):
     stack = rng.random(shape).astype("f4")
-    got = fp.unsharp(stack, amount, sigma=sigma, device=device)
+    got = sharpened(stack, amount, sigma=sigma, device=device)
     want = np.stack([reference(p, amount, sigma) for p in stack])
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * (1 + amount))
     assert sigma == 0.1 or stack[0].size == 1 or np.abs(got - stack).max() > 0.02
@@ -22,23 +35,28 @@ def test_it_is_scipys_gaussian(device, rng, shape, amount, sigma):
 @pytest.mark.parametrize("dtype", ["f8", ">f4", "u2"])
 def test_dtypes_one_projection_and_out(device, rng, dtype):
     stack = (100 * rng.random((3, 20, 31))).astype(dtype)
-    want = fp.unsharp(stack.astype("f4"), 2, device=device)
-    np.testing.assert_array_equal(fp.unsharp(stack, 2, device=device), want)
+    want = sharpened(stack.astype("f4"), 2, device=device)
+    np.testing.assert_array_equal(sharpened(stack, 2, device=device), want)
     one = np.empty(stack.shape[1:], "f4")
-    assert fp.unsharp(np.asfortranarray(stack[1]), 2, out=one, device=device) is one
+    assert sharpened(np.asfortranarray(stack[1]), 2, out=one, device=device) is one
     np.testing.assert_array_equal(one, want[1])
 
 
 def test_the_same_bits_at_any_budget(device, rng):
     stack = rng.random((5, 60, 23)).astype(">f4")
-    want = fp.unsharp(stack, 2, sigma=1.3, device=device)
+    want = sharpened(stack, 2, sigma=1.3, device=device)
     with pytest.raises(fp.BudgetError) as caught:
-        fp.unsharp(stack, 2, sigma=1.3, memory=1, device=device)
+        sharpened(stack, 2, sigma=1.3, memory=1, device=device)
     least, parts = caught.value.smallest, set()
     for memory in (least, 2 * least, 4 * least):
-        parts.add(fp.plan_unsharp(stack.shape, 2, dtype=">f4", sigma=1.3, memory=memory, device=device).n_parts)
-        np.testing.assert_array_equal(fp.unsharp(stack, 2, sigma=1.3, memory=memory, device=device), want)
+        parts.add(planned_stack("unsharp", stack.shape, ">f4", unsharp_of(2, 1.3), memory, device).n_parts)
+        np.testing.assert_array_equal(sharpened(stack, 2, sigma=1.3, memory=memory, device=device), want)
     assert len(parts) > 1
+
+
+def test_a_stack_takes_no_more_than_a_batch_for_its_blur():
+    plan = planned_stack("unsharp", (400, 100, 256), "float32", unsharp_of(2, 1.3), None, "cpu")
+    assert 0 < plan.footprint.total <= 17 << 20
 
 
 def test_in_a_reconstruction(device, rng):
@@ -76,12 +94,12 @@ def fp_steps():
         ({"amount": 0}, "amount 0 above"),
         ({"amount": "much"}, "amount 'much' number"),
         ({"sigma": 1000}, "sigma 1000 100"),
-        ({"projections": np.zeros(4)}, "projections (4,) n_angles"),
+        ({"stack": np.zeros(4)}, "projections (4,) n_angles"),
         ({"out": np.zeros((4, 5))}, "out (1, 4, 5) (1, 4, 6)"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(change, words):
     with pytest.raises(fp.FootprintError) as caught:
-        fp.unsharp(**{"projections": np.zeros((4, 6)), "amount": 1, "device": "cpu"} | change)
+        sharpened(**{"stack": np.zeros((4, 6)), "amount": 1, "device": "cpu"} | change)
     missing = [word for word in words.split() if word not in str(caught.value)]
     assert not missing, f"no {missing} in: {caught.value}"

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
+from footprint.api._tomo import on_stack, planned_stack
+from footprint.api.steps import unsharp_of
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(4)
@@ -44,10 +46,10 @@ def remove_zingers(scale: int) -> Job:
 
 
 def unsharp(scale: int) -> Job:
-    x, out = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4")
+    x, out, op = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4"), unsharp_of(2)
     return (
-        lambda memory: fp.plan_unsharp(x.shape, 2, dtype=">f4", memory=memory, device="cpu"),
-        lambda memory: fp.unsharp(x, 2, out=out, memory=memory, device="cpu"),
+        lambda memory: planned_stack("unsharp", x.shape, ">f4", op, memory, "cpu"),
+        lambda memory: on_stack("unsharp", "projections", x, op, out, memory, "cpu"),
     )
 
 

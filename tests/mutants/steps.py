@@ -30,7 +30,7 @@ STEPS = [
         (STRIPES + "wavelets_at_any_shape_and_setting",),
         "what is to be removed is what is left",
     ),
-    Mutant("footprint/ops/paganin.py", "Halo(self.reach_z, self.reach_z)", "Halo(self.reach_z, self.reach_z - 1)", BITS),
+    Mutant("footprint/ops/families.py", "Halo(self.reach_z, self.reach_z)", "Halo(self.reach_z, self.reach_z - 1)", BITS),
     Mutant("footprint/ops/paganin.py", '"first": b.first(out, "z")', '"first": b.first(given, "z")', BITS),
     Mutant(
         "footprint/ops/paganin.py",
@@ -54,8 +54,8 @@ STEPS = [
     ),
     Mutant(
         "footprint/ops/remove_zingers.py",
-        "Halo(self.size // 2, self.size // 2)",
-        "Halo(self.size // 2, self.size // 2 - 1)",
+        "return self.size // 2",
+        "return self.size // 2 - 1",
         (ZINGERS + "the_same_bits_at_any_budget",),
     ),
     Mutant("footprint/cli/steps.py", "own / 100", "own", (SHELL + "options_are_the_steps_of_the_library",), "cm taken for m"),
