@@ -113,43 +113,15 @@ def fbp(
     >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
     1.0
     """
-    how: tuple[Any, ...] = (
-        angles,
-        center,
-        filter,
-        padding,
-        method,
-        interpolation,
-        accuracy,
-        roi,
-        pixel_size,
-        circle,
-        axis_shifts,
-        cutoff,
-    )
-    how += (memory, device, fft)
-    look = looks("fbp", how, sinogram, out) if progress is None else None
+    options = center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, interpolation, accuracy
+    look = looks("fbp", (angles, *options, memory, device, fft), sinogram, out) if progress is None else None
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
     _, n_a, n_x = source.spec.shape
-    op = fbp_of(
-        angles_of(angles, n_a),
-        n_x,
-        center,
-        filter,
-        padding,
-        method,
-        roi,
-        pixel_size,
-        circle,
-        axis_shifts,
-        cutoff,
-        interpolation,
-        accuracy,
-    )
+    op = fbp_of(angles_of(angles, n_a), n_x, *options)
     result = op.out_specs(source.spec)[0]
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
     target = output(out, wanted, source)
@@ -211,21 +183,8 @@ def plan_fbp(
     """
     spec, given = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
-    op = fbp_of(
-        angles_of(angles, n_a),
-        n_x,
-        center,
-        filter,
-        padding,
-        method,
-        roi,
-        pixel_size,
-        circle,
-        axis_shifts,
-        cutoff,
-        interpolation,
-        accuracy,
-    )
+    options = center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, interpolation, accuracy
+    op = fbp_of(angles_of(angles, n_a), n_x, *options)
     result = op.out_specs(spec)[0]
     return _plan(*limits_and_budget(where(device), memory, fft), op, (spec, given), (result, Given()))
 

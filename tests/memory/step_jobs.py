@@ -46,7 +46,8 @@ def remove_zingers(scale: int) -> Job:
 
 
 def unsharp(scale: int) -> Job:
-    x, out, op = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4"), unsharp_of(2)
+    """Large enough that the small job too is shared among threads."""
+    x, out, op = RNG.random((16 * scale, 150, 200), np.float32).astype(">f4"), np.ones((16 * scale, 150, 200), "f4"), unsharp_of(2)
     return (
         lambda memory: planned_stack("unsharp", x.shape, ">f4", op, memory, "cpu"),
         lambda memory: on_stack("unsharp", "projections", x, op, out, memory, "cpu"),
