@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.io.done import DoneSet
 from footprint.io.frames import described, row_range
 from footprint.io.output import Output, check_output, writing
 from footprint.io.raw import RawFrames, writing_bytes
 from footprint.io.unfinished import Unfinished
-from footprint.plan.done import DoneSet as DurableRows
+from footprint.plan.done import DoneSet
+from footprint.plan.rows import RowSet
 from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
@@ -56,13 +56,13 @@ class VolumeWriter:
         self._facts = facts
         self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
-        self._done = DoneSet(shape[0] * shape[1])
+        self._done = RowSet()
 
     def host_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
         return self._sink.writing_bytes(dtype)
 
-    def resume(self, job: Mapping[str, str], axis: str) -> DurableRows | None:
+    def resume(self, job: Mapping[str, str], axis: str) -> DoneSet | None:
         """Which rows an earlier run of this job has written already, and where to note those of this one.
 
         Parameters
@@ -145,7 +145,7 @@ class VolumeWriter:
         """Finish: everything goes to the disk, then the volume gets its name."""
         if not self._open:
             return
-        missing = self._done.missing()
+        missing = self._done.missing(self.shape[0] * self.shape[1])
         if missing:
             self.discard()
             first, rows = missing[0][0], sum(stop - start for start, stop in missing)

@@ -6,41 +6,27 @@ import os
 import re
 from pathlib import Path
 
+from footprint.plan.rows import RowSet
+
 _LINE = re.compile(rb"(\d+) (\d+)\n")
 
 
-class DoneSet:
-    """Rows, not part numbers: a job that goes on may have another budget, so other parts. What a crash has torn is cut off.
-
-    Attributes
-    ----------
-    spans
-        Rows that are done, as ``(start, stop)`` in order, none touching another.
-    """
+class DoneSet(RowSet):
+    """Rows, not part numbers: a job that goes on may have another budget, so other parts. What a crash has torn is cut off."""
 
     def __init__(self, path: str | Path) -> None:
+        super().__init__()
         self.path = Path(path)
         text = self.path.read_bytes() if self.path.exists() else b""
-        self.spans: list[tuple[int, int]] = []
         whole = 0
         for line in text.splitlines(keepends=True):
             match = _LINE.fullmatch(line)
             if match is None:
                 break
-            self._join(int(match[1]), int(match[2]))
+            super().add(int(match[1]), int(match[2]))
             whole += len(line)
         if whole != len(text):
             os.truncate(self.path, whole)
-
-    def _join(self, start: int, stop: int) -> None:
-        apart = [span for span in self.spans if span[1] < start or span[0] > stop]
-        touching = [span for span in self.spans if not (span[1] < start or span[0] > stop)]
-        merged = (min([start, *(a for a, _ in touching)]), max([stop, *(z for _, z in touching)]))
-        self.spans = sorted([*apart, merged])
-
-    def covers(self, start: int, stop: int) -> bool:
-        """Whether all rows from start to stop are done."""
-        return any(a <= start and stop <= z for a, z in self.spans)
 
     @property
     def count(self) -> int:
@@ -53,4 +39,4 @@ class DoneSet:
             file.write(f"{start} {stop}\n")
             file.flush()
             os.fsync(file.fileno())
-        self._join(start, stop)
+        super().add(start, stop)

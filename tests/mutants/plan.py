@@ -223,7 +223,7 @@ PLAN = [
         "a torn line stays",
     ),
     Mutant(
-        "footprint/plan/done.py",
+        "footprint/plan/rows.py",
         "any(a <= start and stop <= z for",
         "any(a <= start or stop <= z for",
         (DRIVE + "test_a_job_that_was_stopped_goes_on_with_another_budget",),

@@ -16,10 +16,10 @@ import pytest
 import tifffile
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
-from footprint.io.done import DoneSet
 from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import check_volume, create_volume
+from footprint.plan.rows import RowSet
 
 NAMES = ["v.h5", "v.tif", "folder"]
 
@@ -140,23 +140,23 @@ def test_rows_written_twice_stand_for_no_others(tmp_path: Path, name: str) -> No
     assert os.listdir(tmp_path) == []
 
 
-def test_a_done_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> None:
+def test_a_row_set_is_the_set_of_what_was_put_in(rng: np.random.Generator) -> None:
     for _ in range(200):
         total = int(rng.integers(1, 40))
-        done, plain = DoneSet(total), np.zeros(total, bool)
+        done, plain = RowSet(), np.zeros(total, bool)
         for _ in range(int(rng.integers(0, 12))):
             start, stop = np.sort(rng.integers(0, total + 1, 2)).tolist()
             done.add(start, stop)
             plain[start:stop] = True
-        missing = [i for start, stop in done.missing() for i in range(start, stop)]
+        missing = [i for start, stop in done.missing(total) for i in range(start, stop)]
         assert missing == np.flatnonzero(~plain).tolist()
+        assert [i for start, stop in done.spans for i in range(start, stop)] == np.flatnonzero(plain).tolist()
         # In order and whole: no two ranges touch.
-        assert all(a[1] < b[0] for a, b in zip(done.missing(), done.missing()[1:]))
+        assert all(a[1] < b[0] for a, b in zip(done.missing(total), done.missing(total)[1:]))
 
 
 _CHILD = """
 import sys, time, numpy as np
-from footprint.io.done import DoneSet
 from footprint.io.output import writing
 from footprint.io.raw import RawFrames
 from footprint.io.volume import create_volume
