@@ -32,6 +32,14 @@ def test_equals_the_reference(device, rng, shape, dtype):
     assert np.allclose(((a2 - b2) * np.sin(2 * turn) / 2)[sound], wanted["xy"][sound], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("first", [63, 64, 65, 128])
+def test_a_label_that_begins_after_an_empty_stretch_keeps_its_first_pixel(device, first):
+    labels = np.zeros((2, 140), np.int32)
+    labels[1, first : first + 3] = 1
+    table = fp.measure(np.ones(labels.shape, np.float32), labels, device=device)
+    assert table["npix"][0] == 3 and table["x_min"][0] == first
+
+
 def test_centres_are_scipys(rng):
     labels, count = ndimage.label(rng.random((60, 70)) < 0.4)
     image = rng.random((60, 70))

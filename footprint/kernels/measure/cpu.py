@@ -38,9 +38,10 @@ def _measure(image, labels, last, last_ids, y, background, moments, boxes):
         x = 0
         while x < ids.size:
             k = ids[x]
-            first = x
-            while k == 0 and empty(ids[x : x + STRETCH]) and x + STRETCH < ids.size:
+            if k == 0 and empty(ids[x : x + STRETCH]):
                 x += STRETCH
+                continue
+            first = x
             x += 1
             while x < ids.size and ids[x] == k:
                 x += 1
