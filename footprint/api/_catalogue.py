@@ -12,11 +12,8 @@ from footprint.api._sky import Sky
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
-from footprint.ops.find_sources import Over
-from footprint.ops.label import Label
-from footprint.ops.measure import Measure
+from footprint.ops.find_sources import rules
 from footprint.ops.pipeline import Pipeline
-from footprint.ops.sigma_clip import SigmaClip
 
 
 def check_noise(clip: Clip, found: int) -> None:
@@ -33,8 +30,7 @@ def catalogue(
     """The table of what was found, with units and positions where they are known; warns of what a user has to know."""
     from astropy.table import Table
 
-    clipped, over, label, measure, *_ = (stage.op for stage in steps.stages)
-    assert isinstance(clipped, SigmaClip) and isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
+    told_by = rules(steps)
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     with np.errstate(invalid="ignore", divide="ignore"):
         columns["snr"] = columns["peak"] / noise
@@ -47,19 +43,20 @@ def catalogue(
     table.meta.update(
         background=background,
         noise=noise,
-        threshold=background + over.sigma * noise,
-        sigma=measure.seed or over.sigma,
-        flood=over.sigma,
-        kappa=clipped.sigma,
+        threshold=background + told_by["flood"] * noise,
+        sigma=told_by["sigma"],
+        flood=told_by["flood"],
+        kappa=told_by["kappa"],
         clip_mean=clip.mean,
         clip_median=clip.median,
         clip_std=clip.std,
         clip_count=clip.count,
         clip_iterations=clip.iterations,
-        connectivity=label.connectivity,
-        min_area=measure.min_area,
+        connectivity=told_by["connectivity"],
+        min_area=told_by["min_area"],
         blanks=blank,
     )
+    table.meta.update({name: told_by[name] for name in ("contrast", "prominence") if name in told_by})
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)
     if told:

@@ -12,12 +12,12 @@ from footprint.api._arrays import Array, Memory, Progress, check_writable, descr
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._catalogue import catalogue, check_noise
+from footprint.api._deblend import capacities, check_contrast, host_only, islands
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, host, see
 from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import clip_of
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
-from footprint.kernels.find_sources.contract import default_capacities
 from footprint.ops.find_sources import sources
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
@@ -37,6 +37,8 @@ def find_sources(
     maxiters: int | None = None,
     connectivity: int = 4,
     min_area: int | str = 1,
+    deblend: bool = False,
+    contrast: float = 0.002,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -69,7 +71,13 @@ def find_sources(
     connectivity : {4, 8}
         Whether pixels that touch at corners belong together.
     min_area : int or str
-        Pixels an island has at least, or a share of the beam's area, such as "0.3 beam".
+        Pixels an island has at least, or a share of the beam's area, such as "0.3 beam"; with deblend every part of one, too.
+    deblend : bool
+        Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
+        of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
+        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. Runs on the CPU.
+    contrast : float
+        What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -82,8 +90,9 @@ def find_sources(
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
-        Components the plan has room for: one for every 768 pixels unless given, fewer in a small budget. Where an image needs
-        more, it is planned again with the number needed, if the budget allows and none was given.
+        Components the plan has room for, with deblend parts of islands and twice as many summits: one for every 768 pixels unless
+        given, fewer in a small budget. Where an image needs more, it is planned again with the number needed, if the budget allows
+        and none was given.
     memory : str, int or float, optional
         The most the run may take beside the image and the labels.
     device : str
@@ -102,7 +111,9 @@ def find_sources(
         deviations of the light along its axes in pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak
         between pixels: of a point source the best of its position, and its flux density to the noise); snr (peak over noise);
         flux_err, x_err, y_err, ra_err, dec_err (what the noise, correlated by the beam where one is known, makes of the sum and of
-        the centre; not what a threshold cuts off); name (IAU, by the position).
+        the centre; not what a threshold cuts off); name (IAU, by the position). With ``deblend`` rows are parts of islands, as
+        ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
+        where the island has other parts, 2 where it reaches the image's edge, in a sum.
         ``meta`` has the clip, background, noise, thresholds and the beam.
 
     Raises
@@ -127,23 +138,25 @@ def find_sources(
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [_labels(labels, plain)]
     pixels = check_min_area(min_area, sky.beam_area)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids))
+    apart = check_contrast(deblend, contrast)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart)
     check_capacity(capacity)
-    capacities = (int(capacity),) if capacity else default_capacities(seen.spec.size)
+    rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
+    runs_on = plain.where(device) if apart is None else host_only(device, seen.face)
     stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
 
     def attempt(capacity: int) -> Islands:
-        found = Islands(count)
+        found = islands(count, apart, seen.spec.shape)
         outs = [host(stats), host(counts), *found.sinks(capacity), host(count), *ids]
-        call("find_sources", steps(capacity), [seen.face], outs, plain.where(device), memory, progress=told, on_plan=on_plan)
+        call("find_sources", steps(capacity), [seen.face], outs, runs_on, memory, progress=told, on_plan=on_plan)
         return found
 
     try:
-        found = _first_that_fits(capacities, attempt)
+        found = _first_that_fits(rooms, attempt)
     except Crowded as short:
         if capacity is not None:
-            raise CapacityError("capacity", short.room, short.needed) from None
+            raise CapacityError("capacity", short.room, short.enough) from None
         found = _again(attempt, short)
     if told is not None:
         told.end()
@@ -156,7 +169,11 @@ def _again(attempt: Callable[[int], Islands], short: Crowded) -> Islands:
     """With the room that is needed; the budget that is said to do for it does."""
     try:
         return attempt(short.needed)
+    except Crowded as still:
+        return _again(attempt, still)
     except BudgetError as error:
+        if short.enough > short.needed:
+            return _again(attempt, Crowded(short.enough, short.room))
         what = f"a catalogue of {short.needed} components, as this image has,"
         fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or a higher sigma"
         raise BudgetError(error.budget, error.terms, error.smallest, what, fix) from None
@@ -172,6 +189,8 @@ def plan_find_sources(
     maxiters: int | None = None,
     connectivity: int = 4,
     min_area: int | str = 1,
+    deblend: bool = False,
+    contrast: float = 0.002,
     lesson: bool = False,
     labels: bool | str = False,
     capacity: int | None = None,
@@ -198,7 +217,7 @@ def plan_find_sources(
         many rows.
     writing : int
         Bytes that the labels' writer takes beside a block.
-    sigma, flood, kappa, maxiters, connectivity, min_area, lesson, capacity, memory, device
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, lesson, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area.
 
     Returns
@@ -217,17 +236,20 @@ def plan_find_sources(
         raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
     if isinstance(labels, str):
         choose("labels", labels, ("file",))
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels))
+    apart = check_contrast(deblend, contrast)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels), apart)
     check_capacity(capacity)
+    runs_on = where(device) if apart is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
 
     def made(room: int) -> Plan:
-        stats, counts, _, _, count, *image = steps(room).out_specs(spec)
+        known = dict(zip(steps(room).outputs, steps(room).out_specs(spec)))
+        stats, counts, count, *image = (known[name] for name in ("stats", "counts", "count", "labels") if name in known)
         ids = [Stream(None, one, lambda block: writing) for one in image] if streamed or labels == "file" else foretold(*image)
-        outs = [*foretold(stats, counts), *Islands(0).sinks(room), *foretold(count), *ids]
-        return planned("find_sources", steps(room), ins, outs, where(device), memory)
+        outs = [*foretold(stats, counts), *islands(0, apart, spec.shape).sinks(room), *foretold(count), *ids]
+        return planned("find_sources", steps(room), ins, outs, runs_on, memory)
 
-    return _first_that_fits((int(capacity),) if capacity else default_capacities(spec.size), made)
+    return _first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
 
 
 def _first_that_fits(capacities: tuple[int, ...], make: Callable[[int], Any]) -> Any:
@@ -274,6 +296,7 @@ def _steps(
     min_area: int,
     lesson: bool,
     labels: bool,
+    contrast: float | None = None,
 ) -> Callable[[int], Pipeline]:
     """The pipeline with room for so many components."""
     clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
@@ -281,7 +304,7 @@ def _steps(
     lower = None if flood is None else check_positive("flood", flood)
     if lower is not None and lower > level:
         raise ArgumentError("flood", repr(flood), f"a number up to sigma, {level:g}")
-    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower)
+    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast)
 
 
 def _labels(labels: Any, image: Image) -> Face:

@@ -94,11 +94,11 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
 
 
 class Crowded(Exception):
-    """More components were met than a plan has room for."""
+    """More components were met than a plan has room for; ``enough`` is room that does in any case."""
 
-    def __init__(self, needed: int, room: int) -> None:
+    def __init__(self, needed: int, room: int, enough: int = 0) -> None:
         super().__init__(needed, room)
-        self.needed, self.room = needed, room
+        self.needed, self.room, self.enough = needed, room, enough or needed
 
 
 class Islands:

@@ -27,11 +27,12 @@ _KINDS = {
 
 # What columns are, in the Virtual Observatory's words.
 _UCDS = {
-    "label": "meta.id;meta.main", "name": "meta.id", "island": "meta.id.parent", "x": "pos.cartesian.x;instr.pixel",
-    "y": "pos.cartesian.y;instr.pixel", "ra": "pos.eq.ra;meta.main", "dec": "pos.eq.dec;meta.main",
-    "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density", "npix": "phys.angArea;instr.pixel", "snr": "stat.snr",
-    "ra_err": "stat.error;pos.eq.ra", "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density",
-    "peak_err": "stat.error;phot.flux.density", "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
+    "label": "meta.id;meta.main", "name": "meta.id", "island": "meta.id.parent", "component": "meta.id.part",
+    "flags": "meta.code", "x": "pos.cartesian.x;instr.pixel", "y": "pos.cartesian.y;instr.pixel", "ra": "pos.eq.ra;meta.main",
+    "dec": "pos.eq.dec;meta.main", "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density",
+    "npix": "phys.angArea;instr.pixel", "snr": "stat.snr", "ra_err": "stat.error;pos.eq.ra",
+    "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density", "peak_err": "stat.error;phot.flux.density",
+    "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
 }  # fmt: skip
 _KINDS_OF = {bool: "boolean", int: "long", float: "double"}
 _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "beam_area": "pixel"}

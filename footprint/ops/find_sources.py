@@ -8,6 +8,7 @@ from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.ops.base import Op
+from footprint.ops.deblend import Deblend
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -107,6 +108,7 @@ def sources(
     labels: bool,
     *between: Stage,
     flood: float | None = None,
+    contrast: float | None = None,
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -120,7 +122,14 @@ def sources(
         Components there is room for.
     labels
         Whether the label image is a result.
+    contrast
+        Takes apart what stands on one island; members are then a result, after the tables.
     """
+    if contrast is not None:
+        found = ("count", "members", "moments", "boxes", "labels")[: 5 if labels else 4]
+        apart = Deblend(sigma, sigma if flood is None else flood, connectivity, min_area, contrast, capacity, labels)
+        steps = (Stage(clip, ("image",), ("stats", "counts")), Stage(apart, ("image", "stats"), found))
+        return Pipeline(steps, ("image",), ("stats", "counts", "moments", "boxes", "members", "count", *found[4:]))
     marks = "marks" if between else "mask"
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
     pieces = "pieces" if labels else "labels"
@@ -139,6 +148,19 @@ def sources(
     if labels:
         stages, results = (*stages, Stage(Renumber(), (pieces, "boxes"), ("labels",))), (*results, "labels")
     return Pipeline(stages, ("image",), results)
+
+
+def rules(steps: Pipeline) -> dict[str, float | int]:
+    """What the pipeline finds sources by, as a catalogue's metadata say it."""
+    clip, *others = (stage.op for stage in steps.stages)
+    assert isinstance(clip, SigmaClip)
+    if isinstance(apart := others[0], Deblend):
+        told = {"sigma": apart.sigma, "flood": apart.flood, "kappa": clip.sigma, "connectivity": apart.connectivity}
+        return told | {"min_area": apart.min_area, "contrast": apart.contrast, "prominence": apart.prominence}
+    over, label, measure = (next(op for op in others if isinstance(op, kind)) for kind in (Over, Label, Measure))
+    assert isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
+    told = {"sigma": measure.seed or over.sigma, "flood": over.sigma, "kappa": clip.sigma, "connectivity": label.connectivity}
+    return told | {"min_area": measure.min_area}
 
 
 def _fuse(group: tuple[Stage, ...]) -> Stage | None:

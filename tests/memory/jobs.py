@@ -159,6 +159,16 @@ def find_sources_file(scale: int) -> Job:
     )
 
 
+def deblended(scale: int) -> Job:
+    source = _file(foreign_image(scale))
+    rules: dict[str, Any] = {"deblend": True, "sigma": 4.0, "flood": 3.2, "device": "cpu"}
+    options = {"streamed": True, "reading": source.host_bytes, **rules}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **rules),
+    )
+
+
 def sigma_clip(scale: int) -> Job:
     x = foreign_image(scale)
     return (
@@ -314,6 +324,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "measure": measure,
     "find_sources": find_sources,
     "find_sources_file": find_sources_file,
+    "deblended": deblended,
     "background": background,
     "fbp": fbp,
     "fbp_fourier": fbp_fourier,

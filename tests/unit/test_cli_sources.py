@@ -46,6 +46,26 @@ def test_catalogues(monkeypatch, capsys, image, tmp_path, suffix):
         assert len(table) == 2 and abs(table["x"][0] - 41) < 0.1 and abs(table["y"][0] - 31.5) < 0.1
 
 
+def test_deblending(monkeypatch, capsys, image, tmp_path):
+    data = fits.getdata(image)
+    data[0, 0, 36:40, 40:43] += 50
+    data[0, 0, 34:36, 40:43] += 20
+    header = fits.getheader(image)
+    fits.writeto(image, data, header, overwrite=True)
+    out = tmp_path / "out.vot"
+    words = (image, "-o", out, "--sigma", 8, "--flood", 4, "--segmentation", tmp_path / "s.npy")
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--contrast", 0.1, "--json")
+    report = json.loads(printed.out)
+    assert code == 0 and report["sources"] == 3 and report["contrast"] == 0.1
+    table = Table.read(out)
+    assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
+    assert np.load(tmp_path / "s.npy").max() == 3
+    code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
+    assert code == 0 and json.loads(printed.out)["sources"] == 2
+    code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)
+    assert code == 2 and "contrast: got 3.0, wanted a number from 0 to 1" in printed.err and "Traceback" not in printed.err
+
+
 def test_all_outputs_and_words(monkeypatch, capsys, image, tmp_path):
     outputs = ("-o", tmp_path / "a.ecsv", "--png", tmp_path / "a.png", "--segmentation", tmp_path / "s.npy")
     code, printed = run(monkeypatch, capsys, tmp_path / "cube.fits", "--plane", 1, *outputs, "--sigma", 8)

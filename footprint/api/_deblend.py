@@ -1,0 +1,87 @@
+"""What deblending adds to source finding: its arguments, where it runs, and the columns of parts of islands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, where
+from footprint.api._call import Face, Stream
+from footprint.api.measure import Crowded, Islands
+from footprint.backend.registry import device_limits
+from footprint.errors import ArgumentError, BackendError
+from footprint.kernels.deblend.contract import BASINS, COMPONENT, COMPONENTS, ISLAND, default_capacities
+from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
+from footprint.plan.faces import Region, Taker
+from footprint.spec import ArraySpec
+
+# Of the column `flags`.
+BLENDED, AT_EDGE = 1, 2
+
+
+def check_contrast(deblend: bool, contrast: Any) -> float | None:
+    """A share of 0 to 1; None where nothing is to be taken apart."""
+    try:
+        share = float(contrast)
+    except (TypeError, ValueError):
+        share = float("nan")
+    if not 0 <= share <= 1:
+        raise ArgumentError("contrast", repr(contrast), "a number from 0 to 1")
+    return share if deblend else None
+
+
+def host_only(device: Any, image: Face | None = None) -> str:
+    """The device a deblending call runs on: the processor unless another is named, which has no kernels for it."""
+    here = where(device, *([image] if isinstance(image, Array) else []))
+    if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
+        here = where("cpu")
+    if not all(device_limits(one).host for one in here.each):
+        raise BackendError(here, "deblending runs on the processor", "give device='cpu' and an image on the host, or deblend=False")
+    return here
+
+
+def capacities(apart: float | None, size: int) -> tuple[int, int]:
+    """Rows of a catalogue that a plan has, and at least where memory is short, for an image of so many pixels."""
+    return whole_capacities(size) if apart is None else default_capacities(size)
+
+
+def islands(count: Any, apart: float | None, shape: tuple[int, ...]) -> Islands:
+    """What takes a plan's tables, ``apart`` or not."""
+    return Islands(count) if apart is None else Components(count, shape)
+
+
+class Components(Islands):
+    """Takes the tables of parts of islands: moments, boxes, and which island each part belongs to.
+
+    Parameters
+    ----------
+    count
+        The array that the run writes the number of rows to; minus the number of basins where they are too many.
+    shape
+        Of the image.
+    """
+
+    def __init__(self, count: Any, shape: tuple[int, ...]) -> None:
+        super().__init__(count)
+        self.shape = shape
+
+    def sinks(self, capacity: int) -> list[Face]:
+        """What takes them."""
+        spec = ArraySpec((capacity, 4), "int64")
+        return [*super().sinks(capacity), Stream(Taker(self._members), spec, key="catalogue")]
+
+    def _sums(self, region: Region, moments: np.ndarray) -> None:
+        basins = -int(self.count[0])  # type: ignore[index]
+        if basins > 0:
+            raise Crowded(max(-(-basins // BASINS), len(moments) + 1), len(moments), basins)
+        super()._sums(region, moments)
+
+    def _members(self, region: Region, members: np.ndarray) -> None:
+        found = self.columns
+        rows = members[: len(found["label"])]
+        flags = np.where(rows[:, COMPONENTS] > 1, BLENDED, 0)
+        for axis, n in zip("yx", self.shape):
+            flags[(found[f"{axis}_min"] == 0) | (found[f"{axis}_max"] == n - 1)] |= AT_EDGE
+        first = {"label": found.pop("label"), "island": rows[:, ISLAND].copy(), "component": rows[:, COMPONENT].copy()}
+        self.columns = first | {"flags": flags} | found

@@ -1,0 +1,100 @@
+"""What deblending is launched with: a pixel over a level belongs to the summit it climbs to, summits to sources by their passes.
+
+Pixels are ranked: higher values first, of equal ones the first in raster order. Each pixel points to the highest of itself and its
+neighbours (4 or 8); where that leads is its basin. The pass between two basins is the highest of the lower pixels of all pairs of
+neighbours across their border. Passes are opened from the highest down (Kruskal): of the two branches that meet, the one with the
+lower summit ends, and stays a source if it holds several already, or if its summit is over ``seed`` noises and over the pass by
+more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. A
+branch of fewer than ``min_area`` pixels is none: it goes to the other, whichever is higher. Islands that are not over the seed, or
+too small, are left out.
+
+Basins are numbered in raster order of where they are met. Rows that are multiples of ``strip`` begin a strip: pixels of its last
+row, and those of its first that climb out of it, are basins of their own, linked to where they climb when that is known; so basins
+and their numbers are the same wherever an image is cut at strips.
+
+* ``launch("deblend.gather", block, stats, nodes, *state, first=, height=, sigma=, connectivity=, strip=)`` for all blocks in order.
+  ``block``, ``stats`` and ``first`` as in `kernels.find_sources`; ``nodes`` int32, or int64 for images of 2^31 pixels and over, of
+  the block's shape: left with minus the number of the basin in the block, from 1.
+* ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=)`` when all are through.
+  ``count`` int64 (1,): the sources; minus the basins where there are more than ``state`` has room for. ``members`` int64
+  (capacity, 4): per source its island, numbered from 1 in raster order of first pixels, its number in the island, brightest first,
+  how many there are in it, and the label 1 + row. Where sources are more than there is room for, tables and labels mean nothing.
+* ``launch("deblend.paint", block, stats, count, nodes, labels, *state, first=, height=, sigma=, connectivity=, strip=, climb=,
+  capacity=)`` for all blocks in order: ``labels`` int32 from ``nodes``, which are made anew with ``climb``; both may be one array.
+* ``state``  what `gather_state` asks for, kept from launch to launch.
+"""
+
+from __future__ import annotations
+
+from footprint.spec import ArraySpec, Limits
+
+# Basins there is room for, for every row of the catalogue; passes for every basin.
+BASINS, PASSES = 2, 2
+# Columns of the basins: the basin it climbs on to, raster index of its summit and of its first pixel, pixels, the highest basin of
+# its tree (at last the label), the source it belongs to, whether its tree holds several sources.
+LINK, AT, FIRST, PIXELS, TREE, OWNER, MANY = range(7)
+# Columns of the passes: 8 times the raster index of the lower pixel + the direction of the other, and the two basins.
+CODE, A, B = range(3)
+# What is counted: basins met, basins met by `paint`, passes stored.
+MET, SEEN, STORED = range(3)
+ISLAND, COMPONENT, COMPONENTS, LABEL = range(4)
+
+STRIP = 1 << 19
+
+
+def strip_rows(width: int, rows: int) -> int:
+    """Rows of a strip: about half a million pixels, a multiple of ``rows``."""
+    return rows * -(-min(max(STRIP // max(width, 1), 8), 128) // rows)
+
+
+def default_capacities(size: int) -> tuple[int, int]:
+    """Sources a plan holds unless told otherwise, and at least where memory is short; one takes about 800 bytes."""
+    most = (size + 1) // 2
+    return min(64 + size // 768, most), min(8 + size // 2048, most)
+
+
+def near_size(capacity: int, width: int) -> int:
+    """Pairs of basins whose best pass is at hand, a power of two: those that one row of a crowd has."""
+    return max(16, 1 << (min(capacity, width, 1 << 16) - 1).bit_length())
+
+
+def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, **_: object) -> tuple[ArraySpec, ...]:
+    """Summits and basins, passes, those at hand; basins of a strip's last row, what they climb to, its values; counts."""
+    n, width, near = BASINS * capacity, block.shape[1], near_size(capacity, block.shape[1])
+    return (
+        ArraySpec((n,), "float64"),
+        ArraySpec((n, 7), "int64"),
+        ArraySpec((PASSES * n,), "float64"),
+        ArraySpec((PASSES * n, 3), "int64"),
+        ArraySpec((near,), "float64"),
+        ArraySpec((near, 3), "int64"),
+        ArraySpec((width,), "int64"),
+        ArraySpec((width,), "float64"),
+        ArraySpec((1, width), block.dtype),
+        ArraySpec((3,), "int64"),
+    )
+
+
+def _sorting(passes: ArraySpec) -> tuple[ArraySpec, ...]:
+    """Keys, an order, and room for another."""
+    n = passes.shape[0]
+    return ArraySpec((n,), "uint64"), ArraySpec((n,), "int64"), ArraySpec((n,), "int64")
+
+
+def gather_work(
+    limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, **_: object
+) -> tuple[ArraySpec, ...]:
+    """Basins of each row, those of two rows' pixels, and what sorting takes."""
+    return ArraySpec((block.shape[0] + 1,), "int64"), ArraySpec((2, block.shape[1]), "int64"), *_sorting(state[2])
+
+
+def settle_work(
+    limits: Limits, stats: ArraySpec, count: ArraySpec, members: ArraySpec, *state: ArraySpec, **_: object
+) -> tuple[ArraySpec, ...]:
+    """What sorting takes."""
+    return _sorting(state[2])
+
+
+def paint_work(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
+    """Basins of each row."""
+    return (ArraySpec((block.shape[0] + 1,), "int64"),)

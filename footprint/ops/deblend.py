@@ -1,0 +1,100 @@
+"""Sources of an image whose clip is known, those that stand on one island taken apart."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from footprint.dtypes import kernel_dtype
+from footprint.kernels.deblend.contract import strip_rows
+from footprint.kernels.sigma_clip.contract import rows_per_block
+from footprint.ops.base import Op
+from footprint.ops.measure import SOURCE_ROW, table_specs
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+# Bytes a row takes in the catalogue beside those of an island: island, component and flags.
+MEMBER_ROW = 24
+
+
+@dataclass(frozen=True)
+class Deblend(Op):
+    """Labels and measures the sources on islands of pixels over ``flood`` noises, by the tree of their summits and passes.
+
+    The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
+    begin at multiples of it.
+    """
+
+    sigma: float
+    flood: float
+    connectivity: int
+    min_area: int
+    contrast: float
+    capacity: int
+    labels: bool
+    prominence: float = 1.5
+    strip: int = 0
+
+    axes = ("yx", ".")
+    cut = "y"
+    again = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and statistics; sources, their islands, moments, boxes and labels."""
+        return ("image", "stats"), ("count", "members", "moments", "boxes", "labels")[: 5 if self.labels else 4]
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Number of sources, members, moments and boxes, and the label image if wanted."""
+        image = ArraySpec(specs[0].shape, "int32", "yx")
+        tables = ArraySpec((self.capacity, 4), "int64"), *table_specs(self.capacity)
+        return (ArraySpec((1,), "int64"), *tables, *((image,) if self.labels else ()))
+
+    def grain(self, *specs: ArraySpec) -> int:
+        """Whole strips."""
+        return self._strip(specs[0])
+
+    def _strip(self, image: ArraySpec) -> int:
+        width = image.shape[1]
+        return self.strip or strip_rows(width, rows_per_block(image.size, width))
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Basins and passes part by part; the tree; labels and moments part by part, of basins that are found again."""
+        image, stats, count, members, moments, boxes, *labels = refs
+        whole, cut = image.slot.spec, bool(b.cuts)
+        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        how: dict[str, Any] = {"height": whole.shape[0], "sigma": self.flood, "connectivity": self.connectivity}
+        how |= {"strip": self._strip(whole), "first": b.first(x, "y")}
+        rules = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast, "min_area": self.min_area}
+        b.library("catalogue's columns", (SOURCE_ROW + MEMBER_ROW) * self.capacity)
+        with ExitStack() as stack:
+            # What is entered last is taken first: how many there are before all else.
+            who, n, m = (stack.enter_context(b.deliver(ref)) for ref in (members, boxes, moments))
+            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
+            c = stack.enter_context(b.deliver(count))
+            nodes = self._nodes(b, x, ids)
+            state = b.state("deblend.gather", x, again=cut, capacity=self.capacity)
+            b.launch("deblend.gather", x, stats, nodes, *state, **how)
+            with b.only("end") if cut else nullcontext():
+                b.launch("deblend.settle", stats, c, who, *state, **rules)
+            if cut:
+                b.next_phase()
+                x = b.bring(image, dtype=x.spec.dtype)
+                ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels]
+                nodes = self._nodes(b, x, ids)
+            painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
+            b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
+            measured = b.state("measure.islands", x, painted, stats, c, m, n, again=cut)
+            place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0}
+            b.launch("measure.islands", x, painted, stats, c, m, n, *measured, **place)
+
+    def _nodes(self, b: Builder, x: Ref, ids: list[Ref]) -> Ref:
+        """Where basins are found: in the labels' place where their numbers fit."""
+        wide = "int32" if x.slot.spec.size < 2**31 - 1 else "int64"
+        return ids[0] if ids and wide == "int32" else b.like(x, wide, "basins of a part")

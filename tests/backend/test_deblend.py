@@ -1,0 +1,223 @@
+"""Sources that stand on one island, taken apart: against a sorted list of pixels, at any budget, in bounded work."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import fft, ndimage
+from scipy.spatial import cKDTree
+
+import footprint as fp
+from footprint.api._call import call
+from footprint.api._deblend import AT_EDGE, BLENDED, Components
+from footprint.api._image import host
+from footprint.ops.deblend import Deblend
+from footprint.ops.pipeline import Pipeline, Stage
+from footprint.ops.sigma_clip import SigmaClip
+from footprint.reference.deblend import deblend as reference
+from footprint.reference.measure import measure
+
+OWN = ("island", "component", "flags")
+
+
+def field(rng, shape, smooth=1.2, levels=0):
+    image = ndimage.gaussian_filter(rng.standard_normal(shape), smooth)
+    image /= image.std() or 1
+    return (np.round(image * levels) if levels else image).astype(np.float32)
+
+
+def check(image, **options):
+    labels = np.full(image.shape, -1, np.int32)
+    table = fp.find_sources(image, labels=labels, deblend=True, device="cpu", **options)
+    background, noise = table.meta["background"], table.meta["noise"]
+    named = {name: table.meta[name] for name in ("flood", "connectivity", "contrast", "prominence", "min_area")}
+    wanted, island, component = reference(image, noise, background, seed=table.meta["sigma"], **named)
+    assert np.array_equal(labels, wanted)
+    assert np.array_equal(table["island"], island) and np.array_equal(table["component"], component)
+    found = measure(np.where(np.isfinite(image), image, 0).astype("f8") - background, wanted, len(island))
+    for name in ("label", "npix", "peak", "x_peak", "y_peak"):
+        assert np.array_equal(table[name], found[name]), name
+    assert np.allclose(table["flux"], found["flux"], rtol=1e-9)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("shape", "levels", "options"),
+    [
+        ((1, 1), 0, {}), ((1, 90), 0, {}), ((90, 1), 3, {"min_area": 2}), ((64, 70), 0, {"connectivity": 8}), ((64, 70), 3, {}),
+        ((97, 131), 2, {"connectivity": 8, "min_area": 9}), ((97, 131), 0, {"contrast": 0.4, "min_area": 12}),
+        ((66, 65), 0, {"contrast": 1, "connectivity": 8}), ((40, 200), 9, {"contrast": 0, "lesson": True}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_equals_the_sorted_list_of_pixels(rng, shape, levels, options):
+    check(field(rng, shape, levels=levels), sigma=1.2, flood=0.3, **options)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i2", ">f4"])
+def test_dtypes_nan_and_infinities(rng, dtype):
+    image = (field(rng, (70, 81), 2.0) * 50).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        image[30:34, 20:60], image[5, 5], image[6, 5], image[7, 40] = np.nan, np.inf, -np.inf, -0.0
+    check(image, sigma=1.0, flood=0.2, connectivity=8)
+
+
+def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, **rules):
+    """The columns, labels and members of a pipeline whose basins end after ``strip`` rows."""
+    op = Deblend(sigma, flood, rules.get("connectivity", 8), rules.get("min_area", 1), 0.01, capacity, True, 0.3, strip)
+    found = ("count", "members", "moments", "boxes", "labels")
+    stages = (Stage(SigmaClip(), ("image",), ("stats", "counts")), Stage(op, ("image", "stats"), found))
+    results = ("stats", "counts", "moments", "boxes", "members", "count", "labels")
+    stats, counts, count, labels = np.zeros(8), np.zeros(8, np.int64), np.zeros(1, np.int64), np.full(image.shape, -1, np.int32)
+    table, plans = Components(count, image.shape), []
+    outs = [host(stats), host(counts), *table.sinks(capacity), host(count), host(labels)]
+    call("find_sources", Pipeline(stages, ("image",), results), [host(image)], outs, "cpu", memory, on_plan=plans.append)
+    return table.columns, labels, stats, plans[0]
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([(40, 33), (97, 5), (50, 1), (1, 40), (61, 47)]), st.sampled_from([1, 2, 3, 8, 50]),
+    st.sampled_from([4, 8]), st.sampled_from([0, 1, 4]), st.sampled_from([0.0, 0.7, 2.0]), st.sampled_from([1, 5]),
+)  # fmt: skip
+def test_strips_change_nothing(seed, shape, strip, connectivity, levels, smooth, min_area):
+    image = field(np.random.default_rng(seed), shape, smooth, levels)
+    columns, labels, stats, _ = run(image, strip, connectivity=connectivity, min_area=min_area)
+    rules = {"connectivity": connectivity, "contrast": 0.01, "prominence": 0.3, "min_area": min_area}
+    wanted, island, component = reference(image, stats[6], stats[5], 0.4, 1.2, **rules)
+    assert np.array_equal(labels, wanted)
+    assert np.array_equal(columns["island"], island) and np.array_equal(columns["component"], component)
+
+
+@pytest.mark.parametrize(("shape", "strip"), [((700, 65), 32), ((1400, 33), 63), ((260, 301), 35)])
+@pytest.mark.parametrize("levels", [0, 2])
+def test_parts_change_no_bit(rng, shape, strip, levels):
+    image = field(rng, shape, 2.5, levels).astype(">f4")
+    whole = run(image, strip)
+    with pytest.raises(fp.BudgetError) as caught:
+        run(image, strip, memory=1)
+    for memory in (caught.value.smallest, (caught.value.smallest + whole[-1].footprint.total) // 2):
+        parts = run(image, strip, memory=memory)
+        assert parts[-1].footprint.total <= memory
+        assert np.array_equal(whole[1], parts[1])
+        assert all(np.array_equal(column, parts[0][name], equal_nan=True) for name, column in whole[0].items())
+        assert memory > caught.value.smallest or parts[-1].n_parts > 4
+    assert len(whole[0]["label"]) > 50 and np.array_equal(run(image, 2 * strip)[1], whole[1])
+
+
+def test_threads_budgets_and_files_give_one_catalogue(rng, monkeypatch):
+    image = field(rng, (900, 301), 2.0)
+    options = {"sigma": 2.0, "flood": 0.5, "deblend": True, "connectivity": 8, "device": "cpu"}
+    labels, again = np.empty(image.shape, np.int32), np.empty(image.shape, np.int32)
+    table = fp.find_sources(image, labels=labels, **options)
+
+    class File:
+        shape, dtype = image.shape, image.dtype
+
+        def read(self, rows, out):
+            out[...] = image[rows]
+
+    plans = []
+    for threads, pixels, memory in (("1", image, None), ("7", image.astype(">f4"), "2.3MB"), ("2", File(), "2.1MB")):
+        monkeypatch.setenv("FOOTPRINT_THREADS", threads)
+        found = fp.find_sources(pixels, labels=again, memory=memory, on_plan=plans.append, **options)
+        assert np.array_equal(labels, again) and table.meta == found.meta
+        assert all(np.array_equal(table[name], found[name], equal_nan=True) for name in table.colnames)
+    assert plans[-1].n_parts > 2 and len(table) > 300
+
+
+def test_parts_belong_to_the_islands_there_were(rng):
+    image = field(rng, (200, 211), 2.0)
+    options = {"sigma": 2.0, "flood": 0.8, "min_area": 5, "device": "cpu"}
+    whole, apart = np.empty(image.shape, np.int32), np.empty(image.shape, np.int32)
+    islands = fp.find_sources(image, labels=whole, **options)
+    assert not set(OWN) & set(islands.colnames)
+    table = fp.find_sources(image, labels=apart, deblend=True, **options)
+    island_of = np.concatenate([[0], table["island"]])
+    assert np.array_equal(island_of[apart], whole) and len(table) > len(islands) > 20
+    assert table["npix"].min() >= 5 and np.all(np.diff(table["island"]) >= 0)
+    counts = np.bincount(table["island"])
+    assert np.array_equal((table["flags"] & BLENDED) > 0, counts[table["island"]] > 1)
+    edge = np.isin(table["label"], np.concatenate([apart[0], apart[-1], apart[:, 0], apart[:, -1]]))
+    assert np.array_equal((table["flags"] & AT_EDGE) > 0, edge)
+    brightest = table[table["component"] == 1]
+    assert np.array_equal(brightest["peak"], [table["peak"][table["island"] == k].max() for k in brightest["island"]])
+
+
+@pytest.mark.parametrize("kind", ["ramp", "plateau", "comb"])
+def test_work_is_bounded_on_any_island(kind):
+    """Long slopes, level ground and many teeth on one island: following each pixel to its summit would take a minute."""
+    n = 1600
+    image = np.full((n, n), 7, np.float32)
+    if kind == "ramp":
+        image[:] = np.add.outer(np.arange(n), np.arange(n)) + 1.0
+    elif kind == "comb":
+        image[:, ::2] += 50 + np.arange(n)[:, None] % 5 + np.arange(n // 2) % 3
+        image[1:, 1::2] = 0
+    sky = np.concatenate([np.zeros((n // 4, n), np.float32), image])
+    options = {"sigma": 0.3, "flood": 0.2, "deblend": True, "lesson": True, "blank": "nan", "maxiters": 0, "device": "cpu"}
+    fp.find_sources(sky[n // 4 - 50 : n // 4 + 50], **options)
+    start = time.process_time()
+    table = fp.find_sources(sky, **options)
+    assert time.process_time() - start < 5
+    assert np.all(table["island"] == 1) and len(table) >= (n // 2 if kind == "comb" else 1)
+    assert table["npix"].sum() >= 0.49 * n * n
+
+
+def crowd(n=1024, sources=4000, fwhm=5.0):
+    """A crowd of points in noise of their shape, and their places and heights in noises."""
+    rng, s = np.random.default_rng(5), fwhm / 2.35482
+    y, x = rng.integers(8, n - 8, (2, sources))
+    height = np.minimum(3 / rng.random(sources), 3000)
+    spots = np.zeros((n, n))
+    np.add.at(spots, (y, x), height)
+    gain = np.exp(-2 * np.pi**2 * s * s * (np.fft.fftfreq(n)[:, None] ** 2 + np.fft.rfftfreq(n) ** 2))
+    noise = fft.irfft2(fft.rfft2(rng.standard_normal((n, n))) * gain, (n, n))
+    return (noise / noise.std() + fft.irfft2(fft.rfft2(spots) * gain, (n, n)) * 2 * np.pi * s * s).astype(np.float32), x, y, height
+
+
+def test_a_crowd_is_found_as_completely_as_it_should_be():
+    """Of sources of 5 to 7, 7 to 10, 10 to 30 and over 30 noises; islands hold .26, .70, .80 and .88 of them."""
+    image, x, y, height = crowd()
+    clip = fp.sigma_clip(image, device="cpu")
+    level = {"sigma": (5 - clip.median) / clip.std, "flood": (3 - clip.median) / clip.std}
+    table = fp.find_sources(image, connectivity=8, deblend=True, device="cpu", **level)
+    tree, free, hit = cKDTree(np.stack([table["x_peak"], table["y_peak"]], 1)), np.ones(len(table), bool), np.zeros(len(x), bool)
+    for k in np.argsort(-height):
+        near = [j for j in tree.query_ball_point((x[k], y[k]), 3.5) if free[j]]
+        if near:
+            free[min(near, key=lambda j: np.hypot(table["x_peak"][j] - x[k], table["y_peak"][j] - y[k]))] = False
+            hit[k] = True
+    shares = [hit[(height >= low) & (height < high)].mean() for low, high in ((5, 7), (7, 10), (10, 30), (30, 1e9))]
+    assert all(share >= least for share, least in zip(shares, (0.50, 0.75, 0.86, 0.96), strict=True)), shares
+    assert free.sum() <= 5, free.sum()
+
+
+def test_crowds_are_planned_again_and_too_small_rooms_refused(rng):
+    image = rng.standard_normal((200, 210), np.float32)
+    options = {"sigma": 1.0, "deblend": True, "device": "cpu"}
+    plans = []
+    table = fp.find_sources(image, on_plan=plans.append, **options)
+    assert len(plans) > 1 and plans[-1].outputs[2].spec.shape[0] >= len(table) > 2000
+    for room in (1, len(table) - 1):
+        with pytest.raises(fp.CapacityError) as caught:
+            fp.find_sources(image, capacity=room, **options)
+        assert len(fp.find_sources(image, capacity=caught.value.needed, **options)) == len(table)
+    with pytest.raises(fp.BudgetError, match="components, as this image has") as short:
+        fp.find_sources(image, memory="500kB", **options)
+    assert len(fp.find_sources(image, memory=short.value.smallest, **options)) == len(table)
+
+
+def test_bad_arguments_are_named():
+    image = np.random.default_rng(0).standard_normal((20, 20))
+    for contrast in (-0.1, 2, "much", float("nan")):
+        with pytest.raises(fp.ArgumentError, match=r"contrast: got .* from 0 to 1"):
+            fp.find_sources(image, deblend=True, contrast=contrast)
+    for device in ("null:h100", "opencl"):
+        with pytest.raises(fp.BackendError, match="deblending runs on the processor"):
+            fp.plan_find_sources((64, 64), deblend=True, device=device)
+    assert fp.plan_find_sources((64, 64), deblend=True).limits.host
