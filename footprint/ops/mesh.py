@@ -8,13 +8,16 @@ from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+# What a table of smooth cells has of each of its two maps: values, and second derivatives along y, along x, along both.
+SPLINES = 4
 
 
 @dataclass(frozen=True)
-class Mesh(Op):
-    """Clipped statistics of cells of ``size`` x ``size`` pixels, filtered by a median of ``width`` x ``width`` cells, as maps.
+class Cells(Op):
+    """Clipped statistics of cells of ``size`` x ``size`` pixels, filtered by a median of ``width`` x ``width`` cells, as splines.
 
     ``kappa``, ``good`` and ``up`` are those of `kernels.mesh.contract`.
     """
@@ -30,31 +33,56 @@ class Mesh(Op):
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image; background and noise."""
-        return ("image",), ("background", "noise")
+        """Image; smooth cells."""
+        return ("image",), ("cells",)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Two maps of the image's shape."""
+        """A table of the cells."""
         (image,) = specs
         if len(image.shape) != 2 or image.size == 0:
             raise ShapeError("image", f"shape {image.shape}", "(n_y, n_x) with at least one pixel")
-        return (ArraySpec(image.shape, kernel_dtype(image.dtype), "yx"),) * 2
+        return (ArraySpec((2 * SPLINES, *(-(-n // self.size) for n in image.shape)), "float64"),)
 
     def grain(self, *specs: ArraySpec) -> int:
         """Whole cells."""
         return self.size
 
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """Kernels that are not on the host see the whole image."""
+        return self.cut if limits.host else ""
+
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Statistics part by part; when all are known, the maps part by part."""
-        image, *maps = refs
-        whole = image.slot.spec
+        """Statistics part by part; what is smooth when all are known."""
+        image, table = refs
         x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        ny, nx = (-(-n // self.size) for n in whole.shape)
-        cells, smooth = b.kept((2, ny, nx), "float64", "cells"), b.kept((4, ny, nx), "float64", "smooth cells")
+        cells = b.kept((2, *table.spec.shape[1:]), "float64", "cells")
         b.launch("mesh.cells", x, cells, first=b.first(x, "y"), size=self.size, kappa=self.kappa, good=self.good, up=self.up)
-        with b.only("end"):
+        with b.deliver(table) as smooth, b.only("end"):
             b.launch("mesh.smooth", cells, smooth, width=self.width)
         b.next_phase()
-        background, noise = maps
-        with b.deliver(background, dtype=kernel_dtype(whole.dtype)) as level, b.deliver(noise, dtype=level.spec.dtype) as spread:
-            b.launch("mesh.paint", smooth, level, spread, first=b.first(level, "y"), size=self.size)
+
+
+@dataclass(frozen=True)
+class Paint(Op):
+    """The maps that smooth ``cells`` make of an image of this shape."""
+
+    size: int
+
+    axes = ("yx", "...")
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image and cells; background and noise."""
+        return ("image", "cells"), ("background", "noise")
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Two maps of the image's shape."""
+        return (ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx"),) * 2
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """A launch a map."""
+        image, cells, *maps = refs
+        for which, one in enumerate(maps):
+            with b.deliver(one, dtype=kernel_dtype(image.slot.spec.dtype)) as painted:
+                b.launch("mesh.paint", cells, painted, first=b.first(painted, "y"), size=self.size, which=which)

@@ -6,14 +6,14 @@ from scipy.interpolate import CubicSpline
 
 
 def background(
-    image: np.ndarray, mesh: int = 64, kappa: float = 3.0, median: int = 3, robust: bool = True
+    image: np.ndarray, box: int = 64, filter_size: int = 3, kappa: float = 3.0, robust: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return maps of background and noise in float64."""
     x = np.asarray(image, np.float64)
-    corners = [(y, c) for y in range(0, x.shape[0], mesh) for c in range(0, x.shape[1], mesh)]
-    shape = -(-x.shape[0] // mesh), -(-x.shape[1] // mesh)
-    found = np.array([_cell(x[y : y + mesh, c : c + mesh], kappa, robust) for y, c in corners]).reshape(*shape, 2)
-    level, noise = (_spline(_filtered(found[..., k], median), x.shape, mesh) for k in range(2))
+    corners = [(y, c) for y in range(0, x.shape[0], box) for c in range(0, x.shape[1], box)]
+    shape = -(-x.shape[0] // box), -(-x.shape[1] // box)
+    found = np.array([_cell(x[y : y + box, c : c + box], kappa, robust) for y, c in corners]).reshape(*shape, 2)
+    level, noise = (_spline(_filtered(found[..., k], filter_size), x.shape, box) for k in range(2))
     return level, noise
 
 

@@ -17,44 +17,46 @@ def close(found, wanted, noise=1.0):
 
 
 @pytest.mark.parametrize("robust", [True, False])
-@pytest.mark.parametrize(("shape", "mesh"), [((200, 260), 32), ((97, 131), 16), ((64, 65), 64), ((40, 300), 33), ((130, 128), 25)])
-def test_equals_the_reference(rng, shape, mesh, robust):
+@pytest.mark.parametrize(
+    ("shape", "mesh"), [((200, 260), 32), ((97, 131), 16), ((64, 65), 64), ((40, 300), 33), ((130, 128), 25), ((150, 211), 70)]
+)
+def test_equals_the_reference(device, rng, shape, mesh, robust):
     image = rng.normal(5, 2, shape) + np.linspace(0, 8, shape[1])
     image[rng.random(shape) < 0.02] += 50
     if min(shape) // mesh < 2:
-        maps = fp.background(image.astype("f4"), mesh, median=1, robust=robust)
-        assert close(maps, reference(image.astype("f4"), mesh, median=1, robust=robust), 2)
+        maps = fp.background(image.astype("f4"), mesh, filter_size=1, robust=robust, device=device)
+        assert close(maps, reference(image.astype("f4"), mesh, filter_size=1, robust=robust), 2)
         return
     image[:mesh, mesh : 2 * mesh] = np.nan
     for dtype in ("f4", ">f4", "f8"):
-        maps = fp.background(image.astype(dtype), mesh, robust=robust)
+        maps = fp.background(image.astype(dtype), mesh, robust=robust, device=device)
         assert close(maps, reference(image.astype(dtype), mesh, robust=robust), 2)
         assert all(one.dtype == np.dtype(dtype).newbyteorder("=") for one in maps)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "i2", "u1"])
-def test_other_dtypes_and_a_large_offset(rng, dtype):
+def test_other_dtypes_and_a_large_offset(device, rng, dtype):
     image = np.clip(rng.normal(50, 8, (100, 90)), 0, 255).astype(dtype)
     # Of so few different values many lie on a bound, so the plain clip is compared.
-    assert close(fp.background(image, 30, robust=False), reference(image, 30, robust=False), 8)
+    assert close(fp.background(image, 30, robust=False, device=device), reference(image, 30, robust=False), 8)
     far = rng.normal(1e6, 2, (128, 128))
-    level, noise = fp.background(far, 32)
+    level, noise = fp.background(far, 32, device=device)
     assert abs(level.mean() - 1e6) < 0.1 and abs(noise.mean() - 2) < 0.1
 
 
 def test_parts_change_no_bit(rng):
     image = (rng.standard_normal((500, 210)) + np.linspace(0, 9, 210)).astype(">f4")
-    whole = fp.background(image, 16)
+    whole = fp.background(image, 16, device="cpu")
     with pytest.raises(fp.BudgetError) as short:
-        fp.plan_background(image.shape, dtype=">f4", mesh=16, memory=1)
+        fp.plan_background(image.shape, dtype=">f4", box=16, memory=1, device="cpu")
     plans = []
     for memory in (short.value.smallest, short.value.smallest + 60_000):
-        parts = fp.background(image, 16, memory=memory, on_plan=plans.append)
+        parts = fp.background(image, 16, memory=memory, on_plan=plans.append, device="cpu")
         assert all(np.array_equal(a, b) for a, b in zip(whole, parts))
     assert plans[0].n_parts > plans[1].n_parts > 1 and plans[0].footprint.total <= short.value.smallest
 
 
-def test_files_and_given_arrays(rng):
+def test_files_and_given_arrays(device, rng):
     image = rng.standard_normal((300, 100)).astype("f4")
 
     class File:
@@ -63,14 +65,14 @@ def test_files_and_given_arrays(rng):
         def read(self, rows, out):
             out[...] = image[rows]
 
-    whole = fp.background(image, 20)
-    assert all(np.array_equal(a, b) for a, b in zip(whole, fp.background(File(), 20, memory="300kB")))
+    whole = fp.background(image, 20, device=device)
+    assert all(np.array_equal(a, b) for a, b in zip(whole, fp.background(File(), 20, memory="300kB", device=device)))
     given = np.empty(image.shape, "f8"), np.empty(image.shape, "f4")
-    back = fp.background(image, 20, out=given)
+    back = fp.background(image, 20, out=given, device=device)
     assert back[0] is given[0] and np.array_equal(given[0], whole[0]) and np.array_equal(given[1], whole[1])
 
 
-def test_a_slope_stays_and_a_crowd_lifts_nothing(rng):
+def test_a_slope_stays_and_a_crowd_lifts_nothing(device, rng):
     """A slope of ten deviations, and sources on a tenth of the image, in correlated noise."""
     x = np.indices((512, 512))[1]
     noise = ndimage.gaussian_filter(rng.standard_normal(x.shape), 2.1)
@@ -79,16 +81,24 @@ def test_a_slope_stays_and_a_crowd_lifts_nothing(rng):
     spots = np.zeros(x.shape)
     spots[rng.integers(0, 512, 1000), rng.integers(0, 512, 1000)] = 28 * rng.pareto(1.2, 1000) * 3
     crowd = ndimage.gaussian_filter(spots, 2.1)
-    level, spread = fp.background((noise + slope + crowd).astype("f4"), 64)
+    level, spread = fp.background((noise + slope + crowd).astype("f4"), 64, device=device)
     assert np.abs(level - slope).mean() < 0.35 and abs(spread.mean() - 1) < 0.2
-    assert abs(spread.mean() - 1) < abs(fp.background((noise + slope + crowd).astype("f4"), 64, robust=False)[1].mean() - 1)
+    assert abs(spread.mean() - 1) < abs(
+        fp.background((noise + slope + crowd).astype("f4"), 64, robust=False, device=device)[1].mean() - 1
+    )
     clip = fp.sigma_clip((noise + slope + crowd).astype("f4"), device="cpu")
     assert clip.std > 2.5
 
 
 @pytest.mark.parametrize(
     ("options", "name"),
-    [({"mesh": 3}, "mesh"), ({"mesh": 2.5}, "mesh"), ({"median": 2}, "median"), ({"kappa": -1}, "kappa"), ({"out": 3}, "out")],
+    [
+        ({"box": 3}, "box"),
+        ({"box": 2.5}, "box"),
+        ({"filter_size": 2}, "filter_size"),
+        ({"kappa": -1}, "kappa"),
+        ({"out": 3}, "out"),
+    ],
 )
 def test_bad_arguments(options, name):
     with pytest.raises(fp.ArgumentError, match=name):

@@ -144,9 +144,9 @@ def find_sources_to_fits(scale: int) -> Job:
 
 
 def background(scale: int) -> Job:
-    x, out, about = foreign_image(scale), [touched(512 * scale, 1024) for _ in "ab"], {"dtype": ">f4", "mesh": 32}
+    x, out, about = foreign_image(scale), [touched(512 * scale, 1024) for _ in "ab"], {"dtype": ">f4", "box": 32, "device": "cpu"}
     return lambda memory: fp.plan_background(x.shape, memory=memory, **about), lambda memory: fp.background(
-        x, 32, out=out, memory=memory
+        x, 32, out=out, memory=memory, device="cpu"
     )
 
 

@@ -94,6 +94,11 @@ def plans() -> dict[str, Any]:
             for c in (4, 8)
             for labels in (False, True)
         }
+    found |= {
+        f"background {kind} {box}": fp.plan_background(image, dtype=kind, box=box, **on)
+        for kind in ("f4", "f8")
+        for box in (64, 99)
+    }
     found |= {f"label {c}": fp.plan_label(image, connectivity=c, **on) for c in (4, 8)}
     return found
 

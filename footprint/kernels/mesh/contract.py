@@ -9,15 +9,21 @@ cells) is taken.
 
 ``launch("mesh.smooth", cells, smooth, width=)``: cells without values get the median of the nearest ring that has any, then each
 the median of ``width`` x ``width``, beyond the edges by the table turned about its end, so that a slope stays one. ``smooth``
-float64 (4, ny, nx): both, and behind them their second derivatives along y as of natural splines.
+float64 (8, ny, nx): for background and noise each the values, their second derivatives along y, those along x, and those along x
+of those along y, all as of natural splines.
 
-``launch("mesh.paint", smooth, background, noise, first=, size=)``: their bicubic splines at every pixel of rows from ``first`` on,
-linear beyond the centres of the outer cells.
+``launch("mesh.paint", smooth, map, first=, size=, which=)``: the bicubic spline of background (``which`` 0) or noise (1) at every
+pixel of rows from ``first`` on, linear beyond the centres of the outer cells.
+
+``launch("mesh.level", stats, map)``: the background that a clip left, at every pixel.
 """
 
 from __future__ import annotations
 
 from footprint.spec import ArraySpec, Limits
+
+# A cut-off normal needs some pixels to be told; fewer keep the clip's own. Turns of its search.
+FEW, TURNS = 64, 50
 
 
 def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
@@ -38,5 +44,5 @@ def smooth_work(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: i
 
 
 def paint_work(limits: Limits, smooth: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """A row of cells, its second derivatives along x, and what finds them, for every thread."""
-    return (ArraySpec((limits.threads, 3, smooth.shape[2] + 1), "float64"),)
+    """A row of cells and its second derivatives along x, for every thread."""
+    return (ArraySpec((limits.threads, 2, smooth.shape[2]), "float64"),)

@@ -1,4 +1,4 @@
-"""Clipped statistics of cells, each sorted once, and splines through them a row at a time."""
+"""Clipped statistics of cells, each sorted once, and splines through them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import njit, prange
 
-# A cut-off normal needs some pixels to be told; fewer keep the clip's own.
-FEW, TURNS = 64, 50
+from footprint.kernels.mesh.contract import FEW, TURNS
+from footprint.kernels.sigma_clip.contract import BACKGROUND
 
 
 @njit(cache=True, nogil=True)
@@ -197,44 +197,54 @@ def _curve(a, bend, work):
         bend[i] = bend[i] * bend[i + 1] + work[i]
 
 
-def smooth(cells, smooth, values, filled, *, width) -> None:
-    """See `footprint.kernels.mesh.contract`."""
+@njit(cache=True, nogil=True)
+def _smooth(cells, smooth, values, filled, width):
     for k in range(2):
         _fill(cells[k], filled, values)
-        _filter(filled, width, smooth[k], values)
+        _filter(filled, width, smooth[4 * k], values)
         for x in range(cells.shape[2]):
-            _curve(smooth[k, :, x], smooth[2 + k, :, x], values)
+            _curve(smooth[4 * k, :, x], smooth[4 * k + 1, :, x], values)
+        for part in range(2):
+            for y in range(cells.shape[1]):
+                _curve(smooth[4 * k + part, y], smooth[4 * k + 2 + part, y], values)
+
+
+def smooth(cells, smooth, values, filled, *, width) -> None:
+    """See `footprint.kernels.mesh.contract`."""
+    _smooth(cells, smooth, values, filled, width)
 
 
 @njit(cache=True, nogil=True)
 def _place(i, size, n):
-    """The cell whose centre is at or before a pixel, how far beyond it the pixel is, and the weights of the bends there."""
+    """The cell whose centre is at or before a pixel, the one after it, and the weights of their values and of their bends."""
     t = (i + 0.5) / size - 0.5
     k = min(max(math.floor(t), 0), max(n - 2, 0))
     f = t - k
     g = 1 - f
     inside = 0.0 <= f <= 1.0
-    return k, g, f, (g * g * g - g) / 6 if inside else 0.0, (f * f * f - f) / 6 if inside else 0.0
+    return k, min(k + 1, n - 1), g, f, (g * g * g - g) / 6 if inside else 0.0, (f * f * f - f) / 6 if inside else 0.0
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _paint(smooth, k, out, first, size, rows):
     ny, nx, threads = smooth.shape[1], smooth.shape[2], rows.shape[0]
     for t in prange(threads):
-        a, bend, work = rows[t, 0], rows[t, 1], rows[t, 2]
+        a, bend = rows[t, 0], rows[t, 1]
         for r in range(out.shape[0] * t // threads, out.shape[0] * (t + 1) // threads):
-            c, g, f, low, high = _place(first + r, size, ny)
+            c, d, g, f, low, high = _place(first + r, size, ny)
             for x in range(nx):
-                a[x] = smooth[k, c, x]
-                if ny > 1:
-                    a[x] = g * a[x] + f * smooth[k, c + 1, x] + low * smooth[2 + k, c, x] + high * smooth[2 + k, c + 1, x]
-            _curve(a[:nx], bend, work)
+                a[x] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
+                bend[x] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
             for x in range(out.shape[1]):
-                c, g, f, low, high = _place(x, size, nx)
-                out[r, x] = g * a[c] + f * a[c + 1] + low * bend[c] + high * bend[c + 1] if nx > 1 else a[0]
+                c, d, g, f, low, high = _place(x, size, nx)
+                out[r, x] = g * a[c] + f * a[d] + low * bend[c] + high * bend[d]
 
 
-def paint(smooth, background, noise, rows, *, first, size) -> None:
+def paint(smooth, out, rows, *, first, size, which) -> None:
     """See `footprint.kernels.mesh.contract`."""
-    _paint(smooth, 0, background, first, size, rows)
-    _paint(smooth, 1, noise, first, size, rows)
+    _paint(smooth, 4 * which, out, first, size, rows)
+
+
+def level(stats, out) -> None:
+    """See `footprint.kernels.mesh.contract`."""
+    out[...] = stats[BACKGROUND]

@@ -1,0 +1,66 @@
+"""Launch shapes of mesh backgrounds: a group a cell, then an item a cell, then an item a pixel."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.load import c_type
+from footprint.kernels.mesh.contract import FEW, TURNS
+from footprint.kernels.threshold.gpu import groups_for
+from footprint.spec import ArraySpec, Limits
+
+# Cells of so many pixels are kept on the chip while they are looked at again and again: 16 KiB, so that several fit at once.
+ON_CHIP = 4096
+
+
+def cells_program(
+    limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, kappa: float, good: float, up: float, **_: object
+) -> Program:
+    """See `footprint.kernels.mesh.contract` for the arguments; the image is whole."""
+    hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
+    defines = (
+        ("T", c_type(image.dtype)),
+        ("ON_CHIP", ON_CHIP if size * size <= ON_CHIP else 0),
+        ("FEW", FEW),
+        ("TURNS", TURNS),
+    )
+    height, width = image.shape
+    ny, nx = cells.shape[1:]
+    args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
+    args += tuple(np.float64(v) for v in (kappa, good, up, hazard))
+    return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * ny, 1, 1), (256, 1, 1), args, defines),))
+
+
+def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: int) -> Program:
+    """See `footprint.kernels.mesh.contract` for the arguments."""
+    ny, nx = cells.shape[1:]
+    sizes = (np.int32(ny), np.int32(nx))
+
+    def launch(entry: str, count: int, *args: Argument) -> Launch:
+        return Launch("mesh.knl", entry, (groups_for(limits, count, 64), 1, 1), (64, 1, 1), args, (("T", "f32"),))
+
+    made = (
+        launch("mesh_fill", 2 * ny * nx, A(0), W(0), *sizes),
+        launch("mesh_filter", 2 * ny * nx, W(0), A(1), *sizes, np.int32(width)),
+        launch("mesh_bend", 2 * nx, A(1), W(1), *sizes, np.int32(0)),
+        launch("mesh_bend", 4 * ny, A(1), W(1), *sizes, np.int32(1)),
+    )
+    return Program(made, (ArraySpec((2, ny, nx), "float64"), ArraySpec((4, ny, nx), "float64")))
+
+
+def paint_program(limits: Limits, smooth: ArraySpec, out: ArraySpec, *, size: int, which: int, **_: object) -> Program:
+    """See `footprint.kernels.mesh.contract` for the arguments; the map is whole."""
+    sizes = tuple(np.int32(n) for n in (*out.shape, *smooth.shape[1:], size, which))
+    defines = (("T", c_type(out.dtype)),)
+    grid = (groups_for(limits, out.size), 1, 1)
+    return Program((Launch("mesh.knl", "mesh_paint", grid, (256, 1, 1), (A(0), A(1), *sizes), defines),))
+
+
+def level_program(limits: Limits, stats: ArraySpec, out: ArraySpec) -> Program:
+    """See `footprint.kernels.mesh.contract` for the arguments."""
+    defines = (("T", c_type(out.dtype)),)
+    grid = (groups_for(limits, out.size), 1, 1)
+    return Program((Launch("mesh.knl", "mesh_level", grid, (256, 1, 1), (A(0), A(1), np.int64(out.size)), defines),))
