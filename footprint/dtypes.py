@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.errors import ArgumentError
+
 ACCEPTED = "fiub"
 """Kinds of the arrays that verbs take: floats, integers, bool."""
 READ_AS_STORED = ("uint8", "uint16", "float32")
@@ -20,6 +22,19 @@ def sum_dtype(dtype: str | np.dtype) -> str:
     kind = np.dtype(dtype)
     small = kind.itemsize <= (4 if kind.kind == "f" else 2)
     return "float32" if small else "float64"
+
+
+def floating(dtype: object, name: str = "dtype") -> tuple[str, str]:
+    """What sums are formed in, and returned as, where ``dtype`` is asked for; twice "" for None: what `sum_dtype` says."""
+    if dtype is None:
+        return "", ""
+    try:
+        kind = np.dtype(dtype)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        kind = np.dtype(object)
+    if kind.kind != "f" or kind.itemsize > 8:
+        raise ArgumentError(name, repr(dtype), "float16, float32 or float64")
+    return sum_dtype(kind), native(kind)
 
 
 def kernel_dtype(dtype: str | np.dtype) -> str:

@@ -7,26 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import (
-    Memory,
-    Progress,
-    described,
-    finished,
-    output,
-    receive,
-    shared,
-    shared_memory,
-    where,
-)
+from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Described, Stream, call, planned
+from footprint.api._filtered import filtered, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
-from footprint.api._recall import fresh, looks, recall, remember, replay
-from footprint.api._units import is_quantity, plain
-from footprint.backend.arrays import NUMPY, kind_of
-from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError
+from footprint.dtypes import floating
 from footprint.kernels.common.borders import border
-from footprint.ops.convolve import Correlate
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -45,6 +31,7 @@ def convolve(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -57,8 +44,9 @@ def convolve(
     Parameters
     ----------
     image : array (n_y, n_x) or (n_x,)
-        Real numbers of any dtype, byte order and strides. NaN and infinities spread to every output they touch, also
-        under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such weights out). Of an astropy Quantity the
+        Real numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
+        NaN and infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN
+        (scipy.ndimage leaves such weights out). Of an astropy Quantity the
         unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
     mask : array (k_y, k_x) or (k_x,)
         Any size, odd or even, of as many dimensions as the image.
@@ -73,6 +61,8 @@ def convolve(
         differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
     cval : float
         Value outside for "constant".
+    dtype : dtype, optional
+        Of the sums and the result, "float32" or "float64"; "float16" gives float32 sums, rounded at the end.
     out : array, optional
         Where the result goes: a floating array of the result's shape, apart from ``image``.
     memory : str, int or float, optional
@@ -84,8 +74,8 @@ def convolve(
     Returns
     -------
     array
-        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. Sums have this
-        dtype, and the mask is rounded to it.
+        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others, unless ``dtype`` is
+        given. Sums have this dtype, and image and mask are rounded to it.
 
     Raises
     ------
@@ -98,7 +88,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return _carrying_units(image, mask, True, mode, boundary, cval, out, memory, device)
+    return filtered(image, mask, True, (mode, border(boundary), *floating(dtype)), cval, out, memory, device)
 
 
 def correlate(
@@ -108,6 +98,7 @@ def correlate(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -120,7 +111,7 @@ def correlate(
 
     Parameters
     ----------
-    image, mask, mode, boundary, cval, out, memory, device
+    image, mask, mode, boundary, cval, dtype, out, memory, device
         As in `convolve`.
 
     Returns
@@ -134,7 +125,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return _carrying_units(image, mask, False, mode, boundary, cval, out, memory, device)
+    return filtered(image, mask, False, (mode, border(boundary), *floating(dtype)), cval, out, memory, device)
 
 
 def plan_convolve(
@@ -145,6 +136,7 @@ def plan_convolve(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    result: Any = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -159,6 +151,8 @@ def plan_convolve(
         Of the image.
     mode, boundary, cval, memory, device
         As in `convolve`.
+    result : dtype, optional
+        The ``dtype`` of `convolve`.
 
     Returns
     -------
@@ -172,10 +166,10 @@ def plan_convolve(
     True
     """
     spec, given = described(shape, dtype)
-    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, border(boundary), number(cval))
-    image, result = Described(spec, given), Described(op.out_specs(spec, weights)[0], Given())
-    return planned("convolve", op, [image, mask_slot(weights)], [result], where(device), memory)
+    sums, kind = floating(result, "result")
+    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums)
+    image, target = Described(spec, given), Described(returned(op.out_specs(spec, weights)[0], kind), Given())
+    return planned("convolve", op, [image, mask_slot(weights)], [target], where(device), memory)
 
 
 def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **options: Any) -> Plan:
@@ -191,6 +185,7 @@ def plan_convolve_rows(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    result: Any = None,
     memory: Memory = None,
     device: str = "auto",
     reading: Reading | None = None,
@@ -205,8 +200,8 @@ def plan_convolve_rows(
         Of the image and the mask.
     dtype
         Of the image.
-    mode, boundary, cval, memory, device
-        As in `convolve`.
+    mode, boundary, cval, result, memory, device
+        As in `plan_convolve`.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
         so many rows; a bound.
@@ -228,11 +223,10 @@ def plan_convolve_rows(
     True
     """
     spec, _ = described(shape, dtype)
-    weights, _ = described(mask_shape, sum_dtype(spec.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, border(boundary), number(cval))
-    result = op.out_specs(spec, weights)[0]
-    sink = Stream(None, result, lambda block: writing)
-    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, dtype)
+    sums, kind = floating(result, "result")
+    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums)
+    sink = Stream(None, returned(op.out_specs(spec, weights)[0], kind), lambda block: writing)
+    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
     return planned("convolve", op, [_blocks(spec, reading), given], [sink], where(device), memory)
 
 
@@ -246,6 +240,7 @@ def convolve_rows(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    result: Any = None,
     memory: Memory = None,
     device: str = "auto",
     flip: bool = True,
@@ -259,12 +254,12 @@ def convolve_rows(
     Parameters
     ----------
     read : callable
-        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, whose dtype is the sums'. Called in a thread
+        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, cast to its dtype. Called in a thread
         of the job's, or in one for each of several devices, at once.
     shape, dtype
         Of the image.
-    mask, mode, boundary, cval, memory, device
-        As in `convolve`; ``memory`` covers the blocks read and written, too.
+    mask, mode, boundary, cval, result, memory, device
+        As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
     write : callable
         ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
         devices share the work.
@@ -283,12 +278,13 @@ def convolve_rows(
         What was run.
     """
     spec, _ = described(shape, dtype)
-    weights = weights_of(mask, flip, dtype)
-    op = Correlate(weights.spec.shape, mode, border(boundary), number(cval))
-    result = op.out_specs(spec, weights.spec)[0]
+    sums, kind = floating(result, "result")
+    weights = weights_of(mask, flip, sums or dtype)
+    op, wanted = operation(spec, weights.spec.shape, mode, border(boundary), number(cval), sums)
+    out = returned(op.out_specs(spec, wanted)[0], kind)
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
-    sink = Stream(taker, result, lambda block: writing)
+    sink = Stream(taker, out, lambda block: writing)
     seen: list[Plan] = []
 
     def told(plan: Plan) -> None:
@@ -300,59 +296,7 @@ def convolve_rows(
     return seen[0]
 
 
-def number(cval: Any) -> float:
-    """What lies outside, as a number."""
-    try:
-        return float(cval)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError("cval", repr(cval), "a number") from None
-
-
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
     """An image that comes by rows."""
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
     return Stream(Filler(fill) if fill is not None else None, spec, beside)
-
-
-def _carrying_units(
-    image: Any, mask: Any, flip: bool, mode: str, boundary: str, cval: Any, out: Any, memory: Memory, device: str
-) -> Any:
-    """Filter numbers, and give the result the units of image and mask where they have any."""
-    if not (is_quantity(image) or is_quantity(mask)):
-        return _filter(image, mask, flip, (mode, border(boundary), number(cval)), out, memory, device)
-    (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
-    if of_image is not None and is_quantity(cval):
-        cval, _ = plain(cval, "cval", of_image)
-    unit = of_image * of_mask if of_image is not None and of_mask is not None else of_image if of_mask is None else of_mask
-    target = out
-    if out is not None:
-        if not is_quantity(out) or out.unit != unit:
-            raise ArgumentError("out", type(out).__name__, f"a Quantity in {unit or 'no unit'}, as image and mask have units")
-        target = out.value
-    result = _filter(image, mask, flip, (mode, border(boundary), number(cval)), target, memory, device)
-    return out if out is not None else result << unit
-
-
-def _filter(image: Any, mask: Any, flip: bool, how: tuple[str, str, float], out: Any, memory: Memory, device: str) -> Any:
-    # How a mask on the host lies decides whether it has a slot.
-    seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-    look = looks("convolve", (flip, *how, memory, device), image, seen, out)
-    known = recall(look)
-    if known is not None and (out is None or not shared_memory(image, out)):
-        target = fresh(known, 0, image) if out is None else out
-        weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
-        if target is not None and replay(known, (image, weights), (target,)):
-            return target
-    source = receive(image, "image")
-    given = weights_of(mask, flip, source.spec.dtype, source)
-    op = Correlate(given.spec.shape, *how)
-    result = op.out_specs(source.spec, given.spec)[0]
-    target = output(out, result, source)
-    if out is not None and shared(source, target):
-        raise ArgumentError("out", "memory shared with image", "an array of its own")
-    if result.size:
-        key = call("convolve", op, [source, given], [target], where(device, source, target), memory)
-        # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
-        if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
-            remember(look, key, target.spec, sum_dtype(source.spec.dtype))
-    return finished(target, out)

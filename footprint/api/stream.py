@@ -10,15 +10,14 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import Stream, meeting
+from footprint.api._filtered import number, operation
 from footprint.api._mask import held_bytes, mask_slot, weights_of
-from footprint.api.convolve import number
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
-from footprint.dtypes import sum_dtype
+from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
-from footprint.ops.convolve import Correlate
 from footprint.ops.job import Meeting, job_of
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED
@@ -64,7 +63,7 @@ def stream(
     mask, mode, boundary, cval
         As in `convolve`.
     dtype : dtype, optional
-        Of the results, a floating one; the sums' own unless given.
+        Of sums and results, as in `convolve`; of an operation's results.
     depth : int
         Copies of what lies between two stages: 2 for the least latency, more where times vary.
     memory : str, int or float, optional
@@ -98,7 +97,7 @@ def stream(
     seen = receive(first, "frames")
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
-    op, weights = _operation(verb, mask, seen.spec, mode, boundary, cval)
+    op, weights = _operation(verb, mask, seen.spec, mode, boundary, cval, dtype)
     rest: list[Array] = [] if weights is None else [weights]
     name = where(device)
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
@@ -136,7 +135,7 @@ def plan_convolve_frames(
     mask_shape, mode, boundary, cval, memory, device
         As in `convolve`.
     result : dtype, optional
-        Of the results, a floating one; the sums' own unless given.
+        The ``dtype`` of `convolve`.
     depth : int
         Copies of what lies between two stages; fewer where the memory does not suffice.
     reading : callable, optional
@@ -162,8 +161,7 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    weights, _ = described(mask_shape, sum_dtype(stack.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, border(boundary), number(cval))
+    op, weights = operation(frame, mask_shape, mode, border(boundary), number(cval), floating(result, "result")[0])
     # A file's mask is read once, and held beside the frames.
     source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
@@ -220,16 +218,17 @@ def convolve_frames(
         Frames, seconds, frames a second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
         95 %, largest.
     """
-    weights = weights_of(mask, flip, dtype)
+    sums = floating(result, "result")[0] or sum_dtype(dtype)
+    weights = weights_of(mask, flip, sums)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "result": result, "depth": depth}
-    options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, dtype)}
+    options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, sums)}
     plan = plan_convolve_frames(shape, weights.spec.shape, dtype=dtype, **options)
     if on_plan is not None:
         on_plan(plan)
     with bind(plan, running_backend(where(device))) as bound:
         values = weights.data
         if isinstance(weights, Stream):
-            values = np.empty(weights.spec.shape, sum_dtype(dtype))
+            values = np.empty(weights.spec.shape, sums)
             weights.data.fill(tuple(slice(0, n) for n in values.shape), values)
         return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: values}, progress)
 
@@ -282,7 +281,9 @@ def _depth(depth: Any) -> int:
     return int(depth)
 
 
-def _operation(verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str, cval: float) -> tuple[Op, Array | None]:
+def _operation(
+    verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str, cval: float, dtype: Any
+) -> tuple[Op, Array | None]:
     if isinstance(verb, Op):
         if mask is not None:
             raise ArgumentError("mask", "an array", "none beside an operation", "give the operation its own")
@@ -292,6 +293,7 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str,
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
-    weights = weights_of(receive(mask, "mask").data, verb == "convolve", frame.dtype)
+    sums, _ = floating(dtype)
+    weights = weights_of(receive(mask, "mask").data, verb == "convolve", sums or frame.dtype)
     assert isinstance(weights, Array)
-    return Correlate(weights.spec.shape, mode, border(boundary), number(cval)), weights
+    return operation(frame, weights.spec.shape, mode, border(boundary), number(cval), sums)[0], weights

@@ -19,7 +19,7 @@ _LARGE = 64
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
-        click.option("--dtype", default=None, help="Dtype of a stack's results: float32, float64 (default: that of the sums)."),
+        click.option("--dtype", default=None, help="Dtype of sums and result: float16, float32 or float64."),
         click.option("--depth", type=int, default=None, help="Frames that wait between two stages, for stacks (default: 2)."),
         click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),
         click.option(
@@ -61,55 +61,42 @@ def plan_only(
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
-        sums = _result(source, weights.shape, mode)
-        options["dtype"] = source.dtype.str
+        wanted, result, sums = _result(source, weights.shape, mode, dtype)
+        options |= {"dtype": source.dtype.str, "result": wanted}
         if isinstance(source, FrameSource):
-            options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
-            options["holding"] = held_bytes(weights, source.dtype.str)
-            writing = _writing(target, source, sums, options["result"]) if target is not None else 0
+            options |= {"depth": 2 if depth is None else depth, "holding": held_bytes(weights, sums)}
+            writing = _writing(target, source, result, sums) if target is not None else 0
             return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
-        _check_single(depth, dtype)
-        writing = writing_bytes(target, sums.shape, sums.dtype) if target is not None else 0
+        _check_single(depth)
+        writing = writing_bytes(target, result.shape, result.dtype) if target is not None else 0
         options |= {"reading": source.host_bytes, "writing": writing, "mask_file": weights}
         return plan_convolve_rows(source.shape, weights.shape, **options)
 
 
-def _check_single(depth: int | None, dtype: str | None) -> None:
-    """Options of stacks are none of one image's."""
-    for name, value in (("depth", depth), ("dtype", dtype)):
-        if value is not None:
-            raise ArgumentError(name, value, "a stack of frames", "leave it out for one image")
+def _check_single(depth: int | None) -> None:
+    """An option of stacks is none of one image's."""
+    if depth is not None:
+        raise ArgumentError("depth", depth, "a stack of frames", "leave it out for one image")
 
 
-def _result(source: Any, mask_shape: tuple[int, ...], mode: str) -> Any:
-    """Shape and dtype of the sums of an image, or of one frame."""
-    from footprint.dtypes import sum_dtype
-    from footprint.ops.convolve import Correlate
+def _result(source: Any, mask_shape: tuple[int, ...], mode: str, dtype: str | None) -> tuple[str | None, Any, str]:
+    """The dtype asked for; shape and dtype of the result of an image, or of one frame; and the dtype of its sums."""
+    from footprint.api._filtered import operation, returned
+    from footprint.dtypes import floating
     from footprint.spec import ArraySpec
 
+    sums, kind = floating(dtype)
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
-    return Correlate(mask_shape, mode).out_specs(spec, ArraySpec(mask_shape, sum_dtype(spec.dtype)))[0]
+    op, weights = operation(spec, mask_shape, mode, "constant", 0.0, sums)
+    return kind or None, returned(op.out_specs(spec, weights)[0], kind), weights.dtype
 
 
-def _writing(target: str, source: Any, sums: Any, dtype: str | None) -> int:
+def _writing(target: str, source: Any, result: Any, sums: str) -> int:
     """Bytes of a stack's writer: sums come as they are, or as the result where they had to cross a bus."""
     from footprint.io.image_writer import writing_bytes
 
-    shape, kind = (source.shape[0], *sums.shape), dtype or sums.dtype
-    return max(writing_bytes(target, shape, kind, given) for given in (sums.dtype, kind))
-
-
-def _floating(dtype: str) -> str:
-    """A result's dtype as NumPy spells it; ArgumentError where it is none, or holds no fractions."""
-    import numpy as np
-
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind = np.dtype(object)
-    if kind.kind != "f" or kind.itemsize > 8:
-        raise ArgumentError("dtype", repr(dtype), "float16, float32 or float64")
-    return kind.newbyteorder("=").str
+    shape = (source.shape[0], *result.shape)
+    return max(writing_bytes(target, shape, result.dtype, given) for given in (sums, result.dtype))
 
 
 def _open_mask(path: str) -> Any:
@@ -213,17 +200,18 @@ def command(
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
     options |= {"flip": not correlate, "on_plan": reporter.plan}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
-        sums = _result(source, weights.shape, mode)
+        wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
+        options["result"] = wanted
         if stack:
-            options |= {"result": None if dtype is None else _floating(dtype), "depth": 2 if depth is None else depth}
+            options["depth"] = 2 if depth is None else depth
         else:
-            _check_single(depth, dtype)
+            _check_single(depth)
         reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
         header = _header(reporter, source, weights, "correlated" if correlate else "convolved", mode, boundary, target)
         run = _frames if stack else _rows
-        figures = run(reporter, source, weights, sums, target, overwrite, header, options)
-    about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(sums.shape)), "output": target}
+        figures = run(reporter, source, weights, (result, sums), target, overwrite, header, options)
+    about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(result.shape)), "output": target}
     reporter.report("Convolved", about | figures)
 
 
@@ -249,14 +237,15 @@ def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, bo
 
 
 def _rows(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, results: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """One image, block by block of rows."""
     from footprint.api.convolve import convolve_rows
     from footprint.io.image import create_image
 
+    result = results[0]
     with (
-        create_image(target, sums.shape, sums.dtype, overwrite=overwrite, header=header) as writer,
+        create_image(target, result.shape, result.dtype, overwrite=overwrite, header=header) as writer,
         reporter.progress("convolving") as progress,
         reporter.measured(),
     ):
@@ -267,7 +256,7 @@ def _rows(
             weights,
             lambda start, stop, block: writer.write(slice(start, stop), block),
             reading=source.host_bytes,
-            writing=writer.host_bytes(sums.dtype),
+            writing=writer.host_bytes(result.dtype),
             progress=progress,
             **options,
         )
@@ -275,17 +264,18 @@ def _rows(
 
 
 def _frames(
-    reporter: Reporter, source: Any, weights: Any, sums: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
+    reporter: Reporter, source: Any, weights: Any, results: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """A stack, frame by frame; rate and latencies."""
     from footprint.api.stream import convolve_frames
     from footprint.io.image_writer import create_stack
     from footprint.io.output import together
 
-    shape = (source.shape[0], *sums.shape)
+    result = results[0]
+    shape = (source.shape[0], *result.shape)
     with (
         together(),
-        create_stack(target, shape, options["result"] or sums.dtype, overwrite, header) as writer,
+        create_stack(target, shape, result.dtype, overwrite, header) as writer,
         reporter.progress("convolving") as progress,
         reporter.measured(),
     ):
@@ -296,7 +286,7 @@ def _frames(
             weights,
             lambda number, block: writer.write(slice(number, number + 1), block[None]),
             reading=source.host_bytes,
-            writing=_writing(target, source, sums, options["result"]),
+            writing=_writing(target, source, *results),
             progress=progress,
             **options,
         )

@@ -8,6 +8,7 @@ from typing import Any
 from footprint.dtypes import sum_dtype
 from footprint.errors import ShapeError, choose
 from footprint.kernels.common.borders import NONE
+from footprint.kernels.convolve.contract import read_as
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
@@ -20,13 +21,19 @@ MODES = ("same", "full", "valid")
 class Correlate(Op):
     """``out[y, x] = sum of weights[i, j] image[y + y0 + i, x + x0 + j]``, the weights being in this order.
 
-    ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside.
+    ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside;
+    ``kind`` is what sums are formed in where that is not the image's own.
     """
 
     taps: tuple[int, ...]
     mode: str = "same"
     boundary: str = "constant"
     cval: float = 0.0
+    kind: str = ""
+
+    def summed(self, dtype: str) -> str:
+        """What sums of an image of ``dtype`` are formed in."""
+        return self.kind or sum_dtype(dtype)
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -78,7 +85,7 @@ class Correlate(Op):
                 "mask", f"shape {weights.shape}", f'at most the image\'s {image.shape} in mode "valid"', "swap the two"
             )
         shape = tuple(self.length(n, k) for n, k in zip(image.shape, weights.shape))
-        return (ArraySpec(shape, sum_dtype(image.dtype), self.axes[0]),)
+        return (ArraySpec(shape, self.summed(image.dtype), self.axes[0]),)
 
     def halo(self, axis: str) -> Reach:
         """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
@@ -99,8 +106,8 @@ class Correlate(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
         image, weights, out = refs
-        kind = sum_dtype(image.spec.dtype)
-        x = b.bring(image, dtype=kind)
+        kind = self.summed(image.spec.dtype)
+        x = b.bring(image, dtype=read_as(image.spec.dtype, kind, self.taps))
         w = b.bring(weights, dtype=kind)
         starts: list[Any] = [self.offset(k) for k in self.taps]
         borders = [self.boundary] * len(self.taps)

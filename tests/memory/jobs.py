@@ -22,7 +22,7 @@ from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
 from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan
-from tests.memory import filter_jobs, frame_jobs, scan_jobs, step_jobs
+from tests.memory import convolve_jobs, filter_jobs, frame_jobs, scan_jobs, step_jobs
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -317,6 +317,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_mask": convolve_mask,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
+    **convolve_jobs.JOBS,
     "find_sources_to_fits": find_sources_to_fits,
     "sigma_clip": sigma_clip,
     "threshold": threshold,

@@ -97,3 +97,14 @@ def apart(typing_context):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(), code
+
+
+@intrinsic
+def alone(typing_context):  # type: ignore[no-untyped-def]
+    """The same for a short loop that is worth its vector instructions, which `apart` goes without."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), code

@@ -6,8 +6,8 @@
 
 where ``image`` is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none" for an
 axis whose halo is part of the array). All three are 2-D; ``weights`` are in order of correlation and of the sum's
-dtype, which is also ``image``'s and ``out``'s. Blocks of rows with their halo (``border_y="none"``) equal the whole
-to the last bit: every output is summed in the same order wherever it lies.
+dtype, which is also ``out``'s, and ``image``'s but for those that `read_as` names. Blocks of rows with their halo
+(``border_y="none"``) equal the whole to the last bit: every output is summed in the same order wherever it lies.
 
 Sums have levels, on every device, so that float32 keeps its digits under masks of any size: a chain of at most about 50
 products; some chains; and the total, from which what is rounded away is kept beside it and added at the end. A chain of n
@@ -15,6 +15,8 @@ equal numbers loses up to n / 3 units of 2^-24, the worst of images; so all toge
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -44,6 +46,27 @@ STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
 """Outputs of one piece of a row."""
+STORED = ("bool", "int8", "uint8", "int16", "uint16")
+"""What is read as it is stored where sums are float32, which holds all its values."""
+STORED_TAPS = 4096
+"""Most weights of an image's mask for which that pays: a thread keeps the rows they need."""
+
+
+def read_as(dtype: str, sums: str, taps: tuple[int, ...]) -> str:
+    """The dtype that the kernel reads an image in: as it is stored, or that of the sums."""
+    stored = np.dtype(dtype).newbyteorder("=")
+    pays = min(taps) == 1 or math.prod(taps) <= STORED_TAPS
+    return stored.str if pays and stored.name in STORED and np.dtype(sums) == np.float32 else sums
+
+
+def stored_rows(height: int) -> int:
+    """Rows of a converted strip: what a group of outputs needs, and as many again before they are moved up."""
+    return ROWS + height - 1 + max(height, 32)
+
+
+def stored_strip(columns: int) -> int:
+    """Columns of outputs of a converted strip."""
+    return min(STRIP, -(-max(columns, 1) // BLOCK) * BLOCK)
 
 
 def line_piece(columns: int) -> int:
@@ -52,9 +75,14 @@ def line_piece(columns: int) -> int:
 
 
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost."""
+    """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost.
+
+    Of an image that is read as it is stored, the source is a strip of its rows.
+    """
     height, width = weights.shape
     line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
     size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + 3 * ROWS * BLOCK
+    if height > 1 and np.dtype(image.dtype) != np.dtype(out.dtype):
+        size = stored_rows(height) * (stored_strip(out.shape[1]) + width - 1) + 3 * ROWS * BLOCK
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

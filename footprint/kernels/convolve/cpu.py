@@ -3,16 +3,19 @@
 One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and sums have the
 levels that the contract speaks of. Blocks at an edge are computed
 whole, from a copy with the border and into a copy, so that every output goes through the same sums wherever it lies.
+An image of another dtype than the sums is read once: the rows a strip needs are converted as it goes down.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
-from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.common.vectors import BYTES, alone, apart
 from footprint.kernels.convolve.contract import (
     CHAIN,
     GROUP,
@@ -25,6 +28,8 @@ from footprint.kernels.convolve.contract import (
     STRIP,
     TAP_ROWS,
     line_piece,
+    stored_rows,
+    stored_strip,
 )
 from footprint.kernels.convolve.cpu_sums import (
     VECTORS,
@@ -41,6 +46,14 @@ from footprint.kernels.convolve.cpu_sums import (
 )
 
 _source = njit(cache=True, nogil=True)(borders.source_index)
+_stored_rows = njit(cache=True, nogil=True)(stored_rows)
+
+
+@njit(cache=True, nogil=True)
+def _cast(source, target):
+    alone()
+    for k in range(source.size):
+        target[k] = source[k]
 
 
 @njit(cache=True, nogil=True)
@@ -52,13 +65,25 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
     last = max(first, min(width - x, count))
     start = row * width
     # From 0: an index that might be negative would cost a test an element, and all vector instructions.
-    source, target = image[start + x + first : start + x + last], line[at + first : at + last]
-    for k in range(source.size):
-        target[k] = source[k]
+    _cast(image[start + x + first : start + x + last], line[at + first : at + last])
     for i in range(first + count - last):
         k = i if i < first else i - first + last
         column = _source(x + k, width, code_x) if row >= 0 else -1
         line[at + k] = image[start + column] if column >= 0 else cval
+
+
+@njit(cache=True, nogil=True)
+def _fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
+    """The same of an image that is given as bytes: one loop over units then serves every dtype."""
+    apart()
+    if kind == 0:
+        _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval)
+    elif kind == 1:
+        _fill(line, at, count, image.view(np.int8), height, width, y, x, code_y, code_x, cval)
+    elif kind == 2:
+        _fill(line, at, count, image.view(np.uint16), height, width, y, x, code_y, code_x, cval)
+    else:
+        _fill(line, at, count, image.view(np.int16), height, width, y, x, code_y, code_x, cval)
 
 
 @njit(cache=True, nogil=True)
@@ -146,6 +171,41 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
 
 
 @njit(cache=True, nogil=True)
+def _stored_image_units(image, kind, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Groups of ROWS rows, strip after strip, from a copy of the rows they need, converted and with the border."""
+    apart()
+    image_height, image_width, height, width, all_rows, all_columns = shapes
+    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // work.itemsize
+    held, pitch = _stored_rows(height), piece + width - 1
+    to = base + held * pitch
+    free = to + ROWS * block
+    before, top, filled = -1, 0, 0
+    for unit in range(first, last):
+        strip, y = unit // groups * piece, unit % groups * ROWS
+        rows, columns, start = min(ROWS, all_rows - y), min(piece, all_columns - strip), y + y0
+        if strip != before:
+            before, top, filled = strip, start, 0
+        if start + ROWS + height - 1 > top + held:
+            # What the next rows need, too, goes to the front.
+            _cast(work[base + (start - top) * pitch : base + filled * pitch], work[base : base + filled * pitch])
+            top, filled = start, filled - (start - top)
+        for r in range(filled, start - top + rows + height - 1):
+            place = work, base + r * pitch, columns + width - 1, image, kind, image_height, image_width, top + r, strip + x0
+            _fill_stored(*place, code_y, code_x, cval)
+        filled, at = start - top + rows + height - 1, base + (start - top) * pitch
+        count = columns // block if rows == ROWS else 0
+        if count > 0:
+            goal = y * all_columns + strip
+            _image_blocks(work, at, pitch, weights, height, width, 0, width, out, goal, all_columns, count, work, free)
+        for x in range(count * block, columns, block):
+            _image_blocks(work, at + x, pitch, weights, height, width, 0, width, work, to, block, 1, work, free)
+            for q in range(rows):
+                goal = (y + q) * all_columns + strip + x
+                for k in range(min(block, columns - x)):
+                    out[goal + k] = work[to + q * block + k]
+
+
+@njit(cache=True, nogil=True)
 def _line_block(image, at, weights, out, to, work, free):
     """One block of outputs; of the taps, a vector's length apart, the first columns have one more than the others."""
     lanes = BYTES // image.itemsize
@@ -203,6 +263,20 @@ def _line_units(image, weights, out, work, base, first, last, piece, shapes, y0,
             _line_blocks(work, base, weights, out, to, columns, work, edge)
 
 
+@njit(cache=True, nogil=True)
+def _stored_line_units(image, kind, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Pieces of rows, from a copy of each, converted and with the border."""
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    across, edge = (all_columns + piece - 1) // piece, base + piece + width - 1
+    for unit in range(first, last):
+        y, x = unit // across, unit % across * piece
+        columns = min(piece, all_columns - x)
+        place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
+        _fill_stored(*place, code_y, code_x, cval)
+        _line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _images(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
     for t in prange(threads):
@@ -215,6 +289,31 @@ def _lines(image, weights, out, work, size, threads, units, piece, shapes, y0, x
     for t in prange(threads):
         first, last = units * t // threads, units * (t + 1) // threads
         _line_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _stored_images(image, kind, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _stored_image_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _stored_lines(image, kind, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _stored_line_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+# Those of `_fill_stored`.
+_KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
+# By whether the image is read as it is stored, and whether the mask is a single row: alone, and in threads.
+_LOOPS: dict[tuple[bool, bool], tuple[Any, Any]] = {
+    (False, False): (_image_units, _images),
+    (False, True): (_line_units, _lines),
+    (True, False): (_stored_image_units, _stored_images),
+    (True, True): (_stored_line_units, _stored_lines),
+}
 
 
 def convolve(
@@ -232,12 +331,14 @@ def convolve(
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
     shapes = (*image.shape, *weights.shape, *out.shape)
     rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
-    line = shapes[2] == 1
-    piece, tall = (line_piece(columns), 1) if line else (STRIP, ROWS)
+    line, stored = shapes[2] == 1, image.dtype != out.dtype
+    piece, tall = (line_piece(columns), 1) if line else (stored_strip(columns) if stored else STRIP, ROWS)
     units = -(-rows // tall) * -(-columns // piece)
-    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+    source = (image.reshape(-1).view(np.uint8), _KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
+    flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
+    alone, together = _LOOPS[stored, line]
     if few(out.size * weights.size):
-        (_line_units if line else _image_units)(*flat, 0, 0, units, *numbers)
+        alone(*flat, 0, 0, units, *numbers)
     else:
-        (_lines if line else _images)(*flat, size, threads, units, *numbers)
+        together(*flat, size, threads, units, *numbers)

@@ -58,12 +58,13 @@ def convolve_program(
     if out.size == 0:
         return Program(())
     kind, vec = np.dtype(out.dtype), 16 // out.itemsize
+    stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     small = small_mask(limits, out, weights.shape, x0)
     t = tile(limits, out, weights.shape, small)
     common: Defines = (
         *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
-        *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry)),
+        *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry), ("S", c_type(image.dtype)), ("STORED", stored)),
     )
     across, down = -(-out.shape[1] // (t.tx * t.rx)), -(-out.shape[0] // (t.ty * t.ry))
     sums = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))

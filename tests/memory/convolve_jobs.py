@@ -1,0 +1,28 @@
+"""Jobs of the memory tests that are convolutions of other kinds; `tests.memory.jobs` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import footprint as fp
+
+Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def _job(x: np.ndarray, mask: np.ndarray, out: np.ndarray, **how: Any) -> Job:
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, device="cpu", **how),
+        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu", **how),
+    )
+
+
+def convolve_stored(scale: int) -> Job:
+    """Counts, which are read as they are: what threads keep of them is all there is."""
+    x = np.random.default_rng(3).integers(0, 4000, (512 * scale, 1024)).astype("u2")
+    return _job(x, np.ones((21, 21), "f4") / 441, np.ones(x.shape, "f4"))
+
+
+JOBS: dict[str, Callable[[int], Job]] = {"convolve_stored": convolve_stored}
