@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, choose
+from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
+from footprint.ops.known import TREATMENTS, Known
 from footprint.spec import ArraySpec
 
-How = tuple[str, str, str, str]
-"""Mode, boundary, and the dtypes of sums and of the result that were asked for."""
+How = tuple[str, str, str, str, str]
+"""Mode, boundary, the dtypes of sums and of the result that were asked for, and what is done about NaN."""
 
 
 def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, memory: Memory, device: str) -> Any:
@@ -39,11 +42,15 @@ def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, m
 
 
 def operation(
-    image: ArraySpec, mask_shape: Any, mode: str, boundary: str, cval: float, sums: str = ""
-) -> tuple[Correlate, ArraySpec]:
+    image: ArraySpec, mask_shape: Any, mode: str, boundary: str, cval: float, sums: str = "", nan: str = "propagate"
+) -> tuple[Op, ArraySpec]:
     """The operation, and the mask as it wants it."""
     weights, _ = described(mask_shape, sums or sum_dtype(image.dtype), "mask_shape")
-    return Correlate(weights.shape, mode, boundary, cval, sums), weights
+    op = Correlate(weights.shape, mode, boundary, cval, sums)
+    choose("nan", nan, TREATMENTS)
+    # Integers are all numbers.
+    able = np.dtype(image.dtype).kind == "f" or (boundary == "constant" and math.isnan(cval))
+    return (op if nan == "propagate" or not able else Known(op, nan == "interpolate")), weights
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:
@@ -62,17 +69,18 @@ def number(cval: Any) -> float:
 def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str) -> Any:
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-    look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out)
+    # The sum of a mask's weights is looked at anew.
+    look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out) if how[-1] != "interpolate" else None
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
         weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
         if target is not None and replay(known, (image, weights), (target,)):
             return target
-    mode, boundary, sums, kind = how
+    mode, boundary, sums, kind, nan = how
     source = receive(image, "image")
-    given = weights_of(mask, flip, sums or source.spec.dtype, source)
-    op, weights = operation(source.spec, given.spec.shape, mode, boundary, cval, sums)
+    given = weights_of(mask, flip, sums or source.spec.dtype, source, nan == "interpolate")
+    op, weights = operation(source.spec, given.spec.shape, mode, boundary, cval, sums, nan)
     target = output(out, returned(op.out_specs(source.spec, given.spec)[0], kind), source)
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")

@@ -10,10 +10,12 @@ from footprint.api._arrays import Array, on_host, receive
 from footprint.api._call import Described, Stream
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import sum_dtype
-from footprint.errors import FormatError
+from footprint.errors import ArgumentError, FormatError
 from footprint.plan.faces import Filler
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
+
+_NO_SUM = ('a sum, by which nan="interpolate" scales', 'nan="ignore" leaves NaN out of the sums')
 
 
 def mask_slot(weights: ArraySpec) -> Described:
@@ -21,24 +23,28 @@ def mask_slot(weights: ArraySpec) -> Described:
     return Described(weights, Given(direct=False))
 
 
-def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None) -> Array | Stream:
+def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None, scaled: bool = False) -> Array | Stream:
     """The mask in order of correlation, as the plan meets it: what has to be turned or cast, or read, gets a slot there.
+
+    Where results are ``scaled`` by the sum of the weights, there is one to scale by.
 
     Beside an image on a device a mask that lies there, too, is turned and cast there, by its own library. Of a file (anything with
     ``shape``, ``dtype`` and ``read(rows, out)``) nothing is read yet.
     """
     if hasattr(mask, "read") and hasattr(mask, "host_bytes"):
-        return file_mask(mask, dtype, flip)
+        return file_mask(mask, dtype, flip, scaled)
     seen = receive(mask, "mask")
+    if scaled and not _has_sum(np.asarray(on_host(seen.data))):
+        raise ArgumentError("mask", "weights whose sum is 0", *_NO_SUM)
     if like is not None and seen.device == like.device != "cpu":
         return Array(kind_of(seen.data).in_order(seen.data, flip, sum_dtype(dtype)), seen.kind, seen.device)
     return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")
 
 
-def file_mask(mask: Any, dtype: str, flip: bool = True) -> Stream:
+def file_mask(mask: Any, dtype: str, flip: bool = True, scaled: bool = False) -> Stream:
     """A file's mask: its reader casts to the sums' dtype."""
     spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
-    source = Filler(lambda region, block: _read_mask(mask, flip, block))
+    source = Filler(lambda region, block: _read_mask(mask, flip, block, scaled))
     return Stream(source, spec, lambda block: mask.host_bytes(block.shape[0], block.dtype))
 
 
@@ -50,12 +56,19 @@ def held_bytes(mask: Any, dtype: str) -> int:
     return int(spec.nbytes + mask.host_bytes(spec.shape[0], spec.dtype))
 
 
-def _read_mask(mask: Any, flip: bool, block: np.ndarray) -> None:
+def _has_sum(weights: np.ndarray) -> bool:
+    """Whether their sum is more than what rounding leaves of 0."""
+    return bool(abs(weights.sum(dtype=np.float64)) > 1e-8 * np.abs(weights).sum(dtype=np.float64))
+
+
+def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -> None:
     """Read a file's mask, all finite, and turn it within its memory."""
     mask.read(slice(0, block.shape[0]), block)
     for row in block:
         if not np.isfinite(row).all():
             raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
+    if scaled and not _has_sum(block):
+        raise FormatError(mask.path, "holds weights whose sum is 0", "results are scaled by it, " + _NO_SUM[1])
     if flip:
         # The first half of the elements changes places with the second.
         flat, at = block.reshape(-1), 0

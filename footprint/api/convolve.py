@@ -31,6 +31,7 @@ def convolve(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
@@ -46,7 +47,7 @@ def convolve(
     image : array (n_y, n_x) or (n_x,)
         Real numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
         NaN and infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN
-        (scipy.ndimage leaves such weights out). Of an astropy Quantity the
+        (scipy.ndimage leaves such weights out), unless ``nan`` says otherwise. Of an astropy Quantity the
         unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
     mask : array (k_y, k_x) or (k_x,)
         Any size, odd or even, of as many dimensions as the image.
@@ -60,7 +61,11 @@ def convolve(
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
         differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
     cval : float
-        Value outside for "constant".
+        Value outside for "constant"; NaN is none of what is known.
+    nan : {"propagate", "interpolate", "ignore"}
+        What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
+        share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which
+        the mask's sum must not be 0), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
     dtype : dtype, optional
         Of the sums and the result, "float32" or "float64"; "float16" gives float32 sums, rounded at the end.
     out : array, optional
@@ -88,7 +93,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return filtered(image, mask, True, (mode, border(boundary), *floating(dtype)), cval, out, memory, device)
+    return filtered(image, mask, True, (mode, border(boundary), *floating(dtype), nan), cval, out, memory, device)
 
 
 def correlate(
@@ -98,6 +103,7 @@ def correlate(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
@@ -111,7 +117,7 @@ def correlate(
 
     Parameters
     ----------
-    image, mask, mode, boundary, cval, dtype, out, memory, device
+    image, mask, mode, boundary, cval, nan, dtype, out, memory, device
         As in `convolve`.
 
     Returns
@@ -125,7 +131,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return filtered(image, mask, False, (mode, border(boundary), *floating(dtype)), cval, out, memory, device)
+    return filtered(image, mask, False, (mode, border(boundary), *floating(dtype), nan), cval, out, memory, device)
 
 
 def plan_convolve(
@@ -136,6 +142,7 @@ def plan_convolve(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     result: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -149,7 +156,7 @@ def plan_convolve(
         Of the image and the mask.
     dtype : str
         Of the image.
-    mode, boundary, cval, memory, device
+    mode, boundary, cval, nan, memory, device
         As in `convolve`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
@@ -167,7 +174,7 @@ def plan_convolve(
     """
     spec, given = described(shape, dtype)
     sums, kind = floating(result, "result")
-    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums)
+    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums, nan)
     image, target = Described(spec, given), Described(returned(op.out_specs(spec, weights)[0], kind), Given())
     return planned("convolve", op, [image, mask_slot(weights)], [target], where(device), memory)
 
@@ -185,6 +192,7 @@ def plan_convolve_rows(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     result: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -200,7 +208,7 @@ def plan_convolve_rows(
         Of the image and the mask.
     dtype
         Of the image.
-    mode, boundary, cval, result, memory, device
+    mode, boundary, cval, nan, result, memory, device
         As in `plan_convolve`.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
@@ -224,7 +232,7 @@ def plan_convolve_rows(
     """
     spec, _ = described(shape, dtype)
     sums, kind = floating(result, "result")
-    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums)
+    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums, nan)
     sink = Stream(None, returned(op.out_specs(spec, weights)[0], kind), lambda block: writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
     return planned("convolve", op, [_blocks(spec, reading), given], [sink], where(device), memory)
@@ -240,6 +248,7 @@ def convolve_rows(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     result: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -258,7 +267,7 @@ def convolve_rows(
         of the job's, or in one for each of several devices, at once.
     shape, dtype
         Of the image.
-    mask, mode, boundary, cval, result, memory, device
+    mask, mode, boundary, cval, nan, result, memory, device
         As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
     write : callable
         ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
@@ -279,8 +288,8 @@ def convolve_rows(
     """
     spec, _ = described(shape, dtype)
     sums, kind = floating(result, "result")
-    weights = weights_of(mask, flip, sums or dtype)
-    op, wanted = operation(spec, weights.spec.shape, mode, border(boundary), number(cval), sums)
+    weights = weights_of(mask, flip, sums or dtype, scaled=nan == "interpolate")
+    op, wanted = operation(spec, weights.spec.shape, mode, border(boundary), number(cval), sums, nan)
     out = returned(op.out_specs(spec, wanted)[0], kind)
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)

@@ -44,6 +44,7 @@ def stream(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     dtype: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -60,7 +61,7 @@ def stream(
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
     verb : {"convolve", "correlate"} or an operation
         What is done to each; an operation of one input and one output is done as it is.
-    mask, mode, boundary, cval
+    mask, mode, boundary, cval, nan
         As in `convolve`.
     dtype : dtype, optional
         Of sums and results, as in `convolve`; of an operation's results.
@@ -97,7 +98,7 @@ def stream(
     seen = receive(first, "frames")
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
-    op, weights = _operation(verb, mask, seen.spec, mode, boundary, cval, dtype)
+    op, weights = _operation(verb, mask, seen.spec, (mode, border(boundary), number(cval)), nan, dtype)
     rest: list[Array] = [] if weights is None else [weights]
     name = where(device)
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
@@ -116,6 +117,7 @@ def plan_convolve_frames(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     result: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -132,7 +134,7 @@ def plan_convolve_frames(
         ``(n_frames, n_y, n_x)`` of the stack.
     dtype : str
         Of the stack.
-    mask_shape, mode, boundary, cval, memory, device
+    mask_shape, mode, boundary, cval, nan, memory, device
         As in `convolve`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
@@ -161,7 +163,7 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    op, weights = operation(frame, mask_shape, mode, border(boundary), number(cval), floating(result, "result")[0])
+    op, weights = operation(frame, mask_shape, mode, border(boundary), number(cval), floating(result, "result")[0], nan)
     # A file's mask is read once, and held beside the frames.
     source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
@@ -181,6 +183,7 @@ def convolve_frames(
     mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
+    nan: str = "propagate",
     result: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -199,7 +202,7 @@ def convolve_frames(
         ``read(number, out)`` puts a frame into ``out``, casting to its dtype; frames are asked for in order.
     shape, dtype
         ``(n_frames, n_y, n_x)`` of the stack.
-    mask, mode, boundary, cval, memory, device
+    mask, mode, boundary, cval, nan, memory, device
         As in `convolve`; ``memory`` covers the frames on their way, too.
     write : callable
         ``write(number, block)`` takes the results, in order.
@@ -219,8 +222,8 @@ def convolve_frames(
         95 %, largest.
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)
-    weights = weights_of(mask, flip, sums)
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "result": result, "depth": depth}
+    weights = weights_of(mask, flip, sums, scaled=nan == "interpolate")
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "result": result, "depth": depth}
     options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, sums)}
     plan = plan_convolve_frames(shape, weights.spec.shape, dtype=dtype, **options)
     if on_plan is not None:
@@ -282,7 +285,7 @@ def _depth(depth: Any) -> int:
 
 
 def _operation(
-    verb: Any, mask: Any, frame: ArraySpec, mode: str, boundary: str, cval: float, dtype: Any
+    verb: Any, mask: Any, frame: ArraySpec, how: tuple[str, str, float], nan: str, dtype: Any
 ) -> tuple[Op, Array | None]:
     if isinstance(verb, Op):
         if mask is not None:
@@ -294,6 +297,6 @@ def _operation(
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
     sums, _ = floating(dtype)
-    weights = weights_of(receive(mask, "mask").data, verb == "convolve", sums or frame.dtype)
+    weights = weights_of(receive(mask, "mask").data, verb == "convolve", sums or frame.dtype, scaled=nan == "interpolate")
     assert isinstance(weights, Array)
-    return operation(frame, weights.spec.shape, mode, border(boundary), number(cval), sums)[0], weights
+    return operation(frame, weights.spec.shape, *how, sums, nan)[0], weights

@@ -20,6 +20,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
         click.option("--dtype", default=None, help="Dtype of sums and result: float16, float32 or float64."),
+        click.option(
+            "--nan",
+            default="propagate",
+            show_default=True,
+            help="NaN in the image: propagate, interpolate (by the weights on numbers), ignore (adds nothing).",
+        ),
         click.option("--depth", type=int, default=None, help="Frames that wait between two stages, for stacks (default: 2)."),
         click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),
         click.option(
@@ -49,6 +55,7 @@ def plan_only(
     mode: str,
     boundary: str,
     cval: float,
+    nan: str,
     memory: str | None,
     device: str,
 ) -> Any:
@@ -59,7 +66,8 @@ def plan_only(
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
 
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan}
+    options |= {"memory": memory, "device": device}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         options |= {"dtype": source.dtype.str, "result": wanted}
@@ -114,7 +122,7 @@ def _open_mask(path: str) -> Any:
         raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
 
 
-def _load(source: Any, shape: tuple[int, ...], target: str, boundary: str, device: str) -> None:
+def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, Any]) -> None:
     """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
     import tempfile
     from contextlib import suppress
@@ -134,19 +142,17 @@ def _load(source: Any, shape: tuple[int, ...], target: str, boundary: str, devic
     else:
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
     # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
-    weights = np.zeros(tuple(min(n, _LARGE) for n in shape))
-    few = convolve(np.zeros((2, 2), source.dtype), weights, boundary=boundary, device=device)
+    weights = np.ones(tuple(min(n, _LARGE) for n in shape))
+    few = convolve(np.zeros((2, 2), source.dtype), weights, **options)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
     rows = SMALL // (weights.size * width) + 1
     if rows <= height and rows * width <= _WARM:
-        convolve(np.zeros((rows, width), source.dtype), weights, boundary=boundary, device=device)
+        convolve(np.zeros((rows, width), source.dtype), weights, **options)
     if isinstance(source, FrameSource):
         # Lanes have threads of their own, from which the kernels' are started once more.
         shape = (2, min(rows, height, _WARM // width + 1), width)
-        convolve_frames(
-            lambda _, block: block.fill(0), shape, source.dtype.str, weights, lambda *_: None, boundary=boundary, device=device
-        )
+        convolve_frames(lambda _, block: block.fill(0), shape, source.dtype.str, weights, lambda *_: None, **options)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
@@ -167,6 +173,7 @@ def command(
     mode: str,
     boundary: str,
     cval: float,
+    nan: str,
     target: str,
     correlate: bool,
     memory: str | None,
@@ -197,8 +204,8 @@ def command(
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "memory": memory, "device": device}
-    options |= {"flip": not correlate, "on_plan": reporter.plan}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan}
+    options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
@@ -207,15 +214,16 @@ def command(
             options["depth"] = 2 if depth is None else depth
         else:
             _check_single(depth)
-        reporter.warm(lambda: _load(source, weights.shape, target, boundary, device))
-        header = _header(reporter, source, weights, "correlated" if correlate else "convolved", mode, boundary, target)
+        reporter.warm(lambda: _load(source, weights.shape, target, {name: options[name] for name in ("boundary", "nan", "device")}))
+        how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'})"
+        header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
         run = _frames if stack else _rows
         figures = run(reporter, source, weights, (result, sums), target, overwrite, header, options)
     about = {"image": image, "mask": list(weights.shape), "shape": figures.pop("shape", list(result.shape)), "output": target}
     reporter.report("Convolved", about | figures)
 
 
-def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, boundary: str, target: str) -> Any:
+def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, target: str) -> Any:
     """What a FITS result says of itself; what it no longer says is told."""
     from pathlib import Path
 
@@ -228,7 +236,7 @@ def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, bo
         return None
     same, now = Correlate(mask.shape), Correlate(mask.shape, mode)
     shift = tuple(same.offset(k) - now.offset(k) for k in mask.shape)
-    how = f"footprint {__version__}: {done} (mode {mode}, boundary {boundary}) with"
+    how = f"footprint {__version__}: {done} with"
     sigma = getattr(mask, "sigma", None)
     header, note = filtered_header(source.header, Path(mask.path).name, mask.shape, (shift[0], shift[1]), how, sigma)
     if note:

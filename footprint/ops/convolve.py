@@ -109,17 +109,19 @@ class Correlate(Op):
         kind = self.summed(image.spec.dtype)
         x = b.bring(image, dtype=read_as(image.spec.dtype, kind, self.taps))
         w = b.bring(weights, dtype=kind)
+        with b.deliver(out, dtype=kind) as y:
+            self.launch(b, x, w, y, out)
+
+    def launch(self, b: Builder, x: Ref, w: Ref, y: Ref, out: Ref) -> None:
+        """Record the sums of ``x`` in ``y``, which lies where ``out`` does."""
         starts: list[Any] = [self.offset(k) for k in self.taps]
         borders = [self.boundary] * len(self.taps)
-        with b.deliver(out, dtype=kind) as y:
-            place = b.first(out, self.cut)
-            if not isinstance(place, int):
-                starts[0] = place - b.first(x, self.cut) + self.offset(self.taps[0])
-                if self.boundary == "wrap":
-                    borders[0] = NONE
-            if len(self.taps) == 1:
-                x, w, y = x.reshape(1, -1), w.reshape(1, -1), y.reshape(1, -1)
-                starts, borders = [0, *starts], [NONE, *borders]
-            b.launch(
-                "convolve", x, w, y, y0=starts[0], x0=starts[1], border_y=borders[0], border_x=borders[1], cval=float(self.cval)
-            )
+        place = b.first(out, self.cut)
+        if not isinstance(place, int):
+            starts[0] = place - b.first(x, self.cut) + self.offset(self.taps[0])
+            if self.boundary == "wrap":
+                borders[0] = NONE
+        if len(self.taps) == 1:
+            x, w, y = x.reshape(1, -1), w.reshape(1, -1), y.reshape(1, -1)
+            starts, borders = [0, *starts], [NONE, *borders]
+        b.launch("convolve", x, w, y, y0=starts[0], x0=starts[1], border_y=borders[0], border_x=borders[1], cval=float(self.cval))

@@ -25,4 +25,11 @@ def convolve_stored(scale: int) -> Job:
     return _job(x, np.ones((21, 21), "f4") / 441, np.ones(x.shape, "f4"))
 
 
-JOBS: dict[str, Callable[[int], Job]] = {"convolve_stored": convolve_stored}
+def convolve_nan(scale: int) -> Job:
+    """What is a number, where, and the sums of weights there."""
+    x = np.random.default_rng(3).standard_normal((512 * scale, 1024), np.float32)
+    x[::7, ::5] = np.nan
+    return _job(x, np.ones((9, 9), "f4") / 81, np.ones(x.shape, "f4"), nan="interpolate")
+
+
+JOBS: dict[str, Callable[[int], Job]] = {"convolve_stored": convolve_stored, "convolve_nan": convolve_nan}

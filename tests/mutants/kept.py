@@ -95,7 +95,7 @@ KEPT = [
         "a repeated call's result finds no room beside what is kept",
     ),
     Mutant(
-        "footprint/api/convolve.py",
+        "footprint/api/_filtered.py",
         "if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):",
         "if kind_of(mask).turns:",
         (f"{KINDS}::test_masks_from_elsewhere",),

@@ -69,6 +69,27 @@ ROOMS = [
         "centre of an even mask",
     ),
     Mutant(
+        "footprint/ops/known.py",
+        "replace(self.of, cval=0.0 if unknown else 1.0)",
+        "replace(self.of, cval=1.0)",
+        (BACKEND + "convolve_nan.py::test_a_nan_outside_is_none_of_what_is_known[cpu]",),
+        "what is not known outside counts",
+    ),
+    Mutant(
+        "footprint/api/_filtered.py",
+        ' or (boundary == "constant" and math.isnan(cval))',
+        "",
+        (BACKEND + "convolve_nan.py::test_a_nan_outside_is_none_of_what_is_known[cpu]",),
+        "integers with nothing known outside",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu.py",
+        "top, filled = start, filled - (start - top)",
+        "top, filled = start, filled - (start - top) + 1",
+        (BACKEND + "convolve_dtypes.py::test_many_rows_of_integers_are_shared_among_threads[u1]",),
+        "a row of a converted strip that is not there",
+    ),
+    Mutant(
         "footprint/ops/convolve.py",
         "lo, hi = -first, first + taps - 1",
         "lo, hi = -first, first + taps - 2",

@@ -126,3 +126,25 @@ def test_a_cube_filtered_frame_by_frame_keeps_its_header(shell):
     assert shell("convolve", "in.fits", "mask.npy", "-o", "out.fits", "--mode", "full", "-q")[0] == 0
     made = fits.getheader("out.fits")
     assert (made["CRPIX1"], made["CRPIX2"], made["CRPIX3"], made["OBJECT"]) == (5.0, 1, 1.0, "x")
+
+
+def test_holes_are_filled_from_what_is_known(shell, tmp_path):
+    image, mask = RNG.standard_normal((71, 66)).astype("f4"), RNG.random((5, 4))
+    image[RNG.random(image.shape) < 0.2] = np.nan
+    fits.writeto("image.fits", image)
+    np.save("stack.npy", np.stack([image, image[::-1]]))
+    np.save("mask.npy", mask)
+    np.save("slope.npy", [[-1.0, 0, 1]])
+    for nan in ("interpolate", "ignore"):
+        words = ["mask.npy", "--nan", nan, "--device", "cpu", "-q", "--overwrite"]
+        code, _, err = shell("convolve", "image.fits", *words, "-o", "out.fits", "--memory", "600KB")
+        assert code == 0, err
+        want = fp.convolve(image, mask, nan=nan, device="cpu")
+        np.testing.assert_array_equal(fits.getdata("out.fits"), want)
+        assert f"nan {nan}" in "".join(map(str, fits.getheader("out.fits")["HISTORY"]))
+        code, _, err = shell("convolve", "stack.npy", *words, "-o", "out.npy")
+        assert code == 0, err
+        np.testing.assert_array_equal(np.load("out.npy")[0], want)
+    for image in ("image.fits", "stack.npy"):
+        code, _, err = shell("convolve", image, "slope.npy", "--nan", "interpolate", "-o", "not.npy", "--device", "cpu", "-q")
+        assert code == 2 and "slope.npy: holds weights whose sum is 0" in err and not (tmp_path / "not.npy").exists(), err

@@ -1,0 +1,32 @@
+"""Launch shapes of the kernels that tell numbers from NaN: one pass, bound by memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.common.launch import A, Launch, Program
+from footprint.kernels.common.load import c_type
+from footprint.spec import ArraySpec, Limits
+
+GROUP, EACH = 256, 4
+
+
+def _program(entry: str, out: ArraySpec, arrays: int, known: str = "uint8") -> Program:
+    grid = (-(-out.size // (GROUP * EACH)), 1, 1)
+    defines = (("T", c_type(out.dtype)), ("V", c_type(known)), ("GROUP", GROUP), ("EACH", EACH))
+    return Program((Launch("known.knl", entry, grid, (GROUP, 1, 1), (*map(A, range(arrays)), np.int64(out.size)), defines),))
+
+
+def fill_program(limits: Limits, image: ArraySpec, values: ArraySpec) -> Program:
+    """One launch."""
+    return _program("known_fill", values, 2)
+
+
+def split_program(limits: Limits, image: ArraySpec, values: ArraySpec, known: ArraySpec) -> Program:
+    """One launch."""
+    return _program("known_split", values, 3, known.dtype)
+
+
+def ratio_program(limits: Limits, sums: ArraySpec, below: ArraySpec, whole: ArraySpec) -> Program:
+    """One launch."""
+    return _program("known_ratio", sums, 3)
