@@ -155,11 +155,6 @@ class Fbp(Op):
         """The Fourier method's own part."""
         return FourierBackproject(self.geometry, self.ramp, self.scale, self.accuracy, self.interpolation == "linear")
 
-    def check_on(self, limits: Limits) -> None:
-        """Refuse a method that a device lacks."""
-        if self.method == "fourier" and not limits.host:
-            raise ArgumentError("method", "'fourier'", f"'direct' on {limits.device}", "the Fourier method runs on the CPU")
-
     @property
     def note(self) -> str:
         """How slices are made, for the plan's table."""
@@ -174,13 +169,11 @@ class Fbp(Op):
 
 def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp], Plan]) -> Plan:
     """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take."""
-    fbp.check_on(limits)
     try:
         return plan(fbp)
     except BudgetError as error:
         other = replace(fbp, method="direct" if fbp.method == "fourier" else "fourier")
         try:
-            other.check_on(limits)
             other.out_specs(ArraySpec((1, len(fbp.angles), fbp.n_x)))
             needs = f"takes {format_bytes(plan(other).footprint.total)}"
         except BudgetError as its:

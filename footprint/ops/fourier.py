@@ -74,16 +74,14 @@ class Grid:
         return 1 + int((WINDOW - self.taps.count) / max(step, 1.0))
 
     def lattice(self, cos: np.ndarray, nsin: np.ndarray) -> np.ndarray:
-        """``(n, 3)`` int64: steps of every angle along x and y in 2^-BITS cells, and its number, sorted by the step along x.
+        """``(n, 3)`` int64: steps of every angle along x and y in 2^-BITS cells, and its number, sorted by direction.
 
         Steps along x are 0 or more: angles of the left half-plane are turned by half a turn, their samples conjugated.
         """
         turn = np.where(cos < 0, -1.0, 1.0)
-        along_x, along_y = (
-            np.rint(turn * part * cells / self.padded * 2.0**BITS).astype(np.int64)
-            for part, cells in ((cos, self.cells_x), (nsin, self.cells_y))
-        )
-        order = np.argsort(along_x, kind="stable")
+        steps = [turn * part * cells / self.padded * 2.0**BITS for part, cells in ((cos, self.cells_x), (nsin, self.cells_y))]
+        along_x, along_y = (np.rint(part).astype(np.int64) for part in steps)
+        order = np.argsort(np.arctan2(along_y, along_x), kind="stable")
         return np.stack([along_x[order], along_y[order], order], axis=1)
 
     def table(self) -> np.ndarray:
@@ -158,24 +156,17 @@ class FourierBackproject:
         if n_a != len(self.geometry.angles):
             whole, lattice = lattice, b.like(table, "int64", "lattice of the part", shape=(n_a, 3))
             b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
-            b.library("angles of a part", 40 * len(self.geometry.angles))
         shape = (grid.rows, grid.cells_y)
         cells = b.held(out, (n_z, *shape), "complex64", "grid") if b.summing else None
         with b.repeat(sino) as z:
             plane = b.scratch(shape, "complex64", "grid") if cells is None else cells.row(z)
             spectrum = b.scratch((n_a, n_f), "complex64", "spectrum").like_rows(table)
             self._spectra(b, sino.row(z), table, spectrum)
-            with b.only("first"):
-                b.launch("fourier.clear", plane)
-            b.launch(
-                "fourier.spread",
-                spectrum,
-                lattice,
-                b.const(grid.table(), "taps"),
-                plane,
-                count=grid.taps.count,
-                group=grid.group,
-            )
+            if b.summing:
+                with b.only("first"):
+                    b.launch("fourier.clear", plane)
+            taps, how = b.const(grid.table(), "taps"), {"accuracy": float(self.accuracy), "group": grid.group, "accumulate": b.summing}
+            b.launch("fourier.spread", spectrum, lattice, taps, plane, **how)
             with b.only("last"):
                 self._image(b, plane, out.row(z))
 
@@ -198,7 +189,10 @@ class FourierBackproject:
         n_y, _ = self.geometry.shape
         b.launch("fourier.fold", plane, cells=grid.cells_x)
         half = plane[MARGIN : MARGIN + grid.half]
-        b.fft(half, half, inverse=True)
+        batch = max(1, min(grid.half, _BATCH_BYTES // (8 * grid.cells_y)))
+        with b.repeat(half, batch) as loop:
+            part = half.window(loop, batch)
+            b.fft(part, part, inverse=True)
         columns, down = grid.columns()
         places, down_gains, across_gains = (
             b.const(columns, "columns"),

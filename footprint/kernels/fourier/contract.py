@@ -7,8 +7,9 @@ before row 0, and as many and some after the last, are for taps that reach beyon
 complex64), the angle's weight, and the phase that puts the origin on pixel (y0, x0); angles of the left half-plane are conjugated.
 ``fourier.pick(lattice (N, 3) int64, own (n, 3), *, first)`` copies the rows of the angles from ``first`` on, in order.
 ``fourier.clear(grid)`` fills with zeros.
-``fourier.spread(spectrum (n, n_f), lattice (n, 3), taps (W + 1, 16) float32, grid, *, count, group)`` adds every sample, ``group``
-at once where the device can.
+``fourier.spread(spectrum (n, n_f), lattice (n, 3), taps (W + 1, 16) float32, grid, *, accuracy, group, accumulate)`` sums every
+sample's shares, ``group`` samples at once where the device can, and writes, or with ``accumulate`` adds, them. A lattice's rows are
+an angle's steps along x, 0 or more, and along y, in 2^-BITS cells, and its number; sorted by direction, -90 to 90 degrees.
 ``fourier.fold(grid, *, cells)``: margins are conjugates of cells within.
 ``fourier.turn(grid (cells_x / 2 + 1, cells_y), columns (n,) int32, gains (n,) float32, lines (n, cells_x / 2 + 1))`` takes columns.
 ``fourier.crop(real (n, cells_x), gains (n_x,) float32, out (n, n_x))`` takes pixels about pixel ``n_x // 2``.

@@ -12,6 +12,7 @@ from numba import njit, prange
 
 from footprint.kernels.fourier.contract import BITS, MARGIN, NEAR, STRIP
 from footprint.kernels.fourier.cpu_spread import WIDE, add_row
+from footprint.kernels.fourier.taps import taps_of
 
 
 def gain(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, work: np.ndarray, *, x0: int, y0: int) -> None:
@@ -21,11 +22,7 @@ def gain(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, work: np
 
 def pick(lattice: np.ndarray, own: np.ndarray, *, first: int) -> None:
     """See the contract."""
-    numbers = lattice[:, 2]
-    here = numbers >= first
-    here &= numbers < first + len(own)
-    np.compress(here, lattice, axis=0, out=own)
-    own[:, 2] -= first
+    _pick(lattice, own, first)
 
 
 def clear(grid: np.ndarray) -> None:
@@ -33,8 +30,20 @@ def clear(grid: np.ndarray) -> None:
     _clear(grid)
 
 
-def spread(spectrum: np.ndarray, lattice: np.ndarray, taps: np.ndarray, grid: np.ndarray, *, count: int, group: int) -> None:
+def spread(
+    spectrum: np.ndarray,
+    lattice: np.ndarray,
+    taps: np.ndarray,
+    grid: np.ndarray,
+    *,
+    accuracy: float,
+    group: int,
+    accumulate: bool,
+) -> None:
     """See the contract."""
+    if not accumulate:
+        _clear(grid)
+    count = taps_of(accuracy).count
     cells, samples = (a.view(np.float32).reshape(-1) for a in (grid, spectrum))
     # How many taps and samples at once are lengths of tuples: what is compiled depends on them.
     n_f, threads, together = spectrum.shape[1], numba.get_num_threads(), (0,) * (group if WIDE else 1)
@@ -81,6 +90,16 @@ def _gain(spectrum, response, table, work, x0, y0):
                 far *= leap
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pick(lattice, own, first):
+    at = 0
+    for i in range(lattice.shape[0]):
+        number = lattice[i, 2] - first
+        if 0 <= number < own.shape[0]:
+            own[at, 0], own[at, 1], own[at, 2] = lattice[i, 0], lattice[i, 1], number
+            at += 1
+
+
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _clear(grid):
     for row in prange(grid.shape[0]):
@@ -88,12 +107,31 @@ def _clear(grid):
 
 
 @njit(cache=True, error_model="numpy")
+def _reaching(lattice, least):
+    """First and last of the angles that advance along x by so much: in between, as directions go from -90 to 90 degrees."""
+    first, level, last = 0, np.searchsorted(lattice[:, 1], 0), lattice.shape[0]
+    high = level
+    while first < high:
+        middle = (first + high) // 2
+        if lattice[middle, 0] < least:
+            first = middle + 1
+        else:
+            high = middle
+    while level < last:
+        middle = (level + last) // 2
+        if lattice[middle, 0] < least:
+            last = middle
+        else:
+            level = middle + 1
+    return first, last
+
+
+@njit(cache=True, error_model="numpy")
 def _strip(grid, spectrum, taps, lattice, n_f, first, lo, hi, cells, count, group):
     """Add the samples whose lowest row is one of ``lo`` to ``hi``."""
     origin, n, size = first[0], lattice.shape[0], len(group)
-    # Steps along x rise, so the angles that reach a strip are the last ones.
-    a0 = np.searchsorted(lattice[:, 0], ((lo << BITS) - origin) // n_f) if (lo << BITS) > origin else 0
-    for a in range(a0, n):
+    a0, a1 = _reaching(lattice, max(((lo << BITS) - origin) // n_f, 0))
+    for a in range(a0, a1):
         along_x, along_y, row = lattice[a, 0], lattice[a, 1], lattice[a, 2]
         k0, k1 = 0, n_f
         if along_x > 0:

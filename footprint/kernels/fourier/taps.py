@@ -43,13 +43,24 @@ _SEVEN_HALF = [
 ]
 
 
+# Nearly the same taps as one polynomial each, of q = 1 - (2 distance / taps)^2, the lowest power first: by least squares for the same
+# gains, which raises the error by 4 percent at most. All cells then do the same, where pieces would be looked up.
+_EVEN_SIX_QUARTER = (6.4413668e-05, 1.6154629e-03, 1.1300751e-02, 1.2023654e-01, -6.4098225e-02, 9.8116425e-01, -8.2339179e-01,
+                     7.7308158e-01)  # fmt: skip
+_EVEN_SIX_HALF = (3.7449314e-05, -1.5420818e-04, 2.5316710e-02, -1.0173072e-01, 7.5959139e-01, -1.4124513e00, 2.6388542e00,
+                  -1.8459428e00, 9.3646047e-01)  # fmt: skip
+_EVEN_SEVEN_HALF = (8.9005946e-06, 8.3503994e-05, 4.9641810e-03, -1.9748888e-02, 2.8679329e-01, -8.5641370e-01, 2.7411034e00,
+                    -3.9958841e00, 4.4869716e00, -2.4436145e00, 7.9595229e-01)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Taps:
-    """So many taps an axis, for a grid of ``sigma`` times the image's pixels or more."""
+    """So many taps an axis, for a grid of ``sigma`` times the image's pixels or more; ``even`` is one polynomial of all of them."""
 
     count: int
     sigma: float
     powers: tuple[tuple[float, ...], ...]
+    even: tuple[float, ...]
 
     def coefficients(self) -> np.ndarray:
         """``(count + 1, count)`` float32, the highest power first."""
@@ -72,9 +83,9 @@ class Taps:
 _PLACES, _FRACTIONS = 24, 32
 
 TAPS = {
-    1e-3: Taps(6, 1.25, tuple(map(tuple, _SIX_QUARTER))),
-    1e-4: Taps(6, 1.5, tuple(map(tuple, _SIX_HALF))),
-    1e-5: Taps(7, 1.5, tuple(map(tuple, _SEVEN_HALF))),
+    1e-3: Taps(6, 1.25, tuple(map(tuple, _SIX_QUARTER)), _EVEN_SIX_QUARTER),
+    1e-4: Taps(6, 1.5, tuple(map(tuple, _SIX_HALF)), _EVEN_SIX_HALF),
+    1e-5: Taps(7, 1.5, tuple(map(tuple, _SEVEN_HALF)), _EVEN_SEVEN_HALF),
 }
 """By accuracy: root mean square error of a slice of white noise, as a share of its own root mean square."""
 
