@@ -7,16 +7,18 @@ import numpy as np
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.stream import flat_grid
 from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
-from footprint.kernels.fourier.taps import Taps, taps_of
+from footprint.kernels.fourier.taps import taps_of
 from footprint.spec import ArraySpec, Limits
 
 TEXT = "fourier.knl"
+PATCH = 2
+"""Cells a side of the square that a work-item takes: a sample is read, and its place found, once for all of them."""
 ACROSS = 8
-"""Cells along a row of the grid that work-items side by side take: a warp has 8 x 4, so that they meet the same samples."""
+"""Patches along a row of the grid that work-items side by side take: a warp has 8 x 4, so that they meet the same samples."""
 MANY = 128
-"""Work-items that share a cell about the origin."""
+"""Work-items that share a patch about the origin."""
 CROWD = 40
-"""Angles a turn of one cell's distance from the origin: where more meet, a cell is shared."""
+"""Within 1 / CROWD cells an angle of the origin, patches are shared: more than some hundred angles cross each of them there."""
 EACH_ROW = 4
 """Samples of a row that a work-item multiplies."""
 LEAST = 1e-7
@@ -27,17 +29,17 @@ def _defines(**own: int | float | str) -> Defines:
     """Constants of the text; those that an entry has no use for have a value all the same."""
     usual: dict[str, int | float | str] = {
         "RESPONSE": "f32", "COMPLEX": 0, "EACH_ROW": EACH_ROW, "BITS": BITS, "CELL": 2.0**-BITS, "LEAST": LEAST, "MARGIN": MARGIN,
-        "REACH": 3.0, "SHARE": "q", "ACROSS": ACROSS, "MANY": MANY, "ACCUMULATE": 0,
+        "REACH": 3.0, "SHARE": "q", "PATCH": PATCH, "ACROSS": ACROSS, "MANY": MANY, "ACCUMULATE": 0,
     }  # fmt: skip
     return tuple((name, f"{value!r}f" if isinstance(value, float) else value) for name, value in (usual | own).items())
 
 
 def horner(powers: tuple[float, ...]) -> str:
-    """A polynomial of q in C, from its coefficients, the lowest first."""
+    """A polynomial of q in C, from its coefficients, that of the first power first."""
     found = f"{powers[-1]!r}f"
     for power in powers[-2::-1]:
         found = f"FMA({found}, q, {power!r}f)"
-    return found
+    return f"q * {found}"
 
 
 def _one(entry: str, grid: tuple[int, int, int], args: tuple[Argument, ...], **own: int | float | str) -> Program:
@@ -77,21 +79,20 @@ def spread_program(
 ) -> Program:
     """Look over the angles, then gather; ``taps`` are the CPU's, and ``group`` its samples, where here is one even polynomial."""
     (n, n_f), (rows, cells) = spectrum.shape, grid.shape
-    own: Taps = taps_of(accuracy)
-    bins = 1 << max(n - 1, 1).bit_length()
+    own = taps_of(accuracy)
+    bins = 4 << max(n - 1, 1).bit_length()
     radius = min(n // CROWD, cells // 2 - WINDOW, rows - 2 * MARGIN - WINDOW - 1)
     defines = _defines(REACH=own.count / 2, SHARE=horner(own.even), ACCUMULATE=int(accumulate))
     begins, steps = ArraySpec((bins + 1,), "int32"), ArraySpec((n, 4))
-    table = (W(1), W(0))
-    sizes = np.int32(n), np.int32(n_f), np.int32(rows), np.int32(cells), np.int32(bins), np.int32(radius)
+    table, sizes = (W(1), W(0)), (np.int32(n), np.int32(n_f), np.int32(rows), np.int32(cells), np.int32(bins), np.int32(radius))
     look = Launch(TEXT, "survey", (-(-max(n, bins + 1) // 256), 1, 1), (256, 1, 1), (A(1), *table, sizes[0], sizes[4]), defines)
-    tiles = (-(-cells // ACROSS), -(-rows // (256 // ACROSS)), 1)
-    most = Launch(TEXT, "gather", tiles, (256, 1, 1), (A(0), A(1), *table, A(3), *sizes), defines)
-    if radius <= 0:
-        return Program((look, most), (begins, steps))
-    place = (2 * radius, radius + MARGIN, 1)
-    middle = Launch(TEXT, "gather_middle", place, (MANY, 1, 1), (A(0), A(1), *table, A(3), *sizes[:2], *sizes[3:]), defines)
-    return Program((look, most, middle), (begins, steps))
+    args = (A(0), A(1), *table, A(3), *sizes)
+    tiles = (-(-cells // (PATCH * ACROSS)), -(-rows // (PATCH * 256 // ACROSS)), 1)
+    launches = [look, Launch(TEXT, "gather", tiles, (256, 1, 1), args, defines)]
+    if radius > 0:
+        middle = (-(-2 * radius // PATCH) + 1, -(-(radius + MARGIN) // PATCH), 1)
+        launches.append(Launch(TEXT, "gather_middle", middle, (MANY, 1, 1), args, defines))
+    return Program(tuple(launches), (begins, steps))
 
 
 def fold_program(limits: Limits, grid: ArraySpec, *, cells: int) -> Program:
