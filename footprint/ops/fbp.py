@@ -23,8 +23,9 @@ from footprint.units import counted, format_bytes
 
 METHODS = ("direct", "fourier")
 INTERPOLATIONS = ("linear", "sinc")
-# Seconds a thread, measured on a 2.6 GHz Epyc (benchmarks/fbp.py): a sample of the polar spectrum, a cell of the grid.
-_SAMPLE, _CELL = 10e-9, 3e-9
+# Operations' worth of time: a sample of the polar spectrum, a cell of the grid. From a core of a 2.6 GHz Epyc (benchmarks/fbp.py), where
+# they took 10 and 3 ns; by a GPU's rates they come to what a prototype took on an H100, within a factor of 3.
+_SAMPLE, _CELL = 1500, 450
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,10 @@ class Fbp(Op):
         """Bytes in and out, and a pixel's update by an angle at the device's rate."""
         (slices,) = self.out_specs(*specs)
         if self.method == "fourier":
-            seconds = slices.shape[0] * self._fourier_seconds(limits)
-        else:
-            seconds = len(self.angles) * slices.size / rates(limits).updates
+            grid = self.by_fourier.grid
+            flops = _SAMPLE * len(self.angles) * (grid.padded // 2 + 1) + _CELL * grid.cells_x * grid.cells_y
+            return Cost(3 * specs[0].nbytes + slices.nbytes, float(slices.shape[0] * flops), 20 * slices.shape[0])
+        seconds = len(self.angles) * slices.size / rates(limits).updates
         return Cost(3 * specs[0].nbytes + slices.nbytes, seconds * rates(limits).flops, 4)
 
     # -- recording -----------------------------------------------------------------------------------------------------
@@ -160,11 +162,6 @@ class Fbp(Op):
         """How slices are made, for the plan's table."""
         accuracy = f", accuracy {self.accuracy:.0e}" if self.method == "fourier" else ""
         return f"method: {self.method}, {self.interpolation} interpolation{accuracy}"
-
-    def _fourier_seconds(self, limits: Limits) -> float:
-        """Predicted for a slice."""
-        grid = self.by_fourier.grid
-        return (_SAMPLE * len(self.angles) * (grid.padded // 2 + 1) + _CELL * grid.cells_x * grid.cells_y) / limits.threads
 
 
 def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp], Plan]) -> Plan:

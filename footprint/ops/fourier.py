@@ -17,8 +17,8 @@ from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 
-# Spectra, and lines of the grid, that are worked on at once: of a size that caches hold.
-_BATCH_BYTES = 8 << 20
+# Spectra, and lines of the grid, that are worked on at once: of a size that caches hold, and enough for all cores of a device.
+_BATCH_BYTES, _BATCH_CORE = 8 << 20, 256 << 10
 # Detectors that a padded row may be long.
 _FARTHEST = 64
 
@@ -102,6 +102,11 @@ class Grid:
         return (self.taps.gains(self.n_x, self.cells_x) * self.cells_x).astype(np.float32)
 
 
+def _batch(b: Builder, rows: int, length: int) -> int:
+    """How many of so many rows of complex numbers are worked on at once."""
+    return max(1, min(rows, (_BATCH_BYTES + _BATCH_CORE * b.limits.cores) // (8 * length)))
+
+
 def _cells(n: int, sigma: float, beside: bool = False) -> int:
     """An even number that transforms are fast for; not so few that a window at the one end meets the other.
 
@@ -176,7 +181,7 @@ class FourierBackproject:
         n_y, width = self.geometry.shape
         gains = self.gains.astype(np.complex64)
         response = b.const(gains if np.any(gains.imag) else gains.real, "filter")
-        batch = max(1, min(n_a, _BATCH_BYTES // (8 * n_f)))
+        batch = _batch(b, n_a, n_f)
         with b.repeat(rows, batch) as loop:
             part, own = rows.window(loop, batch), spectrum.window(loop, batch)
             wide = b.scratch((batch, 2 * (n_f - 1)), name="padded rows").like_rows(part)
@@ -189,7 +194,7 @@ class FourierBackproject:
         n_y, _ = self.geometry.shape
         b.launch("fourier.fold", plane, cells=grid.cells_x)
         half = plane[MARGIN : MARGIN + grid.half]
-        batch = max(1, min(grid.half, _BATCH_BYTES // (8 * grid.cells_y)))
+        batch = _batch(b, grid.half, grid.cells_y)
         with b.repeat(half, batch) as loop:
             part = half.window(loop, batch)
             b.fft(part, part, inverse=True)
@@ -199,7 +204,7 @@ class FourierBackproject:
             b.const(down, "gains along y"),
             b.const(grid.pixels(), "gains along x"),
         )
-        batch = max(1, min(n_y, _BATCH_BYTES // (8 * grid.half)))
+        batch = _batch(b, n_y, grid.half)
         with b.repeat(out, batch) as loop:
             part = out.window(loop, batch)
             lines = b.scratch((batch, grid.half), "complex64", "lines").like_rows(part)

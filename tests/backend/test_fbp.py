@@ -147,8 +147,6 @@ def test_slices_share_nothing_but_the_geometry(device, rng):
 @pytest.mark.parametrize("method", ["direct", "fourier"])
 @pytest.mark.parametrize(("span", "n_angles"), [(np.pi, 300), (2 * np.pi, 600)])
 def test_the_head_comes_back_in_its_own_values(method, span, n_angles, device):
-    if method == "fourier" and not device_limits(device).host:
-        pytest.skip(f"the Fourier method does not run on {device}")
     n, center = 192, 97.3
     angles = turns(n_angles, span)
     sinogram = reference.ellipse_sinogram(angles, n, center)

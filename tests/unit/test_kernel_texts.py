@@ -69,7 +69,12 @@ def plans() -> dict[str, Any]:
         for n in (500, 20000)
     }
     found |= {f"fbp {n}": fp.plan_fbp((n, 90, 128), circle=True, **on) for n in (1, 3)}
+    found |= {"fourier in groups": fp.plan_fbp((900, 128), method="fourier", memory="3.2MB", **on)}
     found |= {"fbp in tiles": fp.plan_fbp((2, 300, 512), memory="900kB", circle=True, **on)}
+    found |= {
+        f"fourier {accuracy} {filter}": fp.plan_fbp((2, 90, 128), method="fourier", accuracy=accuracy, filter=filter, **on)
+        for accuracy, filter in ((1e-3, "hann"), (1e-4, "hilbert"), (1e-5, "ramlak"))
+    }
     scan = {"center": 60.0, "shifts": [0.5] * 90, "circle": True, "written": True, **on}
     found |= {f"reconstruct {memory}": fp.plan_reconstruct((90, 20, 128), memory=memory, **scan) for memory in ("1GB", "250kB")}
     apart = lambda steps: [MinusLog(highest=9.0) if isinstance(step, MinusLog) else step for step in steps]
