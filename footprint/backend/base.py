@@ -23,12 +23,15 @@ Baked = Callable[[Mapping[int, Any], Any], None]
 class Transforms(Protocol):
     """Row transforms of one bound plan, with handles and a work area that no other plan has."""
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> Any:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> Any:
         """Take now what transforms of these specs will need, so that a run allocates nothing."""
         ...
 
-    def __call__(self, src: Array, dst: Array, inverse: bool) -> None:
-        """Real to half-complex over the last axis, or back, or complex to complex; a short source counts as zero-padded."""
+    def __call__(self, src: Array, dst: Array, inverse: bool, scaled: bool = True) -> None:
+        """Real to half-complex over the last axis, or back, or complex to complex; a short source counts as zero-padded.
+
+        Backwards there is a factor of 1/n where ``scaled``.
+        """
         ...
 
     def release(self) -> None:

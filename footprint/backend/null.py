@@ -38,10 +38,10 @@ class _Transforms:
     def __init__(self, backend: NullBackend) -> None:
         self._backend = backend
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> None:
         """Nothing to prepare."""
 
-    def __call__(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def __call__(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> None:
         """Note that one was asked for."""
         self._backend.launched.append("ifft" if inverse else "fft")
 

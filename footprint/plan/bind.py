@@ -230,7 +230,8 @@ class BoundPlan(Steps):
             if step.action in ("fft", "ifft"):
                 if self.transforms is None:
                     self.transforms = self.backend.transforms(plan.limits)
-                self.transforms.prepare(step.refs[0].spec, step.refs[1].spec, step.action == "ifft")
+                scaled = bool(dict(step.numbers).get("scaled", True))
+                self.transforms.prepare(step.refs[0].spec, step.refs[1].spec, step.action == "ifft", scaled)
             elif step.action == "launch":
                 for part in parts:
                     geometry = self.geometry(part, 0, 0)

@@ -140,7 +140,7 @@ class Steps:
             self._take(step, arrays[0], geometry, feeds)
         elif arrays[0] is not None and step.refs[0].at({}, geometry.shape)[1].size:
             assert self.transforms is not None
-            self.transforms(arrays[0], arrays[1], step.action == "ifft")
+            self.transforms(arrays[0], arrays[1], step.action == "ifft", bool(dict(step.numbers).get("scaled", True)))
 
     def _fill(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[0].slot

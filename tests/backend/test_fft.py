@@ -53,7 +53,7 @@ class Arrays:
 def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     x = rng.standard_normal((rows, given)).astype(dtype)
     spectrum = np.empty((rows, n // 2 + 1), np.result_type(dtype, np.complex64))
-    back = np.empty((rows, n), dtype)
+    back, sums = np.empty((rows, n), dtype), np.empty((rows, n), dtype)
     arrays = Arrays(backend)
     a, b, c = arrays(x), arrays(spectrum), arrays(back)
     transform = backend.transforms(limits)
@@ -61,6 +61,9 @@ def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     backend.read(spectrum, b)
     transform(b, c, True)
     backend.read(back, c)
+    backend.write(b, spectrum)
+    transform(b, c, True, False)
+    backend.read(sums, c)
     backend.sync()
     transform.release()
     arrays.free()
@@ -69,6 +72,7 @@ def test_forward_and_back(rows, given, n, dtype, backend, limits, rng):
     np.testing.assert_allclose(spectrum, wanted, rtol=0, atol=30 * eps * np.abs(wanted).max())
     np.testing.assert_allclose(back[:, :given], x, rtol=0, atol=60 * eps)
     np.testing.assert_allclose(back[:, given:], 0, rtol=0, atol=60 * eps)
+    np.testing.assert_allclose(sums, n * back, rtol=0, atol=60 * eps * n)
 
 
 @pytest.mark.parametrize("dtype", ["c8", "c16"])

@@ -146,7 +146,7 @@ class RowFFT:
         self._block: Any = None
         self._handles: dict[_Key, _Handle] = {}
 
-    def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
+    def __call__(self, src: Any, dst: Any, inverse: bool, scaled: bool = True) -> None:
         """Transform the rows of one view into another on the current stream."""
         backend = self.backend
         n, rows, kind = _shape(src.spec, dst.spec, inverse)
@@ -165,11 +165,11 @@ class RowFFT:
             execute = getattr(library, _EXECUTE[kind])
             way = (ctypes.c_int(1 if inverse else -1),) if kind in _COMPLEX.values() else ()
             _check(execute(handle.value, ctypes.c_void_p(src.ptr), ctypes.c_void_p(dst.ptr), *way), _EXECUTE[kind])
-        if inverse:
+        if inverse and scaled:
             scale = backend.compile("fft.scale", (dst.spec,), {"factor": 1 / n})
             backend.launch(scale, (dst,))
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[Any, int]:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> tuple[Any, int]:
         """The transform's handle, and bytes of the work area that widened rows take; the area is made large enough."""
         n, rows, kind = _shape(src, dst, inverse)
         if n == 0 or rows == 0:

@@ -33,15 +33,15 @@ class RowFFT:
         self.threads = threads
         self._pool = _pool(threads) if threads > 1 else None
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> None:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> None:
         """NumPy's FFT takes its buffers within each call; the plan bounds them."""
 
     def release(self) -> None:
         """Nothing is held."""
 
-    def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool) -> None:
+    def __call__(self, src: np.ndarray, dst: np.ndarray, inverse: bool, scaled: bool = True) -> None:
         """Real ``src`` to half-complex ``dst``, or back, of the real end's length; complex to complex where both are."""
-        transform = _backward if inverse else _forward
+        transform = functools.partial(_backward, scaled=scaled) if inverse else _forward
         rows, out = src.reshape(-1, src.shape[-1]), dst.reshape(-1, dst.shape[-1])
         count = len(rows)
         if self._pool is None or count < 2 * self.threads:
@@ -67,8 +67,10 @@ def _forward(src: np.ndarray, dst: np.ndarray) -> None:
         np.multiply(part, dst.real.dtype.type(n), out=part)
 
 
-def _backward(src: np.ndarray, dst: np.ndarray) -> None:
+def _backward(src: np.ndarray, dst: np.ndarray, scaled: bool) -> None:
     transform = np.fft.ifft if dst.dtype.kind == "c" else np.fft.irfft
     for a in range(0, len(src), _ROWS):
         # In place NumPy copies what it reads, so few rows at a time keep that small.
-        transform(src[a : a + _ROWS], dst.shape[-1], axis=-1, out=dst[a : a + _ROWS])
+        part = transform(src[a : a + _ROWS], dst.shape[-1], axis=-1, out=dst[a : a + _ROWS])
+        if not scaled:
+            np.multiply(part, dst.real.dtype.type(dst.shape[-1]), out=part)

@@ -24,17 +24,17 @@ class RowFFT:
         self._block: Any = None
         self.size = 0
 
-    def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
+    def __call__(self, src: Any, dst: Any, inverse: bool, scaled: bool = True) -> None:
         """Transform the rows of one view into another."""
         limits, work = self.backend.limits, self.prepare(src.spec, dst.spec, inverse)
         views, offset = [], 0
         for w in work:
             views.append(self.backend.view(self._block, offset, w))
             offset += aligned(w.nbytes, limits.align)
-        kernel = self.backend.compile("fft", (src.spec, dst.spec), {"inverse": inverse})
+        kernel = self.backend.compile("fft", (src.spec, dst.spec), {"inverse": inverse, "scaled": scaled})
         self.backend.launch(kernel, (src, dst, *views))
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[ArraySpec, ...]:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> tuple[ArraySpec, ...]:
         """The work arrays of a transform; the area that holds them is made large enough."""
         limits = self.backend.limits
         work = fft_program(limits, src, dst, inverse=inverse).work

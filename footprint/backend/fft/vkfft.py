@@ -53,12 +53,12 @@ class RowFFT:
         self._backend = backend
         self._made: dict[Any, Any] = {}
 
-    def __call__(self, src: Any, dst: Any, inverse: bool) -> None:
+    def __call__(self, src: Any, dst: Any, inverse: bool, scaled: bool = True) -> None:
         """Transform the rows of one view into another."""
         spec = _lines(src.spec, dst.spec, inverse)
         if spec.size == 0:
             return
-        transform = self.prepare(src.spec, dst.spec, inverse)
+        transform = self.prepare(src.spec, dst.spec, inverse, scaled)
         spectrum = (src if inverse else dst)._replace(spec=spec)
         lines = self._access.lines(spectrum)
         if inverse:
@@ -74,7 +74,7 @@ class RowFFT:
             if lines is not spectrum:
                 self._copy(lines, spectrum)
 
-    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool) -> Any:
+    def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> Any:
         """The transform of these shapes, made now if it is not kept; and the buffer it needs."""
         spec = _lines(src, dst, inverse)
         if spec.size == 0:
@@ -83,13 +83,14 @@ class RowFFT:
             problem = f"VkFFT counts in 31 bits, and {spec.shape[0]} rows of {spec.shape[1] - 2} are more"
             raise BackendError(self._backend.limits.device, problem, "give a smaller memory budget")
         self._access.room(spec)
-        key = (spec, self._access.stream())
+        norm = int(scaled)
+        key = (spec, norm, self._access.stream())
         if key in self._made:
             self._made[key] = self._made.pop(key)
         else:
             while len(self._made) >= _KEPT:
                 self._made.pop(next(iter(self._made)))
-            self._made[key] = self._access.make(spec)
+            self._made[key] = self._access.make(spec, norm)
         return self._made[key]
 
     def _copy(self, src: Any, dst: Any) -> None:
@@ -122,10 +123,10 @@ class _Cuda:
         """It is in the caller's stream already."""
         return nullcontext()
 
-    def make(self, spec: ArraySpec) -> Any:
+    def make(self, spec: ArraySpec, norm: int) -> Any:
         from pyvkfft.cuda import VkFFTApp
 
-        return VkFFTApp(spec.shape, np.dtype(spec.dtype), ndim=1, inplace=True, r2c=True, norm=1, stream=self.stream())
+        return VkFFTApp(spec.shape, np.dtype(spec.dtype), ndim=1, inplace=True, r2c=True, norm=norm, stream=self.stream())
 
     def lines(self, spectrum: Any) -> Any:
         return spectrum
@@ -174,10 +175,10 @@ class _OpenCl:
             if inside:
                 yield
 
-    def make(self, spec: ArraySpec) -> Any:
+    def make(self, spec: ArraySpec, norm: int) -> Any:
         from pyvkfft.opencl import VkFFTApp
 
-        return VkFFTApp(spec.shape, np.dtype(spec.dtype), self._queue, ndim=1, inplace=True, r2c=True, norm=1)
+        return VkFFTApp(spec.shape, np.dtype(spec.dtype), self._queue, ndim=1, inplace=True, r2c=True, norm=norm)
 
     def lines(self, spectrum: Any) -> Any:
         return spectrum._replace(memory=self._block)

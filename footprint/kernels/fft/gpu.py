@@ -36,8 +36,8 @@ def radices(n: int) -> list[int]:
     return found
 
 
-def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool = False) -> Program:
-    """Real rows to half spectra, or back, or complex to complex; with the factor 1/n backwards, through two lines of complex
+def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool = False, scaled: bool = True) -> Program:
+    """Real rows to half spectra, or back, or complex to complex; with the factor 1/n backwards if ``scaled``, through two lines of complex
     numbers a row.
     """
     both = is_complex(src, dst)
@@ -64,7 +64,7 @@ def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool
     for radix in radices(n):
         step("pass", rows * n // radix, (a, b, first, np.int64(n), np.int64(span)), radix)
         a, b, span = b, a, span * radix
-    scale = kind.type(1 / n if inverse else 1)
+    scale = kind.type(1 / n if inverse and scaled else 1)
     last = dst.shape[-1]
     step("narrow", rows * last, (a, A(1), first, np.int64(last), np.int64(n), scale), real=inverse and not both)
     line = ArraySpec((rows, n), np.result_type(kind, np.complex64).str)
