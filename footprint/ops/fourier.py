@@ -94,12 +94,12 @@ class Grid:
     def columns(self) -> tuple[np.ndarray, np.ndarray]:
         """Of every row of the image, the column its transform lies in, and its gain: columns begin at the lowest frequency."""
         y = np.arange(self.n_y) - self.n_y // 2
-        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1) * self.cells_y
+        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1)
         return (y % self.cells_y).astype(np.int32), gains.astype(np.float32)
 
     def pixels(self) -> np.ndarray:
         """Gains along a row of the image."""
-        return (self.taps.gains(self.n_x, self.cells_x) * self.cells_x).astype(np.float32)
+        return self.taps.gains(self.n_x, self.cells_x).astype(np.float32)
 
 
 def _batch(b: Builder, rows: int, length: int) -> int:
@@ -197,7 +197,7 @@ class FourierBackproject:
         batch = _batch(b, grid.half, grid.cells_y)
         with b.repeat(half, batch) as loop:
             part = half.window(loop, batch)
-            b.fft(part, part, inverse=True)
+            b.fft(part, part, inverse=True, scaled=False)
         columns, down = grid.columns()
         places, down_gains, across_gains = (
             b.const(columns, "columns"),
@@ -210,5 +210,5 @@ class FourierBackproject:
             lines = b.scratch((batch, grid.half), "complex64", "lines").like_rows(part)
             real = b.scratch((batch, grid.cells_x), name="lines of the image").like_rows(part)
             b.launch("fourier.turn", half, places.window(loop, batch), down_gains.window(loop, batch), lines)
-            b.fft(lines, real, inverse=True)
+            b.fft(lines, real, inverse=True, scaled=False)
             b.launch("fourier.crop", real, across_gains, part)
