@@ -23,8 +23,8 @@ from footprint.units import counted, format_bytes
 
 METHODS = ("direct", "fourier")
 INTERPOLATIONS = ("linear", "sinc")
-# Operations' worth of time: a sample of the polar spectrum, a cell of the grid. From a core of a 2.6 GHz Epyc (benchmarks/fbp.py), where
-# they took 10 and 3 ns; by a GPU's rates they come to what a prototype took on an H100, within a factor of 3.
+# Operations' worth of time: a sample of the polar spectrum, a cell of the grid. From a core of a 2.6 GHz Epyc (benchmarks/fbp.py),
+# where they took 10 and 3 ns; by a GPU's rates they come to what a prototype took on an H100, within a factor of 3.
 _SAMPLE, _CELL = 1500, 450
 
 

@@ -170,7 +170,8 @@ class FourierBackproject:
             if b.summing:
                 with b.only("first"):
                     b.launch("fourier.clear", plane)
-            taps, how = b.const(grid.table(), "taps"), {"accuracy": float(self.accuracy), "group": grid.group, "accumulate": b.summing}
+            taps, accuracy = b.const(grid.table(), "taps"), float(self.accuracy)
+            how = {"accuracy": accuracy, "group": grid.group, "accumulate": b.summing}
             b.launch("fourier.spread", spectrum, lattice, taps, plane, **how)
             with b.only("last"):
                 self._image(b, plane, out.row(z))

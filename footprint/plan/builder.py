@@ -200,8 +200,8 @@ class Builder:
     def fft(self, src: Ref, dst: Ref, axis: int = -1, *, inverse: bool = False, scaled: bool = True) -> None:
         """Transform along an axis that is not cut: real to half-complex or back, or complex to complex, by the dtypes.
 
-        A shorter source is padded with zeros; backwards there is a factor of 1/n if ``scaled``, and the source may be destroyed. Lines of another
-        axis than the last are laid beside each other first, in a copy of either end.
+        A shorter source is padded with zeros; backwards there is a factor of 1/n if ``scaled``, and the source may be destroyed.
+        Lines of another axis than the last are laid beside each other first, in a copy of either end.
         """
         axis %= len(src.spec.shape)
         if axis == len(src.spec.shape) - 1:

@@ -99,7 +99,8 @@ def test_shapes_and_turns(shape, span, device):
 
 def test_angles_that_crowd(rng, device):
     """Many within a few thousandths of a degree, some twice, some as near to the grid's axes as numbers go."""
-    near = np.concatenate([0.3 + 1e-4 * rng.random(90), [0.0, 0.0, 1e-12, -1e-12, np.pi / 2, np.nextafter(np.pi / 2, 2), -np.pi / 2]])
+    axes = [0.0, 0.0, 1e-12, -1e-12, np.pi / 2, np.nextafter(np.pi / 2, 2), -np.pi / 2]
+    near = np.concatenate([0.3 + 1e-4 * rng.random(90), axes])
     x = rng.standard_normal((len(near), 24), np.float32)
     want = plain_sum(x, near, center=11.5)
     assert error(fp.fbp(x, near, method="fourier", device=device), want) < 1e-4

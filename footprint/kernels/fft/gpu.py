@@ -37,8 +37,9 @@ def radices(n: int) -> list[int]:
 
 
 def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool = False, scaled: bool = True) -> Program:
-    """Real rows to half spectra, or back, or complex to complex; with the factor 1/n backwards if ``scaled``, through two lines of complex
-    numbers a row.
+    """Real rows to half spectra, or back, or complex to complex; backwards with the factor 1/n if ``scaled``.
+
+    It goes through two lines of complex numbers a row.
     """
     both = is_complex(src, dst)
     real = dst if inverse else src

@@ -1,4 +1,4 @@
-"""Launch shapes of the Fourier method: the grid is gathered, a work-item a cell; about the origin, where many angles meet, a group."""
+"""Launch shapes of the Fourier method: the grid is gathered, a patch a work-item, or a group about the origin, where many angles meet."""
 
 from __future__ import annotations
 

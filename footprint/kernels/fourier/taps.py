@@ -43,8 +43,8 @@ _SEVEN_HALF = [
 ]
 
 
-# Nearly the same taps as one polynomial each: powers of q = 1 - (2 distance / taps)^2 from the first up, so that it ends in 0. By least
-# squares for the same gains, which raises the error by 1, 2 and 7 percent. Cells then all do the same, where pieces would be looked up.
+# Nearly the same taps as one polynomial each: powers of q = 1 - (2 distance / taps)^2 from the first up, so that it ends in 0. By
+# least squares for the same gains, which raises the error by 1, 2 and 7 percent. Cells all do the same then, and look nothing up.
 _EVEN_SIX_QUARTER = (3.4809562e-03, -8.4529246e-03, 2.1673109e-01, -3.0751475e-01, 1.3093016e00, -1.0479346e00, 8.3436854e-01)
 _EVEN_SIX_HALF = (1.1406545e-03, 9.4298527e-03, -9.2442461e-03, 4.6714785e-01, -8.8042535e-01, 2.0830436e00, -1.5366130e00,
                   8.6550708e-01)  # fmt: skip
