@@ -18,4 +18,5 @@ gpu-bench:  ## rates of every kernel beside its peers and floor, a slice larger 
 	$(PYTHON) -m benchmarks.gpu_tomography
 	$(PYTHON) -m benchmarks.gpu_fbp
 	$(PYTHON) -m benchmarks.fbp_large
+	$(PYTHON) -m benchmarks.fbp_large --method fourier --memory 4.3GB
 	$(PYTHON) -m benchmarks.ladder

@@ -14,6 +14,8 @@ import numpy as np
 
 import footprint as fp
 from benchmarks.timing import compare, report
+from footprint.api._arrays import where
+from footprint.backend.registry import open_backend
 from footprint.io.phantom import projections, volume
 
 
@@ -63,13 +65,17 @@ def main(n_a: int, n: int, device: str, peers: bool) -> None:
     sinogram = projections(n, np.zeros(1), angles, center)[:, 0].astype(np.float32)
     truth = volume(n, np.zeros(1), center)[0]
     out = np.empty((n, n), np.float32)
-    methods = ("direct", "fourier") if device in ("auto", "cpu") else ("direct",)
+    methods = ("direct", "fourier")
     calls = {m: (lambda m=m: fp.fbp(sinogram, angles, method=m, out=out, device=device)) for m in methods}
     timings = compare(calls, turns=5)
     report(f"{n_a} x {n} -> {n} x {n}, device {device}", timings)
     for name, call in calls.items():
         gups = n_a * n * n / timings[name].median / 1e9
         print(f"  {name}: rmse to the head {error(call(), truth):.4f}, {gups:.2f} GUPS")
+    with fp.plan_fbp((n_a, n), angles, method="fourier", device=device).bind(open_backend(where(device))) as bound:
+        bound(sinogram[None], out=[out[None]])
+        steps = bound.profile(sinogram[None], out=[out[None]])
+    print("  fourier, ms: " + ", ".join(f"{name} {1e3 * seconds:.2f}" for name, seconds in steps.items()))
     for name, peer in (("skimage.iradon", iradon), ("ASTRA CPU FBP", astra)) if peers else ():
         try:
             seconds, image = once(name, peer, sinogram, angles)

@@ -155,6 +155,30 @@ def test_slices_by_any_budget_have_the_same_bits(rng, device):
         np.testing.assert_array_equal(fp.fbp(x[z], **options), whole[z])
 
 
+def test_a_device_holds_what_the_plan_says(backend, rng):
+    """Whole, by slices, and in groups of angles: arena and constants to the byte, and what its FFT library said."""
+    if backend.limits.host:
+        pytest.skip("what the CPU's process grows by is measured in tests/memory")
+    x, out = rng.random((3, 400, 181), np.float32), np.empty((3, 181, 181), np.float32)
+    options = {"method": "fourier", "device": backend.limits.device}
+    least = smallest(lambda **options: fp.plan_fbp(x.shape, **options), **options)
+    for memory in (None, 2 * least, least):
+        plan, before = fp.plan_fbp(x.shape, memory=memory, **options), backend.used()
+        with plan.bind(backend) as bound:
+            bound(x, out=[out])
+            assert plan.nbytes <= backend.used() - before <= plan.nbytes + plan.footprint.library
+        assert backend.used() == before
+    assert len(plan.cuts) == 2
+
+
+def test_a_slice_of_the_finest_scans_fits_a_small_gpu():
+    """The grid of 16384 x 16384 pixels is 2.4 GB, and is transformed where it lies."""
+    plan = fp.plan_fbp((43200, 16384), method="fourier", memory="4.3GB", device="null:h100")
+    assert plan.footprint.total <= 4.3e9 and plan.cuts[0].axis == "a" and plan.n_parts < 40
+    with pytest.raises(fp.BudgetError, match="method='direct', which takes"):
+        fp.plan_fbp((43200, 16384), method="fourier", memory="2.4GB", device="null:h100")
+
+
 BITS = """
 import hashlib, sys
 import numpy as np

@@ -40,6 +40,10 @@ JOBS: dict[str, tuple[Callable[..., fp.Plan], Callable[..., object]]] = {
     ),
     "backproject": (lambda **o: fp.plan_backproject(SINOGRAMS.shape, **o), lambda **o: fp.backproject(SINOGRAMS, **o)),
     "fbp": (lambda **o: fp.plan_fbp(SINOGRAMS.shape, method="direct", **o), lambda **o: fp.fbp(SINOGRAMS, method="direct", **o)),
+    "fbp by Fourier": (
+        lambda **o: fp.plan_fbp(SINOGRAMS.shape, method="fourier", **o),
+        lambda **o: fp.fbp(SINOGRAMS, method="fourier", **o),
+    ),
     "sigma_clip": (lambda **o: fp.plan_sigma_clip(IMAGE.shape, **o), lambda **o: fp.sigma_clip(IMAGE, **o)),
     "threshold": (lambda **o: fp.plan_threshold(IMAGE.shape, **o), lambda **o: fp.threshold(IMAGE, 2.0, **o)),
     "find_sources": (lambda **o: fp.plan_find_sources(SKY.shape, **o), lambda **o: fp.find_sources(SKY, **o)),
