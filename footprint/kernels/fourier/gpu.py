@@ -1,4 +1,4 @@
-"""Launch shapes of the Fourier method: the grid is gathered, a patch a work-item, or a group about the origin, where many angles meet."""
+"""Launch shapes of the Fourier method: a work-item gathers a patch of cells; about the origin, where angles meet, a group."""
 
 from __future__ import annotations
 
