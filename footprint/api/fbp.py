@@ -61,8 +61,8 @@ def fbp(
         cba|abcd|dcb (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; others are accepted where no two
         libraries differ: "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
     method : {"direct", "fourier"}
-        Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum (CPU): about ten times as fast for thousands
-        of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle to what sharp edges allow;
+        Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum: on the CPU about ten times as fast for
+        thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle to what sharp edges allow;
         outside that circle direct takes what the detector missed as 0, Fourier as the filter's tail.
     interpolation : {"linear", "sinc"}
         Between the samples of a filtered row: "linear", which weakens high frequencies and noise with them, or "sinc", which keeps
