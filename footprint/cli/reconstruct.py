@@ -73,9 +73,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Between pixels of a row: linear, or sinc (Fourier method).",
         ),
-        click.option(
-            "--method", default="direct", show_default=True, help="Backprojection: direct sums, or fourier, far faster."
-        ),
+        click.option("--method", default="direct", show_default=True, help="Backprojection: direct sums, or fourier, far faster."),
         click.option(
             "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
         ),
