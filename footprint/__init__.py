@@ -76,6 +76,8 @@ _HOME = {
     "verify": "api.verify",
     "plan_reconstruct": "api.reconstruct",
     "reconstruct": "api.reconstruct",
+    "plan_try_axes": "api.try_axes",
+    "try_axes": "api.try_axes",
     "plan_rotation_axis": "api.rotation_axis",
     "rotation_axis": "api.rotation_axis",
     "paganin": "api.paganin",

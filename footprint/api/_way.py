@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from footprint.api._arrays import Array, output, receive
 from footprint.api._call import meeting
-from footprint.api._scan import AHEAD, ScanJob
-from footprint.api._tomo import position
+from footprint.api._half import field_of, is_half
+from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
+from footprint.api._tomo import angles_of, position
+from footprint.api.fbp import fbp_of
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
@@ -34,12 +36,14 @@ class Way:
     ----------
     needed
         The first detector row that is read, and the one after the last.
+    field
+        The operation that widens rows to the field of a half acquisition, None for a whole field.
     result
         Spec of all slices.
     """
 
     def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None = None) -> None:
-        self.job, self.fbp, self._change, self._field = job, replace(fbp, turn=field is not None), steps, field
+        self.job, self.fbp, self._change, self.field = job, replace(fbp, turn=field is not None), steps, field
         whole = job.specs(0, job.scan.shape[1])
         self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
         self._specs = job.specs(*self.needed)
@@ -48,7 +52,7 @@ class Way:
 
     def steps(self, fbp: Fbp) -> list[Any]:
         """As the caller wants them."""
-        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self._field)
+        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self.field)
         if self._change is None:
             return usual
         wanted = "a function of the list of steps that returns a list"
@@ -103,9 +107,36 @@ class Way:
         return job.decoded_ahead(found, budget, reach)
 
 
-def seen(field: HalfAcquisition | None, n_x: int, axis: float) -> tuple[int, float]:
-    """Pixels of the rows that are backprojected, and the axis there."""
-    return (n_x, axis) if field is None else (field.width, field.axis)
+@dataclass(frozen=True)
+class How:
+    """How slices are made, whatever their axis: arguments of `reconstruct`."""
+
+    filter: Any = "ramlak"
+    padding: str = "constant"
+    method: str = "direct"
+    interpolation: str = "linear"
+    accuracy: float = 1e-4
+    roi: Any = None
+    pixel_size: Any = None
+    circle: bool = False
+    axis_shifts: Any = None
+    cutoff: float = 1.0
+    half_acquisition: bool | None = None
+    steps: Steps | None = None
+
+    def is_half(self, job: ScanJob) -> bool:
+        """Whether the scan is a half acquisition."""
+        return is_half(job.scan, self.half_acquisition, angles_of(job.scan.angles, job.scan.shape[0]))
+
+    def way(self, job: ScanJob, axis: float, half: bool) -> Way:
+        """The steps about an axis, every argument checked."""
+        n_angles, _, n_x = job.scan.shape
+        angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
+        field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
+        seen = (n_x, axis) if field is None else (field.width, field.axis)
+        rest = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
+        fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
+        return Way(job, fbp, self.steps, field)
 
 
 def writing(writer: Any) -> Callable[[ArraySpec], int] | None:

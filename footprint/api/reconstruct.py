@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_
 from footprint.api._black import BlackFrames, Watch, Without, is_watched, look_now
 from footprint.api._black import black_frames as black_frames_in
 from footprint.api._call import Face, Stream, call, meeting
-from footprint.api._half import field_of, is_half, say_of_field, search_of
+from footprint.api._half import say_of_field, search_of
 from footprint.api._resume import done_by
-from footprint.api._scan import job_of, pixel_size_of, say_of_logarithms, scan_of
+from footprint.api._scan import job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
-from footprint.api._way import Way, array, axis_of, seen, taker, writing
-from footprint.api.fbp import fbp_of
+from footprint.api._way import How, array, axis_of, taker, writing
 from footprint.api.rotation_axis import rotation_axis
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
@@ -183,40 +181,25 @@ def _reconstruct(
     *,
     center: Any,
     rows: Any,
-    filter: Any,
-    padding: str,
-    method: str,
-    interpolation: str,
-    accuracy: float,
-    roi: Any,
-    pixel_size: Any,
-    circle: bool,
     shifts: Any,
-    axis_shifts: Any,
-    cutoff: float,
     i0: Any,
     log: bool,
-    half_acquisition: bool | None,
-    steps: Steps | None,
     out: Any,
     memory: Memory,
     device: str,
     fft: str,
     on_plan: Callable[[Plan], None] | None,
     progress: Progress | None,
+    **options: Any,
 ) -> Any:
     """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
-    job, angles = job_of(scan, rows, i0, shifts, log), angles_of(scan.angles, scan.shape[0])
-    n_x, auto, size = scan.shape[2], isinstance(center, str) and center == "auto", pixel_size_of(scan, pixel_size)
-    half = is_half(scan, half_acquisition, angles)
+    job, how = job_of(scan, rows, i0, shifts, log), How(**options)
+    n_x, auto, half = scan.shape[2], isinstance(center, str) and center == "auto", how.is_half(job)
     if half and auto:
         # How wide slices are depends on where the axis is.
         center = rotation_axis(scan, search=search_of(half, n_x), i0=i0, log=log, memory=memory).center
     axis = axis_of(center, n_x)
-    field = field_of(half, n_x, len(angles), axis, axis_shifts, filter)
-    how: tuple[Any, ...] = (filter, padding, method, roi, size, circle, axis_shifts, cutoff, interpolation, accuracy)
-    fbp = fbp_of(angles, *seen(field, n_x, axis), *how)
-    way = Way(job, fbp, steps, field)
+    way = how.way(job, axis, half)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target: Face = Stream(taker(writer, way.result), way.result, writing(writer)) if writer is not None else array(out, way.result)
     on = where(device, *([target] if isinstance(target, Array) else []))
@@ -224,7 +207,7 @@ def _reconstruct(
     plan = way.plan(limits, budget, meeting(target))
     if auto and not half:
         axis = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total).center
-        way = Way(job, replace(fbp, center=axis), steps)
+        way = how.way(job, axis, half)
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
         on_plan(plan)
@@ -233,7 +216,7 @@ def _reconstruct(
     look = look and Flat in kinds
     if MinusLog in kinds or not log:
         say_of_logarithms(scan, log, i0)
-    say_of_field(field, angles, n_x, axis)
+    say_of_field(way.field, angles_of(scan.angles, scan.shape[0]), n_x, axis)
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
@@ -308,14 +291,24 @@ def plan_reconstruct(
     True
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
-    job = job_of(scan, rows, i0, shifts, log)
-    known, n_x, size = angles_of(scan.angles, scan.shape[0]), scan.shape[2], pixel_size_of(scan, pixel_size)
-    half = is_half(scan, half_acquisition, known)
+    job, n_x = job_of(scan, rows, i0, shifts, log), scan.shape[2]
+    how = How(
+        filter=filter,
+        padding=padding,
+        method=method,
+        interpolation=interpolation,
+        accuracy=accuracy,
+        roi=roi,
+        pixel_size=pixel_size,
+        circle=circle,
+        axis_shifts=axis_shifts,
+        cutoff=cutoff,
+        half_acquisition=half_acquisition,
+        steps=steps,
+    )
+    half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = n_x - 1.0 if half and isinstance(center, str) and center == "auto" else axis_of(center, n_x)
-    field = field_of(half, n_x, len(known), axis, axis_shifts, filter)
-    how: tuple[Any, ...] = (filter, padding, method, roi, size, circle, axis_shifts, cutoff, interpolation, accuracy)
-    fbp = fbp_of(known, *seen(field, n_x, axis), *how)
-    way = Way(job, fbp, steps, field)
+    way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written)) if written else Given()))

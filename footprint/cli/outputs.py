@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from footprint.errors import ArgumentError
 from footprint.io.output import check_output
@@ -52,3 +53,16 @@ def check_png(path: str | None, overwrite: bool) -> None:
     if not path.lower().endswith(".png"):
         raise ArgumentError("png", repr(path), "a name ending in .png")
     check_output(path, overwrite)
+
+
+def written_slice(target: str, written: Any, index: int, name: str) -> Any:
+    """Open one slice of a volume that is written and not yet called ``target``; ``name`` is its file's in a folder."""
+    from footprint.io.image import open_image
+    from footprint.io.volume import volume_kind
+
+    kind = volume_kind(target)
+    if kind == "folder":
+        return open_image(written / name)
+    if kind == "tiff":
+        return open_image(written, index)
+    return open_image(f"{written}:/entry/reconstruction/results/data", index)

@@ -10,10 +10,13 @@ import click
 
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
+from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
 from footprint.errors import ArgumentError
 from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
+
+_CENTER = "Rotation axis in pixels from the centre of pixel 0; auto finds it; try:A:B:STEP: the middle row about each of several."
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,9 +87,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Padding of rows: constant, edge, reflect (dcb|abcd|cba), symmetric (cba|abcd|dcb) or wrap.",
         ),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
-        click.option(
-            "--center", default="auto", show_default=True, help="Rotation axis in pixels from the centre of pixel 0; auto finds it."
-        ),
+        click.option("--center", default="auto", show_default=True, help=_CENTER),
         click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded (default: all)."),
         click.argument("scan"),
     ):
@@ -101,6 +102,8 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 
     with _open(scan, options) as source:
         job = _arguments(source, options)
+        if isinstance(job["center"], Tries):
+            return plan_tries(source, job, memory, device)
         _check_roi(source, job, is_half(source, job["half_acquisition"], source.angles))
         return plan_reconstruct(source, written=True, memory=memory, device=device, **job)
 
@@ -153,6 +156,11 @@ def command(
     asked = dict(options)
     with _open(scan, options) as source:
         job = _arguments(source, options)
+        if isinstance(job["center"], Tries):
+            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
+            files = Files(target, png, overwrite, resume)
+            run_tries(source, job, about, files, reporter, memory, device, black_frames)
+            return
         # Read once: what is free changes until the run, which is to be the plan that is shown.
         budget = limits_and_budget(where(device), memory)[1]
         # How large the slices of a half acquisition are depends on where its axis is.
@@ -200,8 +208,10 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     from footprint.io.shifts import read_shifts
 
     job = dict(options)
-    if job["center"] != "auto":
-        job["center"] = _numbers("--center", job["center"], 1, float, "auto or a detector position in pixels")[0]
+    if job["center"].startswith("try:"):
+        job["center"] = tries_of(job["center"])
+    elif job["center"] != "auto":
+        job["center"] = _numbers("--center", job["center"], 1, float, "auto, a detector position in pixels, or try:A:B:STEP")[0]
     if job["rows"] is not None:
         job["rows"] = _rows(job["rows"], source.n_z)
     if job["roi"] is not None:
@@ -279,16 +289,9 @@ def _degrees(angle: float) -> str:
 
 def _picture(target: str, written: Any, index: int, first: int, png: str, overwrite: bool) -> None:
     """Draw one slice of the volume, written but not yet called ``target``."""
-    from footprint.io.image import open_image
+    from footprint.cli.outputs import written_slice
     from footprint.io.slice_png import write_slice_png
-    from footprint.io.volume import volume_kind
+    from footprint.io.volume import slice_name
 
-    kind = volume_kind(target)
-    if kind == "folder":
-        image = open_image(written / f"slice_{first + index:05d}.tif")
-    elif kind == "tiff":
-        image = open_image(written, index)
-    else:
-        image = open_image(f"{written}:/entry/reconstruction/results/data", index)
-    with image:
+    with written_slice(target, written, index, slice_name(first + index)) as image:
         write_slice_png(image, png, overwrite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import h5py
@@ -179,9 +180,16 @@ class _Nothing:
 
 
 def create_array(
-    temporary: str | os.PathLike[str], shape: tuple[int, ...], dtype: np.dtype, attrs: Mapping[str, Any], group: str
+    temporary: str | os.PathLike[str],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    attrs: Mapping[str, Any],
+    group: str,
+    axis: Mapping[str, Any] = MappingProxyType({}),
 ) -> RawFrames | _Nothing:
     """Create a NeXus file whose default plot is the array ``entry/<group>/results/data``; ``attrs`` go on ``entry/<group>``.
+
+    ``axis`` names the array's first axis and says where its frames lie on it.
 
     HDF5 only lays the file out, and is closed before the first pixel: it crashes at exit when a disk fills up under it.
     The pixels go where it put them.
@@ -204,6 +212,9 @@ def create_array(
                 process.attrs[key] = value if plain else printable(str(value))
         results = process.create_group("results")
         results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
+        for name, values in axis.items():
+            results[name] = np.asarray(values)
+            results.attrs["axes"] = [name, *["."] * (len(shape) - 1)]
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)

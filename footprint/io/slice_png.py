@@ -1,14 +1,19 @@
-"""A picture of one slice in grey, read by rows and averaged to a screen's size."""
+"""Pictures of slices in grey, read by rows and averaged to a screen's size."""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from footprint.io.output import output
 from footprint.io.thin import thin_rows, thinning
+
+# Pixels of a sheet's longer side, and the strip of a label.
+_SHEET, _LABEL = 1600, 14
 
 # Shares of the pixels that are drawn black and white at most, so that a few bright ones do not darken all others.
 _LOW, _HIGH = 0.5, 99.8
@@ -26,15 +31,59 @@ def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = 
     """
     from PIL import Image
 
-    step = thinning(image.shape)
-    thin = np.empty((-(-image.shape[0] // step), -(-image.shape[1] // step)), np.float32)
-    for i, row in enumerate(thin_rows(image)):
-        thin[i] = row
-    known = np.isfinite(thin)
-    low, high = np.percentile(thin[known], [_LOW, _HIGH]) if known.any() else (0.0, 1.0)
-    thin[~known] = low
-    grey = (255 * np.clip((thin - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1)).astype(np.uint8)
+    grey = _grey(_thinned(image))
     scale = max(1, min(4, 800 // max(grey.shape)))
     picture = Image.fromarray(grey).resize((grey.shape[1] * scale, grey.shape[0] * scale), Image.Resampling.NEAREST)
     with output(path, overwrite) as temporary:
         picture.save(temporary, format="PNG")
+
+
+def write_sheet_png(images: Iterable[Any], labels: Sequence[str], path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a PNG of several images of one size side by side, in rows, each with its label above, all in the same greys.
+
+    Parameters
+    ----------
+    images
+        Open images, one after another: each is closed before the next is taken.
+    labels
+        As many words.
+    path, overwrite
+        The file, and whether an existing one is replaced.
+    """
+    from PIL import Image, ImageDraw
+
+    columns = math.ceil(math.sqrt(len(labels)))
+    thin = []
+    for image in images:
+        with image:
+            thin.append(_thinned(image, max(1, _SHEET // columns)))
+    greys = _grey(np.stack(thin))
+    height, width = greys.shape[1:]
+    scale = max(1, min(4, _SHEET // columns // max(height, width, 1)))
+    wide, tall = width * scale + 2, height * scale + _LABEL + 2
+    sheet = Image.new("L", (columns * wide, -(-len(labels) // columns) * tall))
+    draw = ImageDraw.Draw(sheet)
+    for i, (grey, label) in enumerate(zip(greys, labels)):
+        x, y = i % columns * wide, i // columns * tall
+        sheet.paste(Image.fromarray(grey).resize((width * scale, height * scale), Image.Resampling.NEAREST), (x, y + _LABEL))
+        draw.text((x + 2, y + 1), label, fill=255)
+    with output(path, overwrite) as temporary:
+        sheet.save(temporary, format="PNG")
+
+
+def _thinned(image: Any, side: int | None = None) -> np.ndarray:
+    """The image averaged to a size, the screen's unless said otherwise."""
+    how = () if side is None else (side,)
+    step = thinning(image.shape, *how)
+    thin = np.empty((-(-image.shape[0] // step), -(-image.shape[1] // step)), np.float32)
+    for i, row in enumerate(thin_rows(image, *how)):
+        thin[i] = row
+    return thin
+
+
+def _grey(values: np.ndarray) -> np.ndarray:
+    """Bytes from black to white."""
+    known = np.isfinite(values)
+    low, high = np.percentile(values[known], [_LOW, _HIGH]) if known.any() else (0.0, 1.0)
+    values[~known] = low
+    return (255 * np.clip((values - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1)).astype(np.uint8)

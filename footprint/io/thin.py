@@ -11,21 +11,23 @@ import numpy as np
 _SIDE = 1600
 
 
-def thinning(shape: tuple[int, int]) -> int:
-    """Pixels a side of the blocks that one pixel of the picture stands for."""
-    return max(1, -(-max(shape) // _SIDE))
+def thinning(shape: tuple[int, int], side: int = _SIDE) -> int:
+    """Pixels a side of the blocks that one pixel of a picture of at most ``side`` stands for."""
+    return max(1, -(-max(shape) // side))
 
 
-def thin_rows(image: Any) -> Iterator[np.ndarray]:
+def thin_rows(image: Any, side: int = _SIDE) -> Iterator[np.ndarray]:
     """Yield the picture's rows, float32: means over blocks, as single pixels taken out would miss sources smaller than a block.
 
     Parameters
     ----------
     image
         Has ``shape`` and ``read(rows, out)``. What is not finite is left out of the means; a block of nothing else is NaN.
+    side
+        Pixels of the picture's longer side at most.
     """
     height, width = image.shape
-    step = thinning(image.shape)
+    step = thinning(image.shape, side)
     rows, starts = np.empty((step, width), np.float32), np.arange(0, width, step)
     for top in range(0, height, step):
         part = rows[: min(step, height - top)]

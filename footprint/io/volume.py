@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Protocol
@@ -23,7 +25,7 @@ from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
 TIFF_SUFFIXES = (".tif", ".tiff")
-_SLICE = re.compile(r"slice_\d{5,}\.tif")
+_SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.tif")
 
 
 class _Sink(Protocol):
@@ -180,11 +182,58 @@ class VolumeWriter:
             self.discard()
 
 
+@dataclass(frozen=True)
+class Along:
+    """What slices differ by where they are not rows of the detector: a name, and for every slice its value as it is written.
+
+    Attributes
+    ----------
+    name
+        Of small letters, such as ``center``.
+    words
+        The values as decimal numbers, all different.
+    """
+
+    name: str
+    words: tuple[str, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The values."""
+        return [float(word) for word in self.words]
+
+    def files(self) -> list[str]:
+        """Names of the files of a folder, in the order of the values: ``center_0290.50.tif``."""
+        return list(_along_files(self))
+
+
+@cache
+def _along_files(along: Along) -> tuple[str, ...]:
+    whole = max(len(word.partition(".")[0]) for word in along.words)
+    after = max(len(word.partition(".")[2]) for word in along.words)
+    wide = whole + (after + 1 if after else 0)
+    return tuple(f"{along.name}_{float(word):0{wide}.{after}f}.tif" for word in along.words)
+
+
+def slice_name(row: int) -> str:
+    """Name of the file of a slice."""
+    return f"slice_{row:05d}.tif"
+
+
 class _TiffFolder:
     """One TIFF per slice, each laid out when it is first written."""
 
-    def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype, about: Mapping[str, Any], first: int) -> None:
-        self._folder, self._shape, self._dtype, self._about, self._first = folder, shape, dtype, about, first
+    def __init__(
+        self,
+        folder: Path,
+        shape: tuple[int, int, int],
+        dtype: np.dtype,
+        about: Mapping[str, Any],
+        first: int,
+        along: Along | None,
+    ) -> None:
+        self._folder, self._shape, self._dtype, self._about = folder, shape, dtype, about
+        self._first, self._along = first, along
         self._offset: dict[int, int] = {}
         self._waiting: set[int] = set()
 
@@ -194,12 +243,13 @@ class _TiffFolder:
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         from footprint.io import tiff
 
-        for i, image in enumerate(array, self._first + start):
-            name = self._folder / f"slice_{i:05d}.tif"
+        for i, image in enumerate(array, start):
+            name = self._folder / self.name(i)
             if i in self._offset:
                 file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
             else:
-                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, "row": i})
+                where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
+                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where})
                 self._offset[i] = file.offset
             self._waiting.add(i)
             try:
@@ -207,10 +257,14 @@ class _TiffFolder:
             finally:
                 file.close()
 
+    def name(self, i: int) -> str:
+        """Of the file of slice ``i``."""
+        return slice_name(self._first + i) if self._along is None else self._along.files()[i]
+
     def sync(self) -> None:
         while self._waiting:
             i = self._waiting.pop()
-            with open(self._folder / f"slice_{i:05d}.tif", "rb+") as file:
+            with open(self._folder / self.name(i), "rb+") as file:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
@@ -235,6 +289,10 @@ def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: 
     check_output(path, overwrite, nbytes, volume_kind(path) == "folder", _ours)
 
 
+def _axis(along: Along | None) -> dict[str, list[float]]:
+    return {} if along is None else {along.name: along.values}
+
+
 def _ours(name: str) -> bool:
     return _SLICE.fullmatch(name) is not None
 
@@ -247,6 +305,7 @@ def create_volume(
     attrs: Mapping[str, Any] | None = None,
     first: int = 0,
     resume: bool = False,
+    along: Along | None = None,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -269,6 +328,9 @@ def create_volume(
     resume
         Go on with what a stopped `reconstruct` left of it, and leave it to be resumed should this one be stopped: what is done
         stays beside the target under a hidden name.
+    along
+        What slices differ by where they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and
+        every TIFF says its own, that of many pages all of them in order.
 
     Returns
     -------
@@ -309,17 +371,17 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder":
-                sink = _TiffFolder(out.temporary, shape, stored, attrs or {}, first)
+                sink = _TiffFolder(out.temporary, shape, stored, attrs or {}, first, along)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":
                 from footprint.io import hdf5
 
-                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction")
+                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along))
             else:
                 from footprint.io import tiff
 
-                sink = tiff.create(out.temporary, shape, stored, attrs or {})
+                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
     except BaseException:
         out.discard()
         raise

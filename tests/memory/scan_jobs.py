@@ -40,4 +40,23 @@ def reconstruct_sinograms(scale: int) -> Job:
     return _stack(scale, np.pi, "sinograms.npy", (192, 192), {"center": 95.5}, sinograms=True)
 
 
-JOBS: dict[str, Callable[[int], Job]] = {"reconstruct_half": reconstruct_half, "reconstruct_sinograms": reconstruct_sinograms}
+def try_axes(scale: int) -> Job:
+    """One row about three axes, kept or read again."""
+    folder = tempfile.TemporaryDirectory()
+    n_x = 96 * scale
+    np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((300, 3, n_x), np.float32))
+    scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 300, endpoint=False))
+    axes, options = [n_x / 2 - 1, n_x / 2, n_x / 2 + 1.5], {"method": "direct", "log": False, "device": "cpu"}
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (3, n_x, n_x), overwrite=True) as volume:
+            fp.try_axes(scan, axes, out=volume, memory=memory, **options)
+
+    return lambda memory: fp.plan_try_axes(scan, axes, written=True, memory=memory, **options), run
+
+
+JOBS: dict[str, Callable[[int], Job]] = {
+    "reconstruct_half": reconstruct_half,
+    "reconstruct_sinograms": reconstruct_sinograms,
+    "try_axes": try_axes,
+}

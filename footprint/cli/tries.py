@@ -1,0 +1,109 @@
+"""``--center try:A:B:STEP``: one detector row about several axes, each slice named by the axis it was made about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from footprint.errors import ArgumentError
+from footprint.units import counted
+
+_WANTED = "try:A:B:STEP, such as try:290:300:0.5, with at most {most} axes from A to B"
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Tries:
+    """The axes, as decimal numbers: what is computed with is what is said."""
+
+    words: tuple[str, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """In pixels."""
+        return [float(word) for word in self.words]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the slices go, and the picture of all of them."""
+
+    target: str
+    png: str | None
+    overwrite: bool
+    resume: bool
+
+
+def tries_of(text: str) -> Tries:
+    """``try:A:B:STEP`` as axes; B is one of them where the steps meet it."""
+    wanted = _WANTED.format(most=_MOST)
+    try:
+        first, last, step = (Decimal(word) for word in text.split(":")[1:])
+        whole = all(value.is_finite() for value in (first, last, step)) and step > 0 and last >= first
+        count = int((last - first) / step) + 1 if whole else 0
+    except (InvalidOperation, ValueError, OverflowError):
+        count = 0
+    if not 0 < count <= _MOST:
+        raise ArgumentError("--center", repr(text), wanted)
+    return Tries(tuple(f"{first + k * step:f}" for k in range(count)))
+
+
+def plan_tries(source: Any, job: dict[str, Any], memory: Any, device: str) -> Any:
+    """The plan of the job."""
+    from footprint.api.try_axes import plan_try_axes
+
+    return plan_try_axes(source, job["center"].values, written=True, memory=memory, device=device, **_settings(source, job))
+
+
+def run_tries(
+    source: Any,
+    job: dict[str, Any],
+    about: dict[str, Any],
+    files: Files,
+    reporter: Any,
+    memory: Any,
+    device: str,
+    black_frames: str,
+) -> None:
+    """Reconstruct the row about every axis, and draw all slices side by side."""
+    from footprint.api._arrays import limits_and_budget, where
+    from footprint.api.try_axes import plan_try_axes, try_axes
+    from footprint.cli.outputs import written_slice
+    from footprint.cli.warm import warm
+    from footprint.io.output import together
+    from footprint.io.slice_png import write_sheet_png
+    from footprint.io.volume import Along, create_volume
+
+    if files.resume:
+        raise ArgumentError("--resume", "it with --center try:...", "one of the two")
+    tries, settings = job["center"], _settings(source, job)
+    budget = limits_and_budget(where(device), memory)[1]
+    plan = plan_try_axes(source, tries.values, written=True, memory=budget, device=device, **settings)
+    reporter.plan(plan)
+    shape = (len(tries.words), *plan.outputs[0].spec.shape[1:])
+    along = Along("center", tries.words)
+    reporter.warm(lambda: warm(source, plan.limits.device, job, files.target))
+    about = about | {"row": settings["row"], "rows": f"{settings['row']}:{settings['row'] + 1}"}
+    about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
+    with together():
+        with reporter.progress("trying axes") as progress, reporter.measured():
+            with create_volume(files.target, shape, "float32", files.overwrite, about, along=along) as volume:
+                how: dict[str, Any] = {"out": volume, "memory": budget, "device": device, "black_frames": black_frames}
+                try_axes(source, tries.values, progress=progress, **how, **settings)
+        if files.png is not None:
+            named = enumerate(along.files())
+            images = (written_slice(files.target, volume.temporary, i, name) for i, name in named)
+            write_sheet_png(images, tries.words, files.png, files.overwrite)
+    figures = {"scan": about["scan"], "projections": source.n_angles, "row": settings["row"], "axes": list(tries.words)}
+    figures |= {"shape": list(shape), "unit": about["unit"], "output": files.target}
+    reporter.report(f"Tried {counted(len(tries.words), 'axes')}", figures | ({"png": files.png} if files.png else {}))
+
+
+def _settings(source: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """The job's options as `try_axes` has them: one row in place of several."""
+    rows = job["rows"]
+    if rows is not None and rows.stop - rows.start != 1:
+        raise ArgumentError("--rows", f"{rows.start}:{rows.stop}", "one row with --center try:..., such as 100:101")
+    rest = {name: value for name, value in job.items() if name not in ("center", "rows")}
+    return rest | {"row": source.n_z // 2 if rows is None else rows.start}
