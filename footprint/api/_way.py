@@ -14,6 +14,7 @@ from footprint.api._half import field_of, is_half
 from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
 from footprint.api._tomo import angles_of, position
 from footprint.api.fbp import fbp_of
+from footprint.api.rotation_axis import METHODS, searches
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
@@ -133,8 +134,8 @@ class How:
         n_angles, _, n_x = job.scan.shape
         angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
         field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
-        seen = (n_x, axis) if field is None else (field.width, field.axis)
-        rest = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
+        seen: tuple[int, float] = (n_x, axis) if field is None else (field.width, field.axis)
+        rest: tuple[Any, ...] = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
         fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
         return Way(job, fbp, self.steps, field)
 
@@ -160,5 +161,4 @@ def taker(writer: Any, result: ArraySpec) -> Taker:
 
 def axis_of(center: Any, n_x: int) -> float:
     """The axis given, or the detector's middle until it is found."""
-    middle = isinstance(center, str) and center == "auto"
-    return (n_x - 1) / 2 if middle else position(center, "'auto' or a detector position in pixels")
+    return (n_x - 1) / 2 if searches(center) else position(center, f"'auto', {', '.join(METHODS)} or a detector position in pixels")

@@ -17,7 +17,7 @@ from footprint.api._resume import done_by
 from footprint.api._scan import job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
-from footprint.api.rotation_axis import rotation_axis
+from footprint.api.rotation_axis import rotation_axis, searches
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
@@ -63,9 +63,9 @@ def reconstruct(
     ----------
     scan : open scan
         See `open_scan`, or any object with its attributes and methods.
-    center : float or "auto"
-        Rotation axis in pixels from the centre of pixel 0; "auto" searches it, see `rotation_axis`, in rows of the whole detector,
-        whichever are reconstructed.
+    center : float or str
+        Rotation axis in pixels from the centre of pixel 0; "auto", or a method of `rotation_axis`, searches it in rows of the whole
+        detector, whichever are reconstructed.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
     filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
@@ -194,10 +194,11 @@ def _reconstruct(
 ) -> Any:
     """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
     job, how = job_of(scan, rows, i0, shifts, log), How(**options)
-    n_x, auto, half = scan.shape[2], isinstance(center, str) and center == "auto", how.is_half(job)
-    if half and auto:
+    n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
+    search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": i0, "log": log}
+    if half and method:
         # How wide slices are depends on where the axis is.
-        center = rotation_axis(scan, search=search_of(half, n_x), i0=i0, log=log, memory=memory).center
+        center = rotation_axis(scan, memory=memory, **search).center
     axis = axis_of(center, n_x)
     way = how.way(job, axis, half)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
@@ -205,8 +206,8 @@ def _reconstruct(
     on = where(device, *([target] if isinstance(target, Array) else []))
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
-    if auto and not half:
-        axis = rotation_axis(scan, i0=i0, log=log, memory=plan.footprint.total).center
+    if method and not half:
+        axis = rotation_axis(scan, memory=plan.footprint.total, **search).center
         way = how.way(job, axis, half)
         plan = way.plan(limits, budget, meeting(target))
     if on_plan is not None:
@@ -308,7 +309,7 @@ def plan_reconstruct(
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
-    axis = n_x - 1.0 if half and isinstance(center, str) and center == "auto" else axis_of(center, n_x)
+    axis = n_x - 1.0 if half and searches(center) else axis_of(center, n_x)
     way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written)) if written else Given()))

@@ -12,49 +12,77 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api._call import Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
-from footprint.errors import ArgumentError, BudgetError
+from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Table
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Sinograms
+from footprint.ops.fourier_metric import FourierMetric
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
-from footprint.plan.faces import Taker
+from footprint.plan.faces import Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
-# Rows compared at most, from the middle of those asked for: more add time and little certainty.
-_ROWS = 16
-# Below this score, and above this spread in pixels, the caller is warned.
-_DOUBTFUL, _SPREAD = 0.5, 0.3
+# Above this spread in pixels the caller is warned, as below an operation's own score.
+_SPREAD = 0.3
+METHODS = ("registration", "overlap", "sliding-window", "growing-window", "vo")
+# Projections compared by the overlap search, and the least that are a search at all.
+_OVERLAPS, _FEW = 64, 8
+# The sliding window's share of the detector on both sides of the axis, and its least.
+_WINDOW, _NARROW = 8, 8
+# What each method's score is of.
+_SAYS = {"vo": "the metric is {0:.0%} below the usual there (a clear one is more than half)"}
+_USUAL = "opposite projections correlate at {0:.2f} (1 is perfect)"
 
 
 class Axis(NamedTuple):
-    """A rotation axis: where, how well opposite projections agree there (0 to 1), how far single comparisons differ, in pixels."""
+    """A rotation axis: where, how good the method's own score is there (0 to 1), how far single comparisons differ, in pixels.
+
+    ``tried`` and ``values`` are the search: positions, and the method's measure there (correlation, or Vo's metric, which is low at
+    the axis).
+    """
 
     center: float
     score: float
     spread: float
+    method: str = "registration"
+    tried: np.ndarray = np.zeros(0)
+    values: np.ndarray = np.zeros(0)
+
+
+def searches(center: Any) -> str | None:
+    """The method that ``center`` asks for: "auto" is registration; None where it is a position."""
+    if not isinstance(center, str):
+        return None
+    return "registration" if center == "auto" else center if center in METHODS else None
 
 
 def rotation_axis(
     scan: Any,
     *,
+    method: str = "registration",
     rows: Any = None,
     search: tuple[float, float] | None = None,
     i0: str | float = "auto",
     log: bool = True,
     memory: Memory = None,
 ) -> Axis:
-    """Find the rotation axis by registering projections on their mirrored opposites.
+    """Find the rotation axis, by registering projections on their mirrored opposites or by N. T. Vo's metric.
 
     For an axis at c, a projection's sample x and its opposite's sample 2c - x saw the same ray. The axis is where their normalised
     correlation over the samples both saw is highest, between samples by a parabola; the median over up to four comparisons. Where
     no projection is exactly opposite, as in a scan of 180 degrees less a step, two near ones give it by proportion. Works on at
-    most 16 rows, on the processor.
+    most 16 rows (the overlap search and Vo's metric on 4), on the processor.
 
     Parameters
     ----------
     scan : open scan
         See `open_scan`.
+    method : {"registration", "overlap", "sliding-window", "growing-window", "vo"}
+        As above; "overlap": the mean of the correlations of 64 projections, for whole turns and half acquisitions;
+        "sliding-window": an eighth of the detector on both sides of the axis counts; "growing-window": all that both saw counts,
+        and the measure is 1 less the variance of the difference over the sum of the variances, which also wants the same
+        brightness; "vo": where the half turn and itself mirrored join best, see `docs/axis.md`, for samples narrower than the
+        detector.
     rows : slice or (first, stop), optional
         Detector rows to take the middle of.
     search : (first, last), optional
@@ -77,7 +105,7 @@ def rotation_axis(
     Warns
     -----
     UserWarning
-        A score below 0.5, or a spread above 0.3 pixels.
+        A score below 0.5 (Vo's metric: 0.35), a spread above 0.3 pixels, or data that the method is not for.
 
     Examples
     --------
@@ -90,36 +118,48 @@ def rotation_axis(
     >>> abs(axis.center - truth.center) < 0.5
     True
     """
-    task = _prepare(scan, rows, search, i0, memory, log)
+    task = _prepare(scan, rows, search, i0, memory, log, method)
     task.job.check_flats(task.job.n_rows)
-    found: list[float] = []
-    kept = Taker(lambda region, correlations: found.extend(task.op.axis(correlations)), ordered=True)
+    found: list[Any] = []
+
+    def look(region: Region, values: np.ndarray) -> None:
+        found.extend((*task.op.axis(values), method, *task.op.curve(values)))
+        found.append(task.op.said(values))
+
+    kept = Taker(look, ordered=True)
     ins, out, plan = task.sources(), Stream(kept, task.result), task.plan
     call("rotation_axis", task.line, ins, [out], "cpu", memory, make=lambda: plan)
-    center, score, spread = found
-    if not math.isfinite(center):
+    *facts, against = found
+    axis = Axis(*facts)
+    if not math.isfinite(axis.center):
         wanted, fix = "projections with structure to register; these have none", "give the axis as a number"
         raise ArgumentError("center", "auto", wanted, fix)
-    if score < _DOUBTFUL:
-        warnings.warn(
-            f"the rotation axis {center:.2f} is doubtful: opposite projections correlate at {score:.2f} (1 is perfect); "
-            "check it, or give center=N",
-            UserWarning,
-            stacklevel=2,
+    _judge(axis, task.op.doubtful, against)
+    return axis
+
+
+def _judge(axis: Axis, doubtful: float, against: str) -> None:
+    """Warn where the axis is not to be trusted."""
+    others = "look at some with center=try:A:B:STEP, try another method, or give center=N"
+    if axis.score < doubtful:
+        how = _SAYS.get(axis.method, _USUAL).format(axis.score)
+        text = f"the rotation axis {axis.center:.2f} is doubtful: {how}; {others}"
+    elif axis.spread > _SPREAD:
+        text = (
+            f"the rotation axis {axis.center:.2f} is unsure: the comparisons it is the median of differ by {axis.spread:.2f} "
+            f"pixels (their standard deviation): has the stage, or the sample, moved? Check it: {others}"
         )
-    elif spread > _SPREAD:
-        warnings.warn(
-            f"the rotation axis {center:.2f} is unsure: the comparisons it is the median of differ by {spread:.2f} pixels "
-            "(their standard deviation): has the stage, or the sample, moved? Check it, or give center=N",
-            UserWarning,
-            stacklevel=2,
-        )
-    return Axis(center, score, spread)
+    elif against:
+        text = f"the rotation axis {axis.center:.2f} is unsure: {against}; {others}"
+    else:
+        return
+    warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def plan_rotation_axis(
     scan: Any,
     *,
+    method: str = "registration",
     rows: Any = None,
     search: tuple[float, float] | None = None,
     i0: str | float = "auto",
@@ -130,7 +170,7 @@ def plan_rotation_axis(
 
     Parameters
     ----------
-    scan, rows, search, i0, log, memory
+    scan, method, rows, search, i0, log, memory
         As in `rotation_axis`.
 
     Returns
@@ -138,49 +178,77 @@ def plan_rotation_axis(
     Plan
         What the search takes.
     """
-    return _prepare(scan, rows, search, i0, memory, log).plan
+    return _prepare(scan, rows, search, i0, memory, log, method).plan
 
 
 class _Search(NamedTuple):
     """Rows that are compared, how, and what that takes."""
 
     job: ScanJob
-    op: RotationAxis
+    op: RotationAxis | FourierMetric
     line: Pipeline
     plan: Plan
 
     @property
     def result(self) -> ArraySpec:
-        """Spec of the correlations."""
-        return self.op.out_specs()[0]
+        """Spec of what is searched in."""
+        return _result(self.op, self.job.n_rows)
 
     def sources(self) -> list[Stream]:
         """Inputs of the line."""
         return _sources(self.job, self.op, self.line)
 
 
-def _sources(job: ScanJob, op: RotationAxis, line: Pipeline) -> list[Stream]:
+def _result(op: RotationAxis | FourierMetric, n_rows: int) -> ArraySpec:
+    return op.out_specs(ArraySpec((n_rows, len(op.frames), 1), "float32", "zax"))[0]
+
+
+def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline) -> list[Stream]:
     streams = job.streams(job.start, job.stop, op.frames)
     return [streams[name] for name in line.inputs]
 
 
+def _operation(method: str, angles: np.ndarray, n_x: int, first: int, count: int) -> RotationAxis | FourierMetric:
+    choose("method", method, METHODS)
+    table = Table(angles, np.float64)
+    if method == "vo":
+        return FourierMetric(table, n_x, first, count)
+    settings: dict[str, dict[str, Any]] = {
+        "overlap": {"bases": _OVERLAPS, "joined": True},
+        "sliding-window": {"window": max(_NARROW, n_x // _WINDOW)},
+        "growing-window": {"differ": True},
+    }
+    op = RotationAxis(table, first, count, **settings.get(method, {}))
+    if method == "overlap" and len(op.chosen) < _FEW:
+        wanted = "projections of a whole turn, as each is compared with its opposite"
+        raise ArgumentError("center", "'overlap'", wanted, "use center='registration'")
+    return op
+
+
 def _prepare(
-    scan: Any, rows: Any, search: tuple[float, float] | None, i0: str | float, memory: Memory, log: bool = True
+    scan: Any,
+    rows: Any,
+    search: tuple[float, float] | None,
+    i0: str | float,
+    memory: Memory,
+    log: bool,
+    method: str,
 ) -> _Search:
     job = job_of(scan, rows, i0, log=log)
     first, last = _range(scan, search)
-    op = RotationAxis(Table(scan.angles, np.float64), first, last - first + 1)
-    result, frames = op.out_specs()[0], op.frames
+    op = _operation(method, scan.angles, scan.shape[2], first, last - first + 1)
+    _, frames = op.out_specs()[0], op.frames
     lower, upper, weight = (Table(table.array[frames]) for table in (job.flat.lower, job.flat.upper, job.flat.weight))
     flat = Flat(lower, upper, weight, job.flat.border)
     steps = [flat, *([MinusLog()] if log else []), DeadPixels(), Sinograms(), op]
-    line = Pipeline.chain(steps, "projections", "correlations")
-    n = min(_ROWS, job.n_rows)
+    line = Pipeline.chain(steps, "projections", "measures")
+    n = min(op.rows, job.n_rows)
     while True:
         start = job.start + (job.n_rows - n) // 2
         part = replace(job, start=start, stop=start + n)
         try:
-            plan = planned("rotation_axis", line, _sources(part, op, line), [Stream(None, result)], "cpu", memory)
+            out = Stream(None, _result(op, n))
+            plan = planned("rotation_axis", line, _sources(part, op, line), [out], "cpu", memory)
             return _Search(part, op, line, plan)
         except BudgetError:
             if n == 1:

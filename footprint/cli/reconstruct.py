@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.axis import CENTER, check_axis_png, find_axis
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
 from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
@@ -15,8 +16,6 @@ from footprint.errors import ArgumentError
 from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
-
-_CENTER = "Rotation axis in pixels from the centre of pixel 0; auto finds it; try:A:B:STEP: the middle row about each of several."
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +86,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Padding of rows: constant, edge, reflect (dcb|abcd|cba), symmetric (cba|abcd|dcb) or wrap.",
         ),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
-        click.option("--center", default="auto", show_default=True, help=_CENTER),
+        click.option("--center", default="auto", show_default=True, help=CENTER),
         click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded (default: all)."),
         click.argument("scan"),
     ):
@@ -112,6 +111,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
+@click.option("--axis-png", default=None, metavar="FILE", help="Also write a picture of the axis search.")
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
@@ -121,6 +121,7 @@ def command(
     scan: str,
     target: str,
     png: str | None,
+    axis_png: str | None,
     black_frames: str,
     resume: bool,
     memory: str | None,
@@ -150,12 +151,14 @@ def command(
 
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
-    check_names(read, {"out": target, "png": png})
+    check_names(read, {"out": target, "png": png, "axis-png": axis_png})
     check_volume(target, overwrite)
     check_png(png, overwrite)
+    check_png(axis_png, overwrite)
     asked = dict(options)
     with _open(scan, options) as source:
         job = _arguments(source, options)
+        check_axis_png(axis_png, job["center"])
         if isinstance(job["center"], Tries):
             about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
             files = Files(target, png, overwrite, resume)
@@ -165,7 +168,7 @@ def command(
         budget = limits_and_budget(where(device), memory)[1]
         # How large the slices of a half acquisition are depends on where its axis is.
         half = is_half(source, job["half_acquisition"], source.angles)
-        found = _find(source, job, half, budget) if half else {}
+        found = find_axis(source, job, half, budget) if half else None
         _check_roi(source, job, half)
         plan = plan_reconstruct(source, written=True, memory=budget, device=device, **job)
         reporter.plan(plan)
@@ -175,21 +178,25 @@ def command(
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():
                 # The search takes no more than the run that follows it.
-                found = found or _find(source, job, False, plan.footprint.total)
-                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")}) | found
+                found = found or find_axis(source, job, False, plan.footprint.total)
+                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
+                about |= found.figures
                 about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 first = job["rows"].start if job["rows"] else 0
                 with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
                     kept = volume.resumed
                     settings = job | {"out": volume, "black_frames": black_frames}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
+            if axis_png is not None:
+                found.draw(axis_png, overwrite)
             if png is not None:
                 _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
     nbytes = 4 * slices[0] * slices[1] * slices[2]
-    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found}
+    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found.figures}
     figures |= {"resumed": kept} if resume else {}
     figures |= {"unit": about["unit"], "method": asked["method"], "written_bytes": nbytes, "output": target}
-    reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures | ({"png": png} if png is not None else {}))
+    figures |= {name: file for name, file in (("png", png), ("axis_png", axis_png)) if file}
+    reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures)
 
 
 def _open(scan: str, options: dict[str, Any]) -> Any:
@@ -205,13 +212,15 @@ def _open(scan: str, options: dict[str, Any]) -> Any:
 def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The options as the library takes them."""
     from footprint.api._scan import pixel_size_of
+    from footprint.api.rotation_axis import METHODS, searches
     from footprint.io.shifts import read_shifts
 
     job = dict(options)
     if job["center"].startswith("try:"):
         job["center"] = tries_of(job["center"])
-    elif job["center"] != "auto":
-        job["center"] = _numbers("--center", job["center"], 1, float, "auto, a detector position in pixels, or try:A:B:STEP")[0]
+    elif not searches(job["center"]):
+        wanted = f"auto, {', '.join(METHODS)}, a detector position in pixels, or try:A:B:STEP"
+        job["center"] = _numbers("--center", job["center"], 1, float, wanted)[0]
     if job["rows"] is not None:
         job["rows"] = _rows(job["rows"], source.n_z)
     if job["roi"] is not None:
@@ -243,22 +252,10 @@ def _check_roi(source: Any, job: dict[str, Any], half: bool) -> None:
     if job["roi"] is None:
         return
     x0, x1, y0, y1 = job["roi"]
-    width = width_of(source, half, None if job["center"] == "auto" else job["center"])
+    width = width_of(source, half, None if isinstance(job["center"], str) else job["center"])
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
         wanted = f"X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
         raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted)
-
-
-def _find(source: Any, job: dict[str, Any], half: bool, memory: int | None) -> dict[str, float]:
-    """The axis, searched where it is not given, as figures of the report; the job has it then."""
-    from footprint.api._half import search_of
-    from footprint.api.rotation_axis import rotation_axis
-
-    if job["center"] != "auto":
-        return {"center": float(job["center"])}
-    axis = rotation_axis(source, search=search_of(half, source.n_x), i0=job["i0"], log=job["log"], memory=memory)
-    job["center"] = axis.center
-    return {"center": axis.center, "center_score": axis.score, "center_spread": axis.spread}
 
 
 def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:

@@ -81,7 +81,8 @@ def run_tries(
     budget = limits_and_budget(where(device), memory)[1]
     plan = plan_try_axes(source, tries.values, written=True, memory=budget, device=device, **settings)
     reporter.plan(plan)
-    shape = (len(tries.words), *plan.outputs[0].spec.shape[1:])
+    n_y, n_x = plan.outputs[0].spec.shape[1:]
+    shape = (len(tries.words), n_y, n_x)
     along = Along("center", tries.words)
     reporter.warm(lambda: warm(source, plan.limits.device, job, files.target))
     about = about | {"row": settings["row"], "rows": f"{settings['row']}:{settings['row'] + 1}"}

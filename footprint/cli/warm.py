@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api.reconstruct import reconstruct
-from footprint.api.rotation_axis import rotation_axis
+from footprint.api.rotation_axis import rotation_axis, searches
 from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
 
@@ -31,7 +31,9 @@ def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
             volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
-        rotation_axis(few, i0=job["i0"], log=job["log"])
+        # The overlap search has the registration's kernel, and wants a whole turn.
+        method = searches(job["center"]) or "registration"
+        rotation_axis(few, method="registration" if method == "overlap" else method, i0=job["i0"], log=job["log"])
 
 
 class _Few:

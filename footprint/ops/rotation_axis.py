@@ -31,8 +31,8 @@ class Opposite:
     next_missed: float
 
 
-def opposites(angles: np.ndarray) -> list[Opposite]:
-    """Choose the projections to compare; empty where none has another within 6 degrees, or one step, of its opposite."""
+def opposites(angles: np.ndarray, most: int = _BASES) -> list[Opposite]:
+    """Choose at most so many projections to compare; empty where none has another within 6 degrees, or a step, of its opposite."""
     angles = np.asarray(angles, np.float64)
     if len(angles) < 2:
         return []
@@ -56,7 +56,7 @@ def opposites(angles: np.ndarray) -> list[Opposite]:
         return []
     # Every exact pair turns up from both its ends: one is enough.
     usable = [o for o in found if abs(o.missed) <= max(1.05 * best, _EXACT) and not (abs(o.missed) <= _EXACT and o.near < o.base)]
-    picks = np.unique(np.linspace(0, len(usable) - 1, min(_BASES, len(usable))).round().astype(int))
+    picks = np.unique(np.linspace(0, len(usable) - 1, min(most, len(usable))).round().astype(int))
     return [usable[i] for i in picks]
 
 
@@ -68,18 +68,36 @@ class RotationAxis(Op):
     ----------
     angles
         Of all projections, in radians.
+    bases
+        How many projections are compared with their opposites, at most.
+    window
+        Pixels on both sides of the axis that count, 0 for all that both have seen.
+    differ
+        Not the correlation but 1 less the variance of the difference over the sum of the variances.
+    joined
+        One axis of the mean of all comparisons, not the median of one of each.
     """
 
     angles: Table
     first: int
     count: int
+    bases: int = _BASES
+    window: int = 0
+    differ: bool = False
+    joined: bool = False
 
     axes = ("zax",)
+    doubtful = 0.5
+
+    @property
+    def rows(self) -> int:
+        """Detector rows compared at most: more add time and little certainty."""
+        return max(4, 16 * _BASES // self.bases)
 
     @cached_property
     def chosen(self) -> list[Opposite]:
         """The projections compared."""
-        return opposites(self.angles.array)
+        return opposites(self.angles.array, self.bases)
 
     @property
     def frames(self) -> list[int]:
@@ -107,24 +125,54 @@ class RotationAxis(Op):
         pairs = np.array([[place[o.base], place[i]] for o in self.chosen for i in (o.near, o.next)], np.int64)
         lines = b.bring(refs[0], "float32")
         with b.deliver(refs[1]) as found:
-            b.launch("rotation_axis", lines, b.const(pairs, "pairs"), found, first=self.first)
+            b.launch(
+                "rotation_axis", lines, b.const(pairs, "pairs"), found, first=self.first, window=self.window, differ=self.differ
+            )
 
     def axis(self, correlations: np.ndarray) -> tuple[float, float, float]:
         """The axis, how well projections agree there (0 to 1), and the spread between comparisons in pixels."""
+        if self.joined:
+            return self._joint(correlations)
         centers, scores = [], []
         for i, o in enumerate(self.chosen):
-            near, score = _peak(correlations[2 * i])
-            following, _ = _peak(correlations[2 * i + 1])
-            if abs(o.missed) > _EXACT and o.next != o.near and np.isfinite(near + following):
-                # What an angle misses moves the object a little; to first order the axis moves in proportion.
-                near = (near * o.next_missed - following * o.missed) / (o.next_missed - o.missed)
-            if np.isfinite(near):
-                centers.append((self.first + near) / 2)
+            center, score = self._one(correlations[2 * i], correlations[2 * i + 1], o.missed, o.next_missed)
+            if np.isfinite(center):
+                centers.append(center)
                 scores.append(score)
         if not centers:
             return float("nan"), 0.0, float("nan")
         spread = float(np.std(centers)) if len(centers) > 1 else 0.0
         return float(np.median(centers)), float(np.clip(np.median(scores), 0, 1)), spread
+
+    def _one(self, nearest: np.ndarray, following: np.ndarray, missed: float, next_missed: float) -> tuple[float, float]:
+        """The axis where a comparison's correlation is highest, and how high."""
+        near, score = _peak(nearest)
+        after, _ = _peak(following)
+        if abs(missed) > _EXACT and abs(next_missed - missed) > _EXACT and np.isfinite(near + after):
+            # What an angle misses moves the object a little; to first order the axis moves in proportion.
+            near = (near * next_missed - after * missed) / (next_missed - missed)
+        return float((self.first + near) / 2), score
+
+    def _joint(self, correlations: np.ndarray) -> tuple[float, float, float]:
+        """The axis of the mean over all comparisons; the spread is that of every fourth of them, and so on."""
+        missed = np.array([[o.missed, o.next_missed] for o in self.chosen])
+        pairs = correlations.reshape(len(missed), 2, -1)
+
+        def joint(part: slice) -> tuple[float, float]:
+            return self._one(*pairs[part].mean(axis=0), *missed[part].mean(axis=0))
+
+        center, score = joint(slice(None))
+        groups = min(4, len(missed))
+        each = [joint(slice(k, None, groups))[0] for k in range(groups)]
+        return center, float(np.clip(score, 0, 1)), float(np.std(each))
+
+    def curve(self, correlations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions, and the mean of the comparisons with the nearest opposites there: the higher the better."""
+        return (self.first + np.arange(self.count)) / 2, correlations[::2].mean(axis=0)
+
+    def said(self, correlations: np.ndarray) -> str:
+        """What speaks against the result beside score and spread: nothing."""
+        return ""
 
 
 def _peak(row: np.ndarray) -> tuple[float, float]:

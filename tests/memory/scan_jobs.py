@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,24 @@ def try_axes(scale: int) -> Job:
     return lambda memory: fp.plan_try_axes(scan, axes, written=True, memory=memory, **options), run
 
 
+def axis_by_vo(scale: int) -> Job:
+    """Transforms of a row at a time; the region of all rows."""
+    folder = tempfile.TemporaryDirectory()
+    np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((150 * scale, 4, 400), np.float32))
+    scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 150 * scale, endpoint=False))
+    options: dict[str, Any] = {"method": "vo", "log": False, "search": (195, 205)}
+
+    def run(memory: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fp.rotation_axis(scan, memory=memory, **options)
+
+    return lambda memory: fp.plan_rotation_axis(scan, memory=memory, **options), run
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_half": reconstruct_half,
     "reconstruct_sinograms": reconstruct_sinograms,
     "try_axes": try_axes,
+    "axis_by_vo": axis_by_vo,
 }

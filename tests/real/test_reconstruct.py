@@ -118,6 +118,38 @@ def test_savus_axis(data, tmp_path):
     assert abs(tiff["center"] - report["center"]) < 0.05 and len(list(slices.glob("*.tif"))) == 15
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "center"),
+    [
+        (TOOTH, "vo", 295.8),
+        (TOOTH, "growing-window", 295.8),
+        (TOOTH, "sliding-window", 295.8),
+        ("savu_24737_nxtomo.nx", "growing-window", 85.9),
+        ("savu_24737_nxtomo.nx", "sliding-window", 85.9),
+        ("savu_24737_nxtomo.nx", "vo", 85.9),
+    ],
+)
+def test_every_method_finds_the_axis(data, name, method, center):
+    with fp.open_scan(data / "tomography" / name) as scan, warnings.catch_warnings():
+        # Savu's sample is a little wider than its detector, which Vo's metric is told of.
+        warnings.filterwarnings("ignore", ".*wider than the detector")
+        axis = fp.rotation_axis(scan, method=method)
+    assert abs(axis.center - center) < 0.5 and axis.score > 0.6 and axis.spread < 0.3
+
+
+def test_diad_is_doubtful(data):
+    """Its few angles say too little: the search says so."""
+    with fp.open_scan(data / "tomography" / "diad_k11" / "k11-18014.nxs") as scan, pytest.warns(UserWarning, match="doubtful"):
+        fp.rotation_axis(scan)
+
+
+def test_the_tooth_about_several_axes(data, tmp_path):
+    words = (data / "tomography" / TOOTH, "--center", "try:294.8:296.8:1", "--png", tmp_path / "t.png", "--json", "--device", "cpu")
+    report = run(*words, "-o", tmp_path / "tries")
+    assert [p.name for p in sorted((tmp_path / "tries").iterdir())] == [f"center_{c}.tif" for c in (294.8, 295.8, 296.8)]
+    assert report["measured_peak"] is None or report["measured_peak"] <= report["plan_total"] + (512 << 10), report
+
+
 def test_diad_through_its_external_links(data, tmp_path):
     scan = data / "tomography" / "diad_k11" / "k11-18014.nxs"
     report = run(scan, "--center", "12.5", "-o", tmp_path / "v.tif", "--memory", "30MB", "--circle", "--json")

@@ -125,6 +125,22 @@ def test_mistakes_are_one_sentence(said, tmp_path, words, wanted):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_axis_search_has_methods_and_a_picture(said, tmp_path, scan):
+    with fp.open_scan(scan) as opened:
+        want = fp.rotation_axis(opened, method="vo")
+    report = said("--center vo -o v.h5 --axis-png axis.png --device cpu --json")
+    assert report["center_method"] == "vo" and report["center"] == want.center and report["axis_png"] == "axis.png"
+    with h5py.File("v.h5") as file:
+        about = dict(file["entry/reconstruction"].attrs)
+    assert about["center"] == want.center and about["center_method"] == "vo" and about["center_score"] == want.score
+    with Image.open("axis.png") as picture:
+        assert (220, 40, 30) in [color for _, color in picture.getcolors(1 << 16)]
+    assert "wanted projections of a whole turn" in str(said("--center overlap -o w.h5 --device cpu", code=1).exception)
+    refused = str(said("--center 24 -o w.h5 --axis-png a.png", code=1).exception)
+    assert "--axis-png: got 'a.png', wanted an axis that is searched" in refused
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["axis.png", "v.h5"]
+
+
 def test_the_plan_of_the_shell(scan):
     words = ["plan", "reconstruct", str(scan), "--center", "try:9.5:11:.5", "--json", "--device", "cpu"]
     result = CliRunner().invoke(main, words)
