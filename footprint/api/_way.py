@@ -15,12 +15,13 @@ from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
 from footprint.api._tomo import angles_of, position
 from footprint.api.fbp import fbp_of
 from footprint.api.rotation_axis import METHODS, searches
-from footprint.errors import ArgumentError, BudgetError
+from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
 from footprint.ops.job import Meeting
 from footprint.ops.job import job_of as as_job
 from footprint.ops.pipeline import Pipeline
+from footprint.ops.quantize import DTYPES, Quantize
 from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
 from footprint.plan.builder import Builder
 from footprint.plan.faces import Region, Taker
@@ -43,7 +44,10 @@ class Way:
         Spec of all slices.
     """
 
-    def __init__(self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None = None) -> None:
+    def __init__(
+        self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None, numbers: Quantize | None = None
+    ) -> None:
+        self._numbers = numbers
         self.job, self.fbp, self._change, self.field = job, replace(fbp, turn=field is not None), steps, field
         whole = job.specs(0, job.scan.shape[1])
         self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
@@ -54,15 +58,16 @@ class Way:
     def steps(self, fbp: Fbp) -> list[Any]:
         """As the caller wants them."""
         usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self.field)
+        last = [] if self._numbers is None else [self._numbers]
         if self._change is None:
-            return usual
+            return [*usual, *last]
         wanted = "a function of the list of steps that returns a list"
         if not callable(self._change):
             raise ArgumentError("steps", kind_of(self._change), wanted)
         changed = self._change(usual)
         if not isinstance(changed, list | tuple):
             raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
-        return list(changed)
+        return [*changed, *last]
 
     def line(self, fbp: Fbp) -> Pipeline:
         """The pipeline of the needed rows with such an FBP."""
@@ -124,6 +129,8 @@ class How:
     cutoff: float = 1.0
     half_acquisition: bool | None = None
     steps: Steps | None = None
+    out_dtype: str = "float32"
+    out_range: Any = None
 
     def is_half(self, job: ScanJob) -> bool:
         """Whether the scan is a half acquisition."""
@@ -137,12 +144,27 @@ class How:
         seen: tuple[int, float] = (n_x, axis) if field is None else (field.width, field.axis)
         rest: tuple[Any, ...] = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
         fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
-        return Way(job, fbp, self.steps, field)
+        return Way(job, fbp, self.steps, field, self.numbers)
+
+    @property
+    def numbers(self) -> Quantize | None:
+        """What makes whole numbers of slices; None for float32."""
+        choose("out_dtype", self.out_dtype, ("float32", *DTYPES))
+        if self.out_dtype == "float32":
+            if self.out_range is not None:
+                raise ArgumentError("out_range", repr(self.out_range), "none with out_dtype=float32", "give out_dtype='uint16'")
+            return None
+        wanted = "two numbers: the values that 0 and the largest number stand for"
+        try:
+            low, high = (float(value) for value in self.out_range)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError("out_range", repr(self.out_range), wanted, "value_range(scan) finds some") from None
+        return Quantize(low, high, self.out_dtype)
 
 
-def writing(writer: Any) -> Callable[[ArraySpec], int] | None:
+def writing(writer: Any, dtype: str = "float32") -> Callable[[ArraySpec], int] | None:
     """Bytes a writer takes beside the blocks it is given; None where it does not say."""
-    return (lambda block: int(writer.host_bytes("float32"))) if hasattr(writer, "host_bytes") else None
+    return (lambda block: int(writer.host_bytes(dtype))) if hasattr(writer, "host_bytes") else None
 
 
 def array(out: Any, result: ArraySpec) -> Array:

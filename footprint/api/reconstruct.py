@@ -46,6 +46,8 @@ def reconstruct(
     half_acquisition: bool | None = None,
     black_frames: str = "exclude",
     steps: Steps | None = None,
+    out_dtype: str = "float32",
+    out_range: tuple[float, float] | None = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -91,6 +93,10 @@ def reconstruct(
         transposition, vertical shifts and a half acquisition's field if any, FBP), returns the list to run: operations inserted,
         replaced or removed. Each works on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its
         own kernels.
+    out_dtype : {"float32", "uint8", "uint16"}
+        Of the volume; whole numbers are rounded shares of ``out_range``, and value = low + number * (high - low) / largest number.
+    out_range : (low, high)
+        Values that 0 and the largest number stand for, others are clipped; `value_range` finds some. NaN becomes 0.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
         created with ``resume=True`` goes on where a stopped run of the same job was, to the same bits.
@@ -109,7 +115,7 @@ def reconstruct(
     Returns
     -------
     array (n_rows, n_y, n_x)
-        float32, or ``out``. Values are in 1/pixel, or 1 over the unit of ``pixel_size``.
+        ``out_dtype``, or ``out``. Values are in 1/pixel, or 1 over the unit of ``pixel_size``.
 
     Raises
     ------
@@ -157,6 +163,8 @@ def reconstruct(
         "log": log,
         "half_acquisition": half_acquisition,
         "steps": steps,
+        "out_dtype": out_dtype,
+        "out_range": out_range,
         "out": out,
         "memory": memory,
         "device": device,
@@ -202,7 +210,11 @@ def _reconstruct(
     axis = axis_of(center, n_x)
     way = how.way(job, axis, half)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    target: Face = Stream(taker(writer, way.result), way.result, writing(writer)) if writer is not None else array(out, way.result)
+    target: Face = (
+        Stream(taker(writer, way.result), way.result, writing(writer, how.out_dtype))
+        if writer is not None
+        else array(out, way.result)
+    )
     on = where(device, *([target] if isinstance(target, Array) else []))
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
@@ -257,6 +269,8 @@ def plan_reconstruct(
     log: bool = True,
     half_acquisition: bool | None = None,
     steps: Steps | None = None,
+    out_dtype: str = "float32",
+    out_range: tuple[float, float] | None = None,
     written: Any = False,
     memory: Memory = None,
     device: str = "auto",
@@ -273,7 +287,7 @@ def plan_reconstruct(
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
     center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
-    half_acquisition, steps, memory, device, fft
+    half_acquisition, steps, out_dtype, out_range, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -306,10 +320,12 @@ def plan_reconstruct(
         cutoff=cutoff,
         half_acquisition=half_acquisition,
         steps=steps,
+        out_dtype=out_dtype,
+        out_range=out_range,
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = n_x - 1.0 if half and searches(center) else axis_of(center, n_x)
     way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written)) if written else Given()))
+    return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written, out_dtype)) if written else Given()))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.axis import CENTER, check_axis_png, find_axis
+from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
 from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
@@ -16,6 +17,9 @@ from footprint.errors import ArgumentError
 from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
+
+# What the volume's metadata say in other words.
+_APART = ("center", "out_dtype", "out_range")
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +57,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Pixel size; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
         ),
         step_options,
+        cast_options,
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
@@ -96,6 +101,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def plan_only(scan: str, target: str | None, memory: str | None, device: str, **options: Any) -> Any:
     """The plan of the job; opens the file for shapes and angles, reads no pixels."""
+    from footprint.api._arrays import limits_and_budget, where
     from footprint.api._half import is_half
     from footprint.api.reconstruct import plan_reconstruct
 
@@ -103,8 +109,11 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
         job = _arguments(source, options)
         if isinstance(job["center"], Tries):
             return plan_tries(source, job, memory, device)
+        cast = cast_of(job)
+        cast.given_to(job)
         _check_roi(source, job, is_half(source, job["half_acquisition"], source.angles))
-        return plan_reconstruct(source, written=True, memory=memory, device=device, **job)
+        budget = limits_and_budget(where(device), memory)[1]
+        return cast.plan(budget, lambda memory: plan_reconstruct(source, written=True, memory=memory, device=device, **job))[0]
 
 
 @click.command()
@@ -164,16 +173,18 @@ def command(
             files = Files(target, png, overwrite, resume)
             run_tries(source, job, about, files, reporter, memory, device, black_frames)
             return
+        cast = cast_of(job)
+        cast.given_to(job)
         # Read once: what is free changes until the run, which is to be the plan that is shown.
         budget = limits_and_budget(where(device), memory)[1]
         # How large the slices of a half acquisition are depends on where its axis is.
         half = is_half(source, job["half_acquisition"], source.angles)
         found = find_axis(source, job, half, budget) if half else None
         _check_roi(source, job, half)
-        plan = plan_reconstruct(source, written=True, memory=budget, device=device, **job)
-        reporter.plan(plan)
+        plan, budget = cast.plan(budget, lambda memory: plan_reconstruct(source, written=True, memory=memory, device=device, **job))
         n_rows, n_y, n_x = plan.outputs[0].spec.shape
         slices = (n_rows, n_y, n_x)
+        reporter.plan(plan)
         reporter.warm(lambda: warm(source, plan.limits.device, job, target))
         with together():
             with reporter.progress("reconstructing") as progress, reporter.measured():
@@ -182,8 +193,10 @@ def command(
                 about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
                 about |= found.figures
                 about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
+                numbers = cast.find(source, job, plan.footprint.total, device, black_frames)
+                about |= numbers
                 first = job["rows"].start if job["rows"] else 0
-                with create_volume(target, slices, "float32", overwrite, about, first, resume) as volume:
+                with create_volume(target, slices, cast.dtype, overwrite, about, first, resume) as volume:
                     kept = volume.resumed
                     settings = job | {"out": volume, "black_frames": black_frames}
                     reconstruct(source, memory=budget, device=device, progress=progress, **settings)
@@ -191,8 +204,8 @@ def command(
                 found.draw(axis_png, overwrite)
             if png is not None:
                 _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
-    nbytes = 4 * slices[0] * slices[1] * slices[2]
-    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found.figures}
+    nbytes = (4 if cast.dtype == "float32" else int(cast.dtype[4:]) // 8) * slices[0] * slices[1] * slices[2]
+    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found.figures, **numbers}
     figures |= {"resumed": kept} if resume else {}
     figures |= {"unit": about["unit"], "method": asked["method"], "written_bytes": nbytes, "output": target}
     figures |= {name: file for name, file in (("png", png), ("axis_png", axis_png)) if file}
@@ -272,7 +285,7 @@ def _about(scan: str, source: Any, options: dict[str, Any]) -> dict[str, Any]:
     """How the volume was made, for the file that holds it."""
     from footprint import __version__
 
-    about = {name: value for name, value in options.items() if value is not None and name != "center"}
+    about = {name: value for name, value in options.items() if value is not None and name not in _APART}
     start, stop = (options["rows"].start, options["rows"].stop) if options["rows"] else (0, source.n_z)
     span = f"{counted(source.n_angles, 'angles')}, {_degrees(source.angles.min())} to {_degrees(source.angles.max())} degrees"
     about |= {"rows": f"{start}:{stop}", "angles_used": span}

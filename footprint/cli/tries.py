@@ -106,5 +106,7 @@ def _settings(source: Any, job: dict[str, Any]) -> dict[str, Any]:
     rows = job["rows"]
     if rows is not None and rows.stop - rows.start != 1:
         raise ArgumentError("--rows", f"{rows.start}:{rows.stop}", "one row with --center try:..., such as 100:101")
-    rest = {name: value for name, value in job.items() if name not in ("center", "rows")}
+    if job["out_dtype"] != "float32" or job["out_range"] is not None:
+        raise ArgumentError("--output-dtype", job["out_dtype"], "float32 with --center try:...")
+    rest = {name: value for name, value in job.items() if name not in ("center", "rows", "out_dtype", "out_range")}
     return rest | {"row": source.n_z // 2 if rows is None else rows.start}

@@ -95,12 +95,9 @@ class Pipeline(Op):
     @property
     def sums(self) -> str:  # type: ignore[override]
         """The axis that the last operation sums along, if all others take it apart."""
-        axis = self._last.sums
-        return axis if axis and all(axis in stage.op.cut for stage in self.stages[:-1]) else ""
-
-    @property
-    def _last(self) -> Op:
-        return self.stages[-1].op
+        *others, last = self.fused().stages
+        axis = last.op.sums
+        return axis if axis and all(axis in stage.op.cut for stage in others) else ""
 
     def _free(self, stage: Stage, axis: str) -> bool:
         """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""

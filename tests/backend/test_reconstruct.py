@@ -278,7 +278,7 @@ def test_the_plan_of_a_shape_is_the_plan_of_the_scan(rng):
     ("change", "word"),
     [
         ({"center": 41.0}, "on the detector"),
-        ({"center": "left"}, "'auto' or a detector position"),
+        ({"center": "left"}, "or a detector position"),
         ({"center": np.nan}, "on the detector"),
         ({"rows": slice(6, 9)}, "at least one of the 6 rows"),
         ({"rows": "ab"}, "a slice or a pair"),

@@ -41,6 +41,21 @@ def reconstruct_sinograms(scale: int) -> Job:
     return _stack(scale, np.pi, "sinograms.npy", (192, 192), {"center": 95.5}, sinograms=True)
 
 
+def reconstruct_numbers(scale: int) -> Job:
+    """Slices of 16 bits: made in float32 first."""
+    folder = tempfile.TemporaryDirectory()
+    shape = (2 * scale, 192, 192)
+    np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((90, shape[0], 192), np.float32))
+    scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 90, endpoint=False))
+    options: dict[str, Any] = {"center": 95.5, "log": False, "device": "cpu", "out_dtype": "uint16", "out_range": (0, 0.1)}
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", shape, "uint16", overwrite=True) as volume:
+            fp.reconstruct(scan, out=volume, memory=memory, **options)
+
+    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+
+
 def try_axes(scale: int) -> Job:
     """One row about three axes, kept or read again."""
     folder = tempfile.TemporaryDirectory()
@@ -74,6 +89,7 @@ def axis_by_vo(scale: int) -> Job:
 JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_half": reconstruct_half,
     "reconstruct_sinograms": reconstruct_sinograms,
+    "reconstruct_numbers": reconstruct_numbers,
     "try_axes": try_axes,
     "axis_by_vo": axis_by_vo,
 }
