@@ -78,6 +78,7 @@ _HOME = {
     "reconstruct": "api.reconstruct",
     "plan_try_axes": "api.try_axes",
     "try_axes": "api.try_axes",
+    "select": "api.select",
     "value_range": "api.value_range",
     "plan_rotation_axis": "api.rotation_axis",
     "rotation_axis": "api.rotation_axis",

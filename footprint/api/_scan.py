@@ -254,7 +254,7 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
     if not log and (scan.n_flats or darks):
         found = f"{counted(scan.n_flats, 'flats')} and {counted(darks, 'darks')}"
         warnings.warn(f"log=False takes projections for line integrals: the scan's {found} are not used", UserWarning, stacklevel=3)
-    if not log or scan.n_flats or i0 != "auto" or np.dtype(scan.dtype).kind != "f":
+    if not log or scan.n_flats or i0 != "auto" or np.dtype(getattr(scan, "counted", scan.dtype)).kind != "f":
         return
     _, n_z, n_x = scan.shape
     row = np.empty((1, 1, n_x), np.float32)
@@ -284,7 +284,7 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None, log: bool 
     if min(scan.shape) < 1:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")
     start, stop = _rows(rows, n_z)
-    border, level = _open_beam(i0, np.dtype(scan.dtype), n_x) if log else (0, 1.0)
+    border, level = _open_beam(i0, np.dtype(getattr(scan, "counted", scan.dtype)), n_x) if log else (0, 1.0)
     if scan.n_flats:
         lower, upper, weight = scan.flat_weights()
         border, level = 0, None

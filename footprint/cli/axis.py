@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from footprint.cli.chosen import axis_apart, axis_out
 from footprint.errors import ArgumentError
 
 CENTER = (
@@ -42,9 +43,11 @@ def find_axis(source: Any, job: dict[str, Any], half: bool, memory: int | None) 
 
     method = searches(job["center"])
     if method is None:
-        return Found({"center": float(job["center"])})
+        own = float(job["center"])
+        return Found({"center": source.detector_axis(own) if hasattr(source, "kept") else own, **axis_apart(source, own)})
     how = {"method": method, "search": search_of(half, source.n_x), "i0": job["i0"], "log": job["log"], "memory": memory}
     axis = rotation_axis(source, **how)
     job["center"] = axis.center
+    apart, axis = axis_apart(source, axis.center), axis_out(source, axis)
     figures = {"center": axis.center, "center_method": method, "center_score": axis.score, "center_spread": axis.spread}
-    return Found(figures, axis)
+    return Found(figures | apart, axis)

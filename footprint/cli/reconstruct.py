@@ -10,6 +10,7 @@ import click
 
 from footprint.cli.axis import CENTER, check_axis_png, find_axis
 from footprint.cli.cast import cast_of, cast_options
+from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
 from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
@@ -56,6 +57,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="CM",
             help="Pixel size; values are in 1/cm. auto: the scan's own; none: values are in 1/pixel.",
         ),
+        chosen_options,
         step_options,
         cast_options,
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
@@ -105,7 +107,8 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
     from footprint.api._half import is_half
     from footprint.api.reconstruct import plan_reconstruct
 
-    with _open(scan, options) as source:
+    with _open(scan, options) as opened:
+        source = chosen(opened, options)
         job = _arguments(source, options)
         if isinstance(job["center"], Tries):
             return plan_tries(source, job, memory, device)
@@ -165,7 +168,8 @@ def command(
     check_png(png, overwrite)
     check_png(axis_png, overwrite)
     asked = dict(options)
-    with _open(scan, options) as source:
+    with _open(scan, options) as opened:
+        source = chosen(opened, options)
         job = _arguments(source, options)
         check_axis_png(axis_png, job["center"])
         if isinstance(job["center"], Tries):
@@ -233,15 +237,16 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
         job["center"] = tries_of(job["center"])
     elif not searches(job["center"]):
         wanted = f"auto, {', '.join(METHODS)}, a detector position in pixels, or try:A:B:STEP"
-        job["center"] = _numbers("--center", job["center"], 1, float, wanted)[0]
+        job["center"] = axis_in(source, _numbers("--center", job["center"], 1, float, wanted)[0])
     if job["rows"] is not None:
-        job["rows"] = _rows(job["rows"], source.n_z)
+        job["rows"] = rows_in(source, _rows(job["rows"], detector_of(source)[1]))
     if job["roi"] is not None:
         job["roi"] = tuple(_numbers("--roi", job["roi"], 4, int, "four whole numbers X0,X1,Y0,Y1"))
     if job["pixel_size"] not in ("auto", "none"):
-        job["pixel_size"] = _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0]
+        job["pixel_size"] = size_in(source, _numbers("--pixel-size", job["pixel_size"], 1, float, "centimetres, auto or none")[0])
     job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
-    job["shifts"] = read_shifts(job["shifts"], source.n_angles) if job["shifts"] is not None else None
+    if job["shifts"] is not None:
+        job["shifts"] = shifts_in(source, read_shifts(job["shifts"], detector_of(source)[0]))
     job["steps"] = steps_of(source, job)
     return job
 

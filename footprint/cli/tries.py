@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from footprint.cli.chosen import axis_apart, centers_in
 from footprint.errors import ArgumentError
 from footprint.units import counted
 
@@ -53,7 +54,8 @@ def plan_tries(source: Any, job: dict[str, Any], memory: Any, device: str) -> An
     """The plan of the job."""
     from footprint.api.try_axes import plan_try_axes
 
-    return plan_try_axes(source, job["center"].values, written=True, memory=memory, device=device, **_settings(source, job))
+    centers = centers_in(source, job["center"])
+    return plan_try_axes(source, centers, written=True, memory=memory, device=device, **_settings(source, job))
 
 
 def run_tries(
@@ -78,20 +80,22 @@ def run_tries(
     if files.resume:
         raise ArgumentError("--resume", "it with --center try:...", "one of the two")
     tries, settings = job["center"], _settings(source, job)
+    centers = centers_in(source, tries)
     budget = limits_and_budget(where(device), memory)[1]
-    plan = plan_try_axes(source, tries.values, written=True, memory=budget, device=device, **settings)
+    plan = plan_try_axes(source, centers, written=True, memory=budget, device=device, **settings)
     reporter.plan(plan)
     n_y, n_x = plan.outputs[0].spec.shape[1:]
     shape = (len(tries.words), n_y, n_x)
     along = Along("center", tries.words)
     reporter.warm(lambda: warm(source, plan.limits.device, job, files.target))
     about = about | {"row": settings["row"], "rows": f"{settings['row']}:{settings['row'] + 1}"}
+    about |= axis_apart(source, centers)
     about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
     with together():
         with reporter.progress("trying axes") as progress, reporter.measured():
             with create_volume(files.target, shape, "float32", files.overwrite, about, along=along) as volume:
                 how: dict[str, Any] = {"out": volume, "memory": budget, "device": device, "black_frames": black_frames}
-                try_axes(source, tries.values, progress=progress, **how, **settings)
+                try_axes(source, centers, progress=progress, **how, **settings)
         if files.png is not None:
             named = enumerate(along.files())
             images = (written_slice(files.target, volume.temporary, i, name) for i, name in named)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
+from footprint.io.phantom import write_scan
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -56,6 +57,20 @@ def reconstruct_numbers(scale: int) -> Job:
     return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
 
 
+def reconstruct_binned(scale: int) -> Job:
+    """A frame of the larger scan, and its means of flats, beside the blocks of the smaller."""
+    folder = tempfile.TemporaryDirectory()
+    truth = write_scan(Path(folder.name) / "scan.nx", n_angles=90, n_z=8 * scale, n_x=192)
+    scan = fp.select(fp.open_scan(truth.path), binning=2, flip=True)
+    options: dict[str, Any] = {"center": 47.5, "method": "direct", "device": "cpu"}
+
+    def run(memory: Any) -> None:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (4 * scale, 96, 96), overwrite=True) as volume:
+            fp.reconstruct(scan, out=volume, memory=memory, **options)
+
+    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+
+
 def try_axes(scale: int) -> Job:
     """One row about three axes, kept or read again."""
     folder = tempfile.TemporaryDirectory()
@@ -90,6 +105,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_half": reconstruct_half,
     "reconstruct_sinograms": reconstruct_sinograms,
     "reconstruct_numbers": reconstruct_numbers,
+    "reconstruct_binned": reconstruct_binned,
     "try_axes": try_axes,
     "axis_by_vo": axis_by_vo,
 }

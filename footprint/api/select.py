@@ -1,0 +1,193 @@
+"""A scan with fewer projections, larger pixels, or left for right, with the face of a scan."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from footprint.api._scan import job_of
+from footprint.errors import ArgumentError
+
+# What a reader says and does about rows of the file, a binned row being several of them.
+_BY_ROWS = ("keep", "decodings", "window_bytes")
+
+
+def select(scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, binning: int = 1, flip: bool = False) -> Any:
+    """Take a scan for one of fewer projections, of pixels averaged in squares, or seen from behind; nothing is read.
+
+    The result goes wherever a scan goes: `reconstruct`, `rotation_axis`, `try_axes`, `value_range`, and their plans.
+
+    Parameters
+    ----------
+    scan : open scan
+        See `open_scan`.
+    exclude : whole numbers, optional
+        Projections that are left out, counted from 0; their neighbours in angle weigh more.
+    every : int
+        Of those left, one in so many is taken, the first among them.
+    binning : int
+        Means of squares of so many pixels a side, of projections, flats and darks, take their place; rows and columns that fill no
+        square are left out. Its pixels are so many times as large.
+    flip : bool
+        Detector columns in reverse order, after binning. Of parallel beams such rays are those of half a turn later: slices are
+        turned by 180 degrees about the axis.
+
+    Returns
+    -------
+    Selected
+        With ``kept``, the numbers of its projections; ``own_axis(c)`` and ``detector_axis(c)``, which take an axis in pixels of the
+        detector as it is stored into its own and back: (c + 1/2) / binning - 1/2, and n - 1 - c of that after a flip;
+        ``of(table)``, which takes the projections' values from a table of all.
+
+    Raises
+    ------
+    ArgumentError
+        Where nothing would be left, or projections are named that the scan does not have.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, footprint as fp
+    >>> from footprint.io.phantom import write_scan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     truth = write_scan(pathlib.Path(folder) / "scan.nx", n_angles=90, n_z=4, n_x=64)
+    ...     with fp.open_scan(truth.path) as scan:
+    ...         half = fp.select(scan, binning=2, exclude=[3, 4])
+    ...         volume = fp.reconstruct(half, center=half.own_axis(truth.center))
+    >>> half.shape, volume.shape
+    ((88, 2, 32), (2, 32, 32))
+    """
+    if not hasattr(scan, "angles"):
+        job_of(scan, None, "auto")
+    n_angles, n_z, n_x = scan.shape
+    step, size = _whole("every", every), _whole("binning", binning)
+    if size > min(n_z, n_x):
+        raise ArgumentError("binning", size, f"at most the {n_z} rows and {n_x} columns of the detector")
+    left_out = np.unique(_frames(exclude, n_angles))
+    kept = np.setdiff1d(np.arange(n_angles), left_out)[::step]
+    if not len(kept):
+        raise ArgumentError("exclude", f"all {n_angles} projections", "some to be left")
+    return Selected(scan, kept, size, bool(flip))
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ArgumentError(name, repr(value), "a whole number above 0")
+    return number
+
+
+def _frames(exclude: Any, n_angles: int) -> np.ndarray:
+    wanted = f"numbers of projections, from 0 to {n_angles - 1}"
+    try:
+        found = np.array([operator.index(i) for i in (exclude if exclude is not None else ())], np.int64)
+    except (TypeError, OverflowError):
+        raise ArgumentError("exclude", repr(exclude), wanted) from None
+    outside = found[(found < 0) | (found >= n_angles)]
+    if len(outside):
+        raise ArgumentError("exclude", int(outside[0]), wanted)
+    return found
+
+
+class Selected:
+    """See `select`; ``whole`` is the shape of the scan it is taken of."""
+
+    def __init__(self, scan: Any, kept: np.ndarray, binning: int, flip: bool) -> None:
+        self._scan, self.kept, self.binning, self.flip = scan, kept, binning, flip
+        _, n_z, n_x = scan.shape
+        self.n_angles, self.n_z, self.n_x = len(kept), n_z // binning, n_x // binning
+        self.shape, self.whole = (self.n_angles, self.n_z, self.n_x), tuple(scan.shape)
+        self.counted = np.dtype(getattr(scan, "counted", scan.dtype))
+        self.dtype = np.dtype(scan.dtype if binning == 1 else np.float32)
+        self.angles = np.asarray(scan.angles)[kept]
+        size = getattr(scan, "pixel_size", None)
+        self.pixel_size = None if size is None else size * binning
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._scan, name)
+        if name in _BY_ROWS:
+            return lambda n_rows: value(n_rows * self.binning)
+        if name == "chunk" and value is not None:
+            return value[0], max(1, value[1] // self.binning)
+        return value
+
+    # -- positions -----------------------------------------------------------------------------------------------------
+    def own_axis(self, center: float) -> float:
+        """An axis on the detector as it is stored, in pixels of this scan."""
+        found = (center + 0.5) / self.binning - 0.5
+        return self.n_x - 1 - found if self.flip else found
+
+    def detector_axis(self, center: float) -> float:
+        """The way back."""
+        found = self.n_x - 1 - center if self.flip else center
+        return (found + 0.5) * self.binning - 0.5
+
+    def of(self, table: Any) -> Any:
+        """Of a table with a value a projection, those of the projections taken."""
+        return None if table is None else np.asarray(table)[self.kept]
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+    def flat_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Those of the projections taken."""
+        lower, upper, weight = self._scan.flat_weights()
+        return lower[self.kept], upper[self.kept], weight[self.kept]
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """What the scan takes, and where pixels are averaged a frame of it and the means of its flats and darks."""
+        size = self.binning
+        if size == 1:
+            # Numbers are put in reverse order where they lie, a row at a time.
+            return int(self._scan.host_bytes(n_rows, dtype)) + 8 * self.n_x * self.flip
+        rows, n_x = n_rows * size, self._scan.shape[2]
+        frame = rows * n_x * np.dtype(self._scan.dtype).itemsize
+        means = rows * n_x * (20 + 8 * max(int(self._scan.n_flat_groups), 1))
+        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 8 * n_rows * self.n_x + means
+
+    def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
+        """Fill ``out`` with the projections taken, run by run where their pixels stay as they are."""
+        index = self.kept[slice(None) if angles is None else angles]
+        if self.binning > 1:
+            here = self._rows(rows)
+            frame = np.empty((1, here.stop - here.start, self._scan.shape[2]), self._scan.dtype)
+            for i, projection in enumerate(index):
+                self._scan.read(here, frame, slice(int(projection), int(projection) + 1))
+                np.copyto(out[i], self._binned(frame)[0], casting="unsafe")
+            return
+        ends = np.flatnonzero(np.diff(index) != 1) + 1
+        for a, b in zip(np.r_[0, ends], np.r_[ends, len(index)]):
+            if b > a:
+                self._scan.read(rows, out[a:b], slice(int(index[a]), int(index[b - 1]) + 1))
+        if self.flip:
+            for line in out.reshape(-1, self.n_x) if out.flags.c_contiguous else (row for frame in out for row in frame):
+                line[:] = line[::-1].copy()
+
+    def flat_means(self, rows: slice) -> Any:
+        """Means of flats."""
+        return self._binned(self._scan.flat_means(self._rows(rows)))
+
+    def dark_mean(self, rows: slice) -> Any:
+        """Mean of darks."""
+        found = self._scan.dark_mean(self._rows(rows))
+        return None if found is None else self._binned(found[None])[0]
+
+    def _rows(self, rows: slice) -> slice:
+        return slice(rows.start * self.binning, rows.stop * self.binning)
+
+    def _binned(self, frames: Any) -> Any:
+        """Frames of this scan's pixels, of rows that are whole."""
+        if frames is None:
+            return None
+        size, wide = self.binning, self.n_x * self.binning
+        found = frames
+        if size > 1:
+            found = np.zeros((len(frames), frames.shape[1] // size, self.n_x), np.float32)
+            for i in range(size):
+                for j in range(size):
+                    found += frames[:, i::size, j:wide:size]
+            found /= size * size
+        return found[..., ::-1] if self.flip else found

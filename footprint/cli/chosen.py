@@ -1,0 +1,115 @@
+"""``--exclude-angles``, ``--every``, ``--binning``, ``--flip``: what of a scan is taken. Positions stay those of the detector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from footprint.errors import ArgumentError
+
+_EXCLUDE = "Projections left out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
+_BINNING = "Average squares of N x N pixels; --center, --rows, --shifts and --pixel-size stay those of the detector."
+
+
+def chosen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of what is taken of a scan."""
+    for option in (
+        click.option("--flip", is_flag=True, help="Detector columns in reverse order; --center is still that of the detector."),
+        click.option("--binning", type=int, default=None, metavar="N", help=_BINNING),
+        click.option("--every", type=int, default=None, metavar="N", help="Take every N-th projection."),
+        click.option("--exclude-angles", default=None, metavar="LIST", help=_EXCLUDE),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen(scan: Any, options: dict[str, Any]) -> Any:
+    """What the options take of a scan, which they are taken out of; the scan itself where that is all."""
+    from footprint.api.select import select
+
+    names = ("exclude_angles", "every", "binning", "flip")
+    text, every, binning, flip = (options.pop(name) for name in names)
+    if text is None and every is None and binning is None and not flip:
+        return scan
+    try:
+        exclude = None if text is None else _numbers(text, scan.n_angles)
+        return select(
+            scan, exclude=exclude, every=1 if every is None else every, binning=1 if binning is None else binning, flip=flip
+        )
+    except ArgumentError as error:
+        name = {"exclude": "--exclude-angles"}.get(error.name, f"--{error.name}")
+        raise ArgumentError(name, error.got, error.wanted, error.fix) from None
+
+
+def _numbers(text: str, n_angles: int) -> list[int]:
+    """``3,10:20`` as whole numbers; ends of ranges may be left out."""
+    found: list[int] = []
+    for word in text.split(","):
+        first, colon, last = word.partition(":")
+        try:
+            start = int(first) if first or not colon else 0
+            stop = (int(last) if last else n_angles) if colon else start + 1
+        except ValueError:
+            start = stop = -1
+        if not 0 <= start < stop <= n_angles:
+            wanted = f"numbers of projections and ranges such as 3,10:20, from 0 to {n_angles - 1}"
+            raise ArgumentError("exclude", repr(word), wanted)
+        found += range(start, stop)
+    return found
+
+
+# -- positions of the detector as those of what is taken, and back -----------------------------------------------------
+def axis_in(source: Any, center: float) -> float:
+    """The axis in pixels of what is taken."""
+    return float(source.own_axis(center)) if hasattr(source, "own_axis") else center
+
+
+def axis_out(source: Any, axis: Any) -> Any:
+    """A search's result in pixels of the detector."""
+    if not hasattr(source, "detector_axis"):
+        return axis
+    tried = source.detector_axis(axis.tried)
+    order = slice(None, None, -1 if source.flip else None)
+    spread = axis.spread * source.binning
+    center = float(source.detector_axis(axis.center))
+    return axis._replace(center=center, spread=spread, tried=tried[order], values=axis.values[order])
+
+
+def rows_in(source: Any, rows: slice) -> slice:
+    """Rows of the detector as those of what is taken: all that hold some of them."""
+    size = getattr(source, "binning", 1)
+    stop = min(-(-rows.stop // size), source.n_z)
+    if size == 1:
+        return rows
+    if rows.start // size >= stop:
+        wanted = f"rows that --binning {size} leaves, up to {source.n_z * size}"
+        raise ArgumentError("--rows", f"{rows.start}:{rows.stop}", wanted)
+    return slice(rows.start // size, stop)
+
+
+def shifts_in(source: Any, shifts: Any) -> Any:
+    """Vertical shifts of all projections as those of what is taken."""
+    return source.of(shifts) / source.binning if hasattr(source, "kept") else shifts
+
+
+def size_in(source: Any, size: float | None) -> float | None:
+    """A pixel of the detector as one of what is taken."""
+    return size if size is None else size * getattr(source, "binning", 1)
+
+
+def detector_of(source: Any) -> tuple[int, int]:
+    """Projections and rows of the scan as it is stored."""
+    whole = getattr(source, "whole", source.shape)
+    return int(whole[0]), int(whole[1])
+
+
+def centers_in(source: Any, tries: Any) -> list[float]:
+    """Axes to try in pixels of what is taken."""
+    return [axis_in(source, value) for value in tries.values]
+
+
+def axis_apart(source: Any, center: Any) -> dict[str, Any]:
+    """The axis in pixels of what is taken, for report and metadata, where it is not that of the detector."""
+    return {"center_of_pixels_taken": center} if hasattr(source, "own_axis") else {}

@@ -1,0 +1,106 @@
+"""``--exclude-angles --every --binning --flip``: every position that is given or said is one of the detector as it is stored."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import footprint as fp
+from footprint.cli.main import main
+from footprint.io.phantom import write_scan
+
+ROWS, N_X, N_ANGLES = 9, 64, 60
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory):
+    truth = write_scan(tmp_path_factory.mktemp("chosen") / "scan.nx", n_angles=N_ANGLES, n_z=ROWS, n_x=N_X)
+    with h5py.File(truth.path, "a") as file:
+        file["entry/instrument/detector/x_pixel_size"] = 1e-5
+    return truth
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch, truth):
+    monkeypatch.chdir(tmp_path)
+
+    def run(words, code=0, job="reconstruct"):
+        result = CliRunner().invoke(main, [*job.split(), str(truth.path), *shlex.split(words), "--device", "cpu", "--json"])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result if code else json.loads(result.stdout)
+
+    return run
+
+
+def volume(path):
+    with h5py.File(path) as file:
+        group = file["entry/reconstruction"]
+        return group["results/data"][()], dict(group.attrs)
+
+
+def test_the_axis_is_that_of_the_detector(said, truth):
+    for n, words in enumerate(("", "--binning 2", "--binning 3 --flip", "--flip")):
+        report = said(f"-o {n}.h5 {words}")
+        assert abs(report["center"] - truth.center) < 0.5, words
+        values, about = volume(f"{n}.h5")
+        size = 1 if "binning" not in words else int(words.split()[1])
+        assert values.shape == (ROWS // size, N_X // size, N_X // size) and about["center"] == report["center"]
+        assert about["pixel_size"] == pytest.approx(1e-3 * size) and about.get("binning", 1) == size
+        if words:
+            own = (report["center"] + 0.5) / size - 0.5
+            own = N_X // size - 1 - own if "flip" in words else own
+            assert about["center_of_pixels_taken"] == pytest.approx(own, abs=1e-9)
+
+
+def test_what_is_given_is_what_the_library_is_given(said, truth, tmp_path):
+    shifts = np.linspace(-2, 2, N_ANGLES)
+    np.savetxt(tmp_path / "shifts.txt", shifts)
+    words = "--exclude-angles 3,10:13,57: --every 2 --binning 2 --flip --center 34.5 --rows 3:7 --shifts shifts.txt --pixel-size .1"
+    said(f"-o v.h5 {words}")
+    with fp.open_scan(truth.path) as scan:
+        some = fp.select(scan, exclude=[3, 10, 11, 12, 57, 58, 59], every=2, binning=2, flip=True)
+        how = {"rows": (1, 4), "shifts": some.of(shifts) / 2, "pixel_size": 0.2, "device": "cpu"}
+        want = fp.reconstruct(some, center=some.own_axis(34.5), **how)
+    values, about = volume("v.h5")
+    np.testing.assert_array_equal(values, want)
+    assert about["exclude_angles"] == "3,10:13,57:" and about["every"] == 2 and about["flip"] and about["rows"] == "1:4"
+    assert said(words, job="plan reconstruct")["nbytes"] > 0
+    report = said("-o tries.h5 --binning 2 --center try:34:35:.5 --pixel-size none")
+    values, about = volume("tries.h5")
+    assert list(about["center_of_pixels_taken"]) == [16.75, 17.0, 17.25] and report["axes"] == ["34.0", "34.5", "35.0"]
+    with fp.open_scan(truth.path) as scan:
+        want = fp.reconstruct(fp.select(scan, binning=2), center=17.0, rows=(2, 3), device="cpu")
+    np.testing.assert_array_equal(values[1], want[0])
+
+
+def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
+    report = said("-o v.h5 --binning 2 --center vo --axis-png a.png")
+    with fp.open_scan(truth.path) as scan:
+        some = fp.select(scan, binning=2)
+        axis = fp.rotation_axis(some, method="vo")
+    # The search of the shell has the budget of its run, and may compare fewer rows.
+    assert report["center"] == pytest.approx(some.detector_axis(axis.center), abs=0.1)
+    assert report["center_of_pixels_taken"] == pytest.approx(axis.center, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("--binning 0", "--binning: got 0"),
+        ("--binning 10", "at most the 9 rows"),
+        ("--every 0", "--every: got 0"),
+        ("--exclude-angles 60", "--exclude-angles: got '60'"),
+        ("--exclude-angles 5:5", "--exclude-angles: got '5:5'"),
+        ("--exclude-angles a", "3,10:20"),
+        ("--exclude-angles 0:60", "some to be left"),
+        ("--binning 2 --rows 8:9", "rows that --binning 2 leaves, up to 8"),
+    ],
+)
+def test_mistakes(said, tmp_path, words, wanted):
+    refused = said(f"-o v.h5 --center 35 {words}", code=1).exception
+    assert isinstance(refused, fp.FootprintError) and wanted in str(refused) and not list(tmp_path.iterdir())
