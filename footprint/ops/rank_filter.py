@@ -10,8 +10,9 @@ from footprint.dtypes import native
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.networks import operations
 from footprint.ops.families import ImageFilter
+from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
-from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.plan.slots import NOTHING, Reach, Ref
 from footprint.spec import ArraySpec
 
 
@@ -58,14 +59,11 @@ class RankFilter(ImageFilter):
         return int(self.cval) if np.dtype(kind).kind in "iu" else float(self.cval)
 
     def halo(self, axis: str) -> Reach:
-        """What the window reaches before and after; borders that mirror reach as far back, and one that wraps the other end."""
+        """What the window reaches before and after."""
         at = self._at(axis)
         if at < -len(self.size):
             return NOTHING
-        lo, hi = -self.first[at], self.first[at] + self.size[at] - 1
-        if self.borders[at] in ("reflect", "mirror"):
-            lo, hi = max(lo, hi + 1), max(hi, lo + 1)
-        return Halo(lo, hi, self.borders[at] == "wrap")
+        return reach_of(self.first[at], self.size[at], self.borders[at])
 
     def flops(self, *specs: ArraySpec) -> float:
         """Minima and maxima."""
@@ -85,13 +83,8 @@ class RankFilter(ImageFilter):
         borders = {"border_y": NONE, "border_x": NONE}
         with b.deliver(out, dtype=kind) as y:
             for axis in self.dims[-len(self.size) :]:
-                at, place = self._at(axis), b.first(out, axis)
-                starts[f"{axis}0"], borders[f"border_{axis}"] = self.first[at], self.borders[at]
-                if not isinstance(place, int):
-                    starts[f"{axis}0"] = place - b.first(x, axis) + self.first[at]
-                    # What comes from the other end lies beside the part.
-                    if self.borders[at] == "wrap":
-                        borders[f"border_{axis}"] = NONE
+                at = self._at(axis)
+                starts[f"{axis}0"], borders[f"border_{axis}"] = place(b, axis, x, out, self.first[at], self.borders[at])
             tall, wide = self.window
             how = {"tall": tall, "wide": wide, "rank": self.rank, "cval": self._constant(kind), **starts, **borders}
             b.launch("rank_filter", x.deep(3), y.deep(3), **how)  # type: ignore[arg-type]

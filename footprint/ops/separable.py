@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import FUSED
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
+from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Halo, Reach, Ref
+from footprint.plan.slots import NOTHING, Halo, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
@@ -33,19 +32,12 @@ class Taps:
     exact: str = "0.0"
 
     def reach(self) -> Halo:
-        """What they reach before and after; borders that mirror reach as far back, and one that wraps the other end."""
-        lo, hi = -self.first, self.first + len(self.weights) - 1
-        if self.border in ("reflect", "mirror"):
-            lo, hi = max(lo, hi + 1), max(hi, lo + 1)
-        return Halo(lo, hi, self.border == "wrap")
+        """What they reach before and after."""
+        return reach_of(self.first, len(self.weights), self.border)
 
-    def place(self, b: Builder, into: Ref, out: Ref) -> tuple[Any, str]:
+    def place(self, b: Builder, into: Ref, out: Ref) -> tuple[Place | int, str]:
         """Where the first lies in a part of the input, for the part's first result, and the border there."""
-        first = b.first(out, self.axis)
-        if isinstance(first, int):
-            return self.first, self.border
-        # What comes from the other end lies beside the part.
-        return first - b.first(into, self.axis) + self.first, NONE if self.border == "wrap" else self.border
+        return place(b, self.axis, into, out, self.first, self.border)
 
 
 @dataclass(frozen=True)
