@@ -106,11 +106,18 @@ def _marks(source: Array, flat: tuple[int, ...]) -> Array | Stream:
 def _roomier(op: Label, needed: int, mask: ArraySpec, marks: Face, ids: Face, device: str, memory: Memory) -> Label:
     """The job with room for all components that its parts have, if the budget allows."""
     bigger, counted = replace(op, capacity=needed), op.out_specs(mask)[1]
+    plan = lambda op, memory: planned("label", op, [marks], [ids, *foretold(counted)], device, memory)
     try:
-        planned("label", bigger, [marks], [ids, *foretold(counted)], device, memory)
+        plan(bigger, memory)
     except BudgetError as error:
+        # Smaller parts have more components between them, so the room must come on top of parts as large as those that were met.
+        part, low, high = plan(op, memory).chunk, error.smallest, plan(bigger, None).footprint.total
+        while part is not None and high - low > max(64, low // 64):
+            middle = (low + high) // 2
+            cut = plan(bigger, middle).chunk
+            low, high = (low, middle) if cut is None or cut.size >= part.size else (middle, high)
         room = default_capacity(mask.size)
-        raise CapacityError("memory", room, needed, f"give memory={error.smallest} or more") from error
+        raise CapacityError("memory", room, needed, f"give memory={high if part else low} or more") from error
     return bigger
 
 

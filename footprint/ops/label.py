@@ -10,8 +10,8 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.label.contract import default_capacity
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 
 def check_connectivity(value: object) -> int:
@@ -48,10 +48,6 @@ class Label(Op):
         if len(mask.shape) != 2:
             raise ShapeError("mask", f"shape {mask.shape}", "(n_y, n_x) or (n_x,)")
         return ArraySpec(mask.shape, "int32" if mask.size < 2**31 - 1 else "int64", "yx"), ArraySpec((1,), "int64")
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Kernels that are not on the host label the whole image at once."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch, or two on every part: what joins across parts is known when all were seen."""

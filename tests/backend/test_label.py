@@ -72,3 +72,26 @@ def test_bad_arguments():
         fp.label(np.ones((3, 3, 3)), device="cpu")
     with pytest.raises(fp.ShapeError, match="out"):
         fp.label(np.ones((3, 3)), out=np.zeros((3, 3)), device="cpu")
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_in_parts_of_rows_numbers_are_those_of_the_whole(device, connectivity):
+    """Components that begin in one part, meet in another and are many in a third."""
+    y, x = np.indices((203, 157))
+    comb = (x % 2 == 0) | (y == 202)
+    masks = [comb, comb[::-1], (x + y) % 2 == 0, (x + y) % 3 == 0, np.random.default_rng(5).random((203, 157)) < 0.4]
+    wanted = [reference(mask, connectivity) for mask in masks]
+    plan = lambda memory: fp.plan_label((203, 157), dtype="i2", connectivity=connectivity, memory=memory, device=device)
+    with pytest.raises(fp.BudgetError) as caught:
+        plan(1)
+    whole, parts = plan(None).footprint.total, set()
+    for memory in (caught.value.smallest, max(caught.value.smallest, whole // 3)):
+        parts.add(plan(memory).n_parts)
+        for mask, (labels, count) in zip(masks, wanted):
+            try:
+                got, number = fp.label(mask.astype("i2"), connectivity, memory=memory, device=device)
+            except fp.CapacityError as error:  # which names what would do
+                enough = int(str(error).split("memory=")[1].split()[0])
+                got, number = fp.label(mask.astype("i2"), connectivity, memory=enough, device=device)
+            assert number == count and np.array_equal(got, labels)
+    assert max(parts) > 2

@@ -52,6 +52,7 @@ def plans() -> dict[str, Any]:
         for border in ("nearest", "reflect", "mirror", "wrap")
     }
     found |= {f"convolve {kind}": fp.plan_convolve(image, (6, 6), dtype=kind, **on) for kind in ("f8", "f2", "u2", "i4")}
+    found |= {f"convolve, nan={nan}": fp.plan_convolve(image, (13, 13), nan=nan, **on) for nan in ("ignore", "interpolate")}
     found |= {f"convolve {n} taps": fp.plan_convolve((10**7,), (n,), **on) for n in (5, 15, 101, 1001)}
     modes = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap", "empty")
     found |= {f"pad {mode}": fp.plan_pad(stack, 3, mode=mode, **on) for mode in modes}
@@ -77,6 +78,8 @@ def plans() -> dict[str, Any]:
     }
     scan = {"center": 60.0, "shifts": [0.5] * 90, "circle": True, "written": True, **on}
     found |= {f"reconstruct {memory}": fp.plan_reconstruct((90, 20, 128), memory=memory, **scan) for memory in ("1GB", "250kB")}
+    whole = {"center": 60.0, "out_dtype": "uint16", "out_range": (0.0, 2.0)}
+    found |= {"reconstruct to whole numbers": fp.plan_reconstruct((90, 20, 128), **whole, **on)}
     apart = lambda steps: [MinusLog(highest=9.0) if isinstance(step, MinusLog) else step for step in steps]
     found |= {"reconstruct step by step": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=apart, **on)}
     turn = np.arange(90) * 2 * np.pi / 90
@@ -105,6 +108,7 @@ def plans() -> dict[str, Any]:
         for box in (64, 99)
     }
     found |= {f"label {c}": fp.plan_label(image, connectivity=c, **on) for c in (4, 8)}
+    found |= {f"label {c} in parts": fp.plan_label(image, connectivity=c, memory="400kB", **on) for c in (4, 8)}
     return found
 
 

@@ -3,7 +3,7 @@
 ``launch("label", mask, labels, count, connectivity=)``: ``mask`` uint8 (n_y, n_x), not zero where set; ``labels`` int32 of
 its shape; ``count`` int64 (1,); connectivity 4 or 8. Components are numbered from 1 by the raster index of their first pixel.
 
-In parts of rows, on the CPU: ``launch("label.gather", mask, labels, table, seam, met, first=, connectivity=)`` for every part
+In parts of rows: ``launch("label.gather", mask, labels, table, seam, met, first=, connectivity=)`` for every part
 in order, ``launch("label.settle", table, met, count)``, then ``launch("label.paint", mask, labels, table, met, first=,
 connectivity=)`` for every part again. ``table`` (capacity,) has what components of all parts belong to, ``seam`` (n_x,) the
 last row of labels, ``met`` int64 (2,) the components met and those painted; all are kept. Where more are met than ``table``
