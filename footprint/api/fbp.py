@@ -62,8 +62,8 @@ def fbp(
         libraries differ: "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
     method : {"direct", "fourier"}
         Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum: on the CPU about ten times as fast for
-        thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle to what sharp edges
-        allow; outside that circle direct takes what the detector missed as 0, Fourier as the filter's tail.
+        thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle to what sharp
+        edges allow; outside that circle direct takes what the detector missed as 0, Fourier as the filter's tail.
     interpolation : {"linear", "sinc"}
         Between the samples of a filtered row: "linear", which weakens high frequencies and noise with them, or "sinc", which keeps
         them (Fourier method only). Fourier weakens frequencies as linear interpolation does, without its aliases.
