@@ -91,15 +91,18 @@ class Grid:
         found[:, : own.shape[1]] = found[:, WINDOW : WINDOW + own.shape[1]] = own
         return found
 
-    def columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of every row of the image, the column its transform lies in, and its gain: columns begin at the lowest frequency."""
+    def columns(self, left: float) -> tuple[np.ndarray, np.ndarray]:
+        """Of every row of the image, the column its transform lies in, and its gain: columns begin at the lowest frequency.
+
+        ``left`` is what transforms left to be multiplied by.
+        """
         y = np.arange(self.n_y) - self.n_y // 2
-        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1)
+        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1) * (left * self.cells_y)
         return (y % self.cells_y).astype(np.int32), gains.astype(np.float32)
 
-    def pixels(self) -> np.ndarray:
+    def pixels(self, left: float) -> np.ndarray:
         """Gains along a row of the image."""
-        return self.taps.gains(self.n_x, self.cells_x).astype(np.float32)
+        return (self.taps.gains(self.n_x, self.cells_x) * (left * self.cells_x)).astype(np.float32)
 
 
 def _batch(b: Builder, rows: int, length: int) -> int:
@@ -198,18 +201,14 @@ class FourierBackproject:
         batch = _batch(b, grid.half, grid.cells_y)
         with b.repeat(half, batch) as loop:
             part = half.window(loop, batch)
-            b.fft(part, part, inverse=True, scaled=False)
-        columns, down = grid.columns()
-        places, down_gains, across_gains = (
-            b.const(columns, "columns"),
-            b.const(down, "gains along y"),
-            b.const(grid.pixels(), "gains along x"),
-        )
+            left = b.fft(part, part, inverse=True, scaled=False)
+        columns, gains = grid.columns(left)
+        places, down = b.const(columns, "columns"), b.const(gains, "gains along y")
         batch = _batch(b, n_y, grid.half)
         with b.repeat(out, batch) as loop:
             part = out.window(loop, batch)
             lines = b.scratch((batch, grid.half), "complex64", "lines").like_rows(part)
             real = b.scratch((batch, grid.cells_x), name="lines of the image").like_rows(part)
-            b.launch("fourier.turn", half, places.window(loop, batch), down_gains.window(loop, batch), lines)
-            b.fft(lines, real, inverse=True, scaled=False)
-            b.launch("fourier.crop", real, across_gains, part)
+            b.launch("fourier.turn", half, places.window(loop, batch), down.window(loop, batch), lines)
+            left = b.fft(lines, real, inverse=True, scaled=False)
+            b.launch("fourier.crop", real, b.const(grid.pixels(left), "gains along x"), part)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.backend.fft.base import fft_library
+from footprint.backend.fft.base import fft_library, fft_scales
 from footprint.dtypes import across, native
 from footprint.errors import ShapeError
 from footprint.kernels.common.table import state_specs, work_specs
@@ -197,27 +197,30 @@ class Builder:
         work = tuple(self.scratch(s.shape, s.dtype, f"work of {kernel}") for s in wanted)
         self._step("launch", kernel, (*refs, *work), numbers=tuple(sorted(numbers.items())), n_work=len(work))
 
-    def fft(self, src: Ref, dst: Ref, axis: int = -1, *, inverse: bool = False, scaled: bool = True) -> None:
+    def fft(self, src: Ref, dst: Ref, axis: int = -1, *, inverse: bool = False, scaled: bool = True) -> float:
         """Transform along an axis that is not cut: real to half-complex or back, or complex to complex, by the dtypes.
 
-        A shorter source is padded with zeros; backwards there is a factor of 1/n if ``scaled``, and the source may be destroyed.
-        Lines of another axis than the last are laid beside each other first, in a copy of either end.
+        A shorter source is padded with zeros; backwards there is a factor of 1/n, and the source may be destroyed. Lines of another
+        axis than the last are laid beside each other first, in a copy of either end. Returned is what the result is still to be
+        multiplied by: 1, or the factor 1/n where that is not asked for (``scaled``) and would take a pass of its own.
         """
         axis %= len(src.spec.shape)
         if axis == len(src.spec.shape) - 1:
-            self._rows(src, dst, inverse, scaled)
-            return
+            return self._rows(src, dst, inverse, scaled)
         lines, found = (self.like(ref, ref.spec.dtype, f"lines of {ref.slot.name}") for ref in (src, dst))
         lines, found = (ref.reshape(-1, end.spec.shape[axis]) for ref, end in ((lines, src), (found, dst)))
         self.launch("fft.lines", src, lines, axis=axis)
-        self._rows(lines, found, inverse, scaled)
+        left = self._rows(lines, found, inverse, scaled)
         self.launch("fft.unlines", found, dst, axis=axis)
+        return left
 
-    def _rows(self, src: Ref, dst: Ref, inverse: bool, scaled: bool) -> None:
+    def _rows(self, src: Ref, dst: Ref, inverse: bool, scaled: bool) -> float:
         nbytes, bound = fft_library(self.limits, src.spec, dst.spec, inverse)
         check_block("FFT work", nbytes, self.limits.max_block)
         self.library("FFT work", nbytes, bound=bound)
-        self._step("ifft" if inverse else "fft", "", (src, dst), numbers=() if scaled else (("scaled", False),))
+        without = inverse and not scaled and not fft_scales(self.limits)
+        self._step("ifft" if inverse else "fft", "", (src, dst), numbers=(("scaled", False),) if without else ())
+        return 1 / dst.spec.shape[-1] if without else 1.0
 
     def copy(self, src: Ref, dst: Ref) -> None:
         """Copy where kernels run, casting as the dtypes say."""

@@ -43,6 +43,11 @@ def fft_library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -
     return module.library(limits, src, dst, inverse)
 
 
+def fft_scales(limits: Limits) -> bool:
+    """Whether this device's library has the factor 1/n of transforms backwards at no cost."""
+    return bool(importlib.import_module(f"footprint.backend.fft.{limits.fft}").SCALES)
+
+
 def transforms(backend: Any, library: str) -> Any:
     """A library's transforms for one bound plan; see `backend.base.Transforms`."""
     return importlib.import_module(f"footprint.backend.fft.{library}").RowFFT(backend)

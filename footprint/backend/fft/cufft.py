@@ -19,6 +19,9 @@ from footprint.spec import ArraySpec, Limits, aligned
 if TYPE_CHECKING:
     from footprint.backend.cuda import CudaBackend
 
+SCALES = False
+"""Whether a transform backwards comes with its factor 1/n at no cost."""
+
 # cufftType by (real itemsize, inverse), and of complex to complex by complex itemsize
 _TYPES = {(4, False): 0x2A, (4, True): 0x2C, (8, False): 0x6A, (8, True): 0x6C}
 _COMPLEX = {8: 0x29, 16: 0x69}

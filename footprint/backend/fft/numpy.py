@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
 from footprint.spec import ArraySpec, Limits
+
+SCALES = True
+"""Whether a transform backwards comes with its factor 1/n at no cost."""
 
 
 def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
@@ -15,9 +19,16 @@ def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tu
     n = max(src.shape[-1], dst.shape[-1]) * 2
     # A complex number is two real ones, so that this covers complex to complex, too.
     itemsize = np.dtype(dst.dtype if inverse else src.dtype).itemsize
-    # Rows that are transformed in place are copied, some at a time.
-    copies = limits.threads * _ROWS * n * itemsize if src.shape == dst.shape else 0
+    # Rows that are transformed in place, or padded with zeros, are copied, some at a time.
+    short = not inverse and src.shape[-1] < _length(src, dst)
+    copies = limits.threads * _ROWS * n * itemsize if src.shape == dst.shape or short else 0
     return (limits.threads * 2 + 4) * n * itemsize + copies + (64 << 10), True
+
+
+def _length(src: Any, dst: Any) -> int:
+    """Of a transform forwards, to complex numbers or to half of them."""
+    both = np.dtype(src.dtype).kind == "c"
+    return int(dst.shape[-1] if both else 2 * (dst.shape[-1] - 1))
 
 
 @functools.cache
@@ -58,12 +69,17 @@ _ROWS = 16
 
 
 def _forward(src: np.ndarray, dst: np.ndarray) -> None:
-    both = src.dtype.kind == "c"
-    n, transform = (dst.shape[-1], np.fft.fft) if both else (2 * (dst.shape[-1] - 1), np.fft.rfft)
+    n, given, transform = _length(src, dst), src.shape[-1], np.fft.fft if src.dtype.kind == "c" else np.fft.rfft
+    # NumPy takes twice as long for rows that it has to pad itself.
+    wide = np.zeros((min(_ROWS, len(src)), n), src.dtype) if given < n else None
     for a in range(0, len(src), _ROWS):
+        rows = src[a : a + _ROWS]
+        if wide is not None:
+            wide[: len(rows), :given] = rows
+            rows = wide[: len(rows)]
         # With norm=None NumPy casts float32 to float64 and allocates both ends; with "forward" its factor is a float32
         # and it stays in single precision and in the memory given. The factor 1/n is then undone.
-        part = transform(src[a : a + _ROWS], n, axis=-1, norm="forward", out=dst[a : a + _ROWS])
+        part = transform(rows, n, axis=-1, norm="forward", out=dst[a : a + _ROWS])
         np.multiply(part, dst.real.dtype.type(n), out=part)
 
 

@@ -10,6 +10,9 @@ from footprint.spec import ArraySpec, Limits, aligned
 if TYPE_CHECKING:
     from footprint.backend.opencl import OpenClBackend
 
+SCALES = True
+"""Whether a transform backwards comes with its factor 1/n at no cost."""
+
 
 def library(limits: Limits, src: ArraySpec, dst: ArraySpec, inverse: bool) -> tuple[int, bool]:
     """Its two work arrays, to the byte."""

@@ -20,6 +20,8 @@ from footprint.errors import ArgumentError, BackendError
 from footprint.kernels.fft.gpu import is_complex
 from footprint.spec import ArraySpec, Limits
 
+SCALES = True
+"""Whether a transform backwards comes with its factor 1/n at no cost."""
 # Transforms kept: the batch of a program, and its shorter last one.
 _KEPT = 2
 # Code and tables of one transform: bytes, and lines of one row; above all that was measured.

@@ -33,4 +33,4 @@ NEAR = 64
 
 def gain_work(limits: Limits, *specs: ArraySpec, **numbers: object) -> tuple[ArraySpec, ...]:
     """Phases of the samples next to each other, of each thread."""
-    return (ArraySpec((limits.threads, NEAR), "complex64"),)
+    return (ArraySpec((limits.threads, 2, NEAR)),)

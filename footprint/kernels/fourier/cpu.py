@@ -17,7 +17,7 @@ from footprint.kernels.fourier.taps import taps_of
 
 def gain(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, work: np.ndarray, *, x0: int, y0: int) -> None:
     """See `footprint.kernels.fourier.contract`."""
-    _gain(spectrum, response, table, work, x0, y0)
+    _gain(spectrum.view(np.float32), response, table, work, x0, y0)
 
 
 def pick(lattice: np.ndarray, own: np.ndarray, *, first: int) -> None:
@@ -65,12 +65,13 @@ def crop(real: np.ndarray, gains: np.ndarray, out: np.ndarray) -> None:
     _crop(real, gains, out)
 
 
+# Real and imaginary parts go apart: so the loop within a row is made of vectors.
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _gain(spectrum, response, table, work, x0, y0):
-    n, n_f = spectrum.shape
+    n, n_f = spectrum.shape[0], spectrum.shape[1] // 2
     padded, threads = 2 * (n_f - 1), work.shape[0]
     for thread in prange(threads):
-        near = work[thread]
+        near_re, near_im = work[thread, 0], work[thread, 1]
         for a in range(thread, n, threads):
             cos, nsin = table[a, 0], table[a, 1]
             # Turns are taken modulo 1 first: at 16384 samples the product alone would lose digits.
@@ -78,15 +79,21 @@ def _gain(spectrum, response, table, work, x0, y0):
             sign = np.float32(-1 if cos < 0 else 1)
             step, phase = np.exp(2j * np.pi * turn), 1.0 + 0.0j
             for k in range(NEAR):
-                near[k] = np.complex64(phase)
+                near_re[k], near_im[k] = phase.real, phase.imag
                 phase *= step
             far, leap = table[a, 3] + 0.0j, np.exp(2j * np.pi * ((NEAR * turn) % 1.0))
-            row = spectrum[a]
             for k0 in range(0, n_f, NEAR):
-                factor = np.complex64(far)
-                for k in range(min(NEAR, n_f - k0)):
-                    z = row[k0 + k] * (factor * near[k]) * response[k0 + k]
-                    row[k0 + k] = complex(z.real, z.imag * sign)
+                gains = response[k0 : k0 + NEAR]
+                row = spectrum[a, 2 * k0 : 2 * (k0 + NEAR)]
+                far_re, far_im = np.float32(far.real), np.float32(far.imag)
+                for k in range(len(gains)):
+                    phase_re = far_re * near_re[k] - far_im * near_im[k]
+                    phase_im = far_re * near_im[k] + far_im * near_re[k]
+                    re = gains[k].real * phase_re - gains[k].imag * phase_im
+                    im = gains[k].real * phase_im + gains[k].imag * phase_re
+                    x, y = row[2 * k], row[2 * k + 1]
+                    row[2 * k] = x * re - y * im
+                    row[2 * k + 1] = sign * (x * im + y * re)
                 far *= leap
 
 
