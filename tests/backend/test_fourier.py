@@ -155,6 +155,18 @@ def test_slices_by_any_budget_have_the_same_bits(rng, device):
         np.testing.assert_array_equal(fp.fbp(x[z], **options), whole[z])
 
 
+def test_gains_take_what_transforms_leave(backend, monkeypatch):
+    """As by a library, cuFFT, that has no factor of 1/n: what a step is told, and what the gains make up for."""
+    x, angles, want = noise(7, 5)
+    plan = functools.partial(fp.plan_fbp, x.shape, angles, method="fourier", device=backend.limits.device)
+    monkeypatch.setattr(f"footprint.backend.fft.{backend.limits.fft}.SCALES", False)
+    assert [dict(step.numbers) for step in plan().steps if step.action == "ifft"] == [{"scaled": False}] * 2
+    out = np.empty((1, 5, 5), np.float32)
+    with plan().bind(backend) as bound:
+        bound(x[None], out=[out])
+    assert error(out[0], want) < 3e-4
+
+
 def test_a_device_holds_what_the_plan_says(backend, rng):
     """Whole, by slices, and in groups of angles: arena and constants to the byte, and what its FFT library said."""
     if backend.limits.host:

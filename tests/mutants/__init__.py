@@ -20,6 +20,7 @@ class Mutant(NamedTuple):
 
 def mutants() -> list[Mutant]:
     """All of them."""
+    from tests.mutants.fourier import FOURIER
     from tests.mutants.kept import KEPT
     from tests.mutants.kernels import KERNELS
     from tests.mutants.plan import PLAN
@@ -27,4 +28,4 @@ def mutants() -> list[Mutant]:
     from tests.mutants.steps import STEPS
     from tests.mutants.threads import THREADS_AND_TIMES
 
-    return [*PLAN, *KEPT, *KERNELS, *ROOMS, *STEPS, *THREADS_AND_TIMES]
+    return [*PLAN, *KEPT, *KERNELS, *FOURIER, *ROOMS, *STEPS, *THREADS_AND_TIMES]

@@ -1,0 +1,70 @@
+"""Faults of the Fourier method."""
+
+from __future__ import annotations
+
+from tests.mutants import Mutant
+
+TESTS = "tests/backend/test_fourier.py::"
+
+FOURIER = [
+    Mutant(
+        "footprint/ops/fourier.py",
+        "gains[[0, -1]] /= 2",
+        "gains[0] /= 2",
+        (TESTS + "test_equals_the_plain_sum",),
+        "the highest frequency counts twice",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/fourier/cpu.py",
+        "for strip in range(2 * thread + colour, strips, 2 * threads)",
+        "for strip in range(thread, strips, threads)",
+        (TESTS + "test_equals_the_plain_sum",),
+        "strips are spread twice",
+    ),
+    Mutant(
+        "footprint/kernels/fourier/cpu_spread.py",
+        "2 * ((column + i) % cells)",
+        "2 * min(column + i, cells - 1)",
+        (TESTS + "test_accuracy_is_what_it_says_on_noise",),
+        "cells beyond the highest frequency do not wrap",
+    ),
+    Mutant(
+        "footprint/kernels/fourier/cpu.py",
+        "    for j in range(1, MARGIN):",
+        "    for j in range(2, MARGIN):",
+        (TESTS + "test_accuracy_is_what_it_says_on_noise",),
+        "one row beyond the half-plane is forgotten",
+    ),
+    Mutant(
+        "footprint/kernels/fourier/fourier.knl",
+        "const i32 images = v < beside - top || v >= top - beside ? 2 : 1;",
+        "const i32 images = 1;",
+        (TESTS + "test_accuracy_is_what_it_says_on_noise",),
+        "a device forgets what wraps",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fourier/fourier.knl",
+        "*last = begins[bin_of(middle + wide, bins) + 1];",
+        "*last = begins[bin_of(middle + wide, bins)];",
+        (TESTS + "test_angles_that_crowd",),
+        "the last bin of directions is left out",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fourier/fourier.knl",
+        "if (lane < other) {",
+        "if (lane < other / 2) {",
+        (TESTS + "test_accuracy_is_what_it_says_on_noise",),
+        "about the origin a half of the group is not summed",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/ops/fourier.py",
+        "lattice(*self.geometry.table().T[:2])",
+        "lattice(*np.abs(self.geometry.table()).T[:2])",
+        (TESTS + "test_equals_the_plain_sum",),
+        "angles have no direction",
+    ),
+]
