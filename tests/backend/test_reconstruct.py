@@ -200,9 +200,9 @@ def test_tiles_go_into_arrays_that_kernels_cannot_write(device, rng, dtype):
     np.testing.assert_allclose(out, whole, rtol=0, atol=(1e-3 if dtype == "f2" else 1e-5) * np.abs(whole).max())
 
 
-def test_fourier_and_direct_agree(rng):
+def test_fourier_and_direct_agree(rng, device):
     scan = phantom(rng, n_angles=120, n_x=96)
-    options = {"center": 47.5, "circle": True, "device": "cpu", "filter": "hann"}
+    options = {"center": 47.5, "circle": True, "device": device, "filter": "hann"}
     direct, fourier = (fp.reconstruct(scan, method=m, **options) for m in ("direct", "fourier"))
     assert np.sqrt(np.mean((direct - fourier) ** 2)) < 0.01 * np.ptp(direct)
     parts = fp.reconstruct(scan, method="fourier", memory=smallest(scan, options | {"method": "fourier"}), **options)
