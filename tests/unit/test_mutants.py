@@ -15,7 +15,8 @@ ALL = mutants()
 def test_its_text_stands_once_in_its_file(mutant):
     assert (ROOT / mutant.file).read_text(encoding="utf-8").count(mutant.text) == 1
     assert mutant.text != mutant.fault
-    ast.parse((ROOT / mutant.file).read_text(encoding="utf-8").replace(mutant.text, mutant.fault))
+    if mutant.file.endswith(".py"):
+        ast.parse((ROOT / mutant.file).read_text(encoding="utf-8").replace(mutant.text, mutant.fault))
 
 
 @pytest.mark.parametrize("test", sorted({test for mutant in ALL for test in mutant.tests}))
