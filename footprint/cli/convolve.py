@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.config import config_option
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, FormatError
 
@@ -163,6 +164,7 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
 @click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask.")
+@config_option("convolve")
 @common_options
 def command(
     image: str,

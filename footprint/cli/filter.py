@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.config import config_option
 from footprint.cli.render import Reporter, common_options
 
 _OPTIONS = ("size", "percentile", "sigma", "amount", "axis")
@@ -63,6 +64,7 @@ def plan_only(
 @click.command()
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@config_option("filter")
 @common_options
 def command(
     name: str,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.config import config_option
 from footprint.cli.render import Reporter
 
 _JOBS = {
@@ -59,6 +60,7 @@ class _Jobs(click.Group):
             click.option("-o", "--out", "target", default=None, metavar="FILE", help="Output of the job; nothing is written."),
         ):
             made = option(made)
+        made = config_option(cmd_name)(made)
         return click.command(name=cmd_name)(made)
 
 

@@ -11,6 +11,7 @@ import click
 from footprint.cli.axis import CENTER, check_axis_png, find_axis
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
+from footprint.cli.config import config_option
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
 from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
@@ -128,6 +129,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
+@config_option("reconstruct")
 @common_options
 def command(
     scan: str,

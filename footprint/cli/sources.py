@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.config import config_option
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, FootprintError, FormatError, printable
 from footprint.units import counted
@@ -123,6 +124,7 @@ def _brightest(table: Any, rows: int = 20) -> str:
 )
 @click.option("--format", "suffix", default="ecsv", show_default=True, help="Of catalogues in a folder.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the image with the sources circled.")
+@config_option("sources")
 @common_options
 def command(
     images: tuple[str, ...],

@@ -1,0 +1,176 @@
+"""``--config FILE`` of every job, and ``footprint config``, which writes such a file with every option and its default."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from footprint.errors import ArgumentError, FormatError
+
+JOBS = ("reconstruct", "sources", "convolve", "filter")
+F = TypeVar("F", bound=Callable[..., Any])
+# Of options that take settings, the one that stands alone.
+_MAIN = {"zingers": "threshold", "phase": "delta-beta", "unsharp": "amount", "rings": "method"}
+_SELF = ("config", "help")
+
+
+def config_option(job: str) -> Callable[[F], F]:
+    """The option ``--config``: a file's table ``[job]`` has the values of options that are not given."""
+
+    def read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+        if path is not None:
+            ctx.default_map = _defaults(path, job, ctx.command)
+
+    help_text = f"Options from the table [{job}] of a TOML file (see footprint config); those given here count more."
+    return click.option("--config", default=None, metavar="FILE", is_eager=True, expose_value=False, callback=read, help=help_text)
+
+
+def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
+    """Values by parameter, as click looks them up."""
+    table = _table(path, job)
+    known = {name: param for param in _params(_command(job)) for name in _names(param)}
+    mine = {param.name for param in command.params}
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("_", "-")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.5)
+            fix = f"did you mean {near[0]}?" if near else f"footprint config {job} lists all options"
+            raise FormatError(path, f"[{job}] has the unknown key {key!r}", fix)
+        param = known[name]
+        if param.name in mine:
+            found[str(param.name)] = _value(path, name, param, value)
+    return found
+
+
+def _table(path: str, job: str) -> dict[str, Any]:
+    """The job's table of the file."""
+    import tomllib
+
+    from footprint.io.frames import existing_file
+
+    try:
+        whole = tomllib.loads(existing_file(path, "a TOML file").read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise FormatError(path, f"is no TOML ({error})", "footprint config writes one to begin with") from error
+    for name, value in whole.items():
+        if not isinstance(value, dict):
+            raise FormatError(path, f"has the key {name!r} outside of a table", f"put it below a line [{job}]")
+        if name not in JOBS:
+            near = difflib.get_close_matches(name, JOBS, 1, 0.5)
+            fix = f"did you mean [{near[0]}]?" if near else f"tables are {', '.join(JOBS)}"
+            raise FormatError(path, f"has the unknown table [{name}]", fix)
+    return dict(whole.get(job, {}))
+
+
+def _value(path: str, name: str, param: click.Parameter, value: Any) -> Any:
+    """A TOML value as the option would have it on the command line."""
+    if isinstance(param, click.Option) and param.is_flag:
+        if not isinstance(value, bool):
+            raise FormatError(path, f"{name} is {value!r}", f"write {name} = true or {name} = false")
+        if f"--{name}" in param.secondary_opts:
+            return not value
+        # An option such as --no-log sets its parameter to False.
+        return value if param.flag_value is not False else not value
+    if isinstance(value, bool):
+        raise FormatError(path, f"{name} is {str(value).lower()}", "it takes a word or a number")
+    if isinstance(value, dict):
+        return _with_settings(path, name, value)
+    if isinstance(value, list):
+        return value if param.nargs != 1 or getattr(param, "multiple", False) else ",".join(map(str, value))
+    return str(value)
+
+
+def _with_settings(path: str, name: str, value: dict[str, Any]) -> str:
+    """``{method = "all", snr = 3}`` as ``all:snr=3``."""
+    main = _MAIN.get(name)
+    settings = {key.replace("_", "-"): text for key, text in value.items()}
+    if main is None or main not in settings:
+        example = f"{name} = {{ {main} = ..., ... }}" if main else f'{name} = "..."'
+        raise FormatError(path, f"{name} is a table of settings", f"write {example}")
+    word = settings.pop(main)
+    rest = ",".join(f"{key.replace('-', '_')}={text}" for key, text in settings.items())
+    return f"{word}:{rest}" if rest else str(word)
+
+
+def _command(job: str) -> click.Command:
+    found: click.Command = importlib.import_module(f"footprint.cli.{job}").command
+    return found
+
+
+def _params(command: click.Command) -> list[click.Parameter]:
+    return [param for param in command.params if param.name not in _SELF]
+
+
+def _names(param: click.Parameter) -> list[str]:
+    """What a parameter is called in a file: its long options, or an argument's name."""
+    if isinstance(param, click.Option):
+        return [opt[2:] for opt in (*param.opts, *param.secondary_opts) if opt.startswith("--")]
+    return [str(param.name).replace("_", "-")]
+
+
+@click.command()
+@click.argument("job", default="reconstruct")
+@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Write it there, not to standard output.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+def command(job: str, target: str | None, overwrite: bool) -> None:
+    """Write a TOML file with every option of JOB (reconstruct, sources, convolve or filter), its meaning and its default.
+
+    \b
+      footprint config -o scan.toml
+      footprint reconstruct --config scan.toml
+    """
+    if job not in JOBS:
+        near = difflib.get_close_matches(job, JOBS, 1, 0.5)
+        raise ArgumentError("job", repr(job), f"one of {', '.join(JOBS)}", f"did you mean {near[0]}?" if near else "")
+    text = commented(job)
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    from footprint.io.output import output
+
+    with output(target, overwrite) as temporary:
+        Path(temporary).write_text(text, "utf-8")
+    print(f"footprint: wrote {target}", file=sys.stderr)
+
+
+def commented(job: str) -> str:
+    """The file: every line but the table's a comment, so that as it stands it changes nothing."""
+    lines = [
+        f"# Options of footprint {job}. Lines that begin with # are defaults, or examples where there are none:",
+        "# take the # away to use one. Options on the command line count more than this file.",
+        "# Names of files are seen from where the command runs.",
+        "",
+        f"[{job}]",
+    ]
+    for param in _params(_command(job)):
+        name = _names(param)[0]
+        said = str(getattr(param, "help", None) or f"The {name} to work on.")
+        lines += ["", *(f"# {line}" for line in _wrapped(said)), f"# {name} = {_default(param)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, 98)
+
+
+def _default(param: click.Parameter) -> str:
+    """A parameter's default in TOML, or what it takes."""
+    import json
+
+    if isinstance(param, click.Option) and param.is_flag:
+        # Without a default, as where the scan says, there is an example.
+        return "false" if param.flag_value is False or param.default is False else "true"
+    default = param.default() if callable(param.default) else param.default
+    if isinstance(default, int | float) and not isinstance(default, bool):
+        return repr(default)
+    word = str(default) if isinstance(default, str) else str(getattr(param, "metavar", None) or param.name or "").upper()
+    return json.dumps(word, ensure_ascii=False)
