@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from footprint.api._resume import done_by
 from footprint.api._scan import job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
-from footprint.api.rotation_axis import rotation_axis, searches
+from footprint.api.rotation_axis import plan_rotation_axis, rotation_axis, searches
+from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
 from footprint.plan.plan import Plan
-from footprint.plan.slots import Given
+from footprint.plan.slots import Given, Library
 
 
 def reconstruct(
@@ -219,9 +221,10 @@ def _reconstruct(
     limits, budget = limits_and_budget(on, memory, fft)
     plan = way.plan(limits, budget, meeting(target))
     if method and not half:
-        axis = rotation_axis(scan, memory=plan.footprint.total, **search).center
+        room = _searched(plan, scan, budget, search).footprint.total
+        axis = rotation_axis(scan, memory=room, **search).center
         way = how.way(job, axis, half)
-        plan = way.plan(limits, budget, meeting(target))
+        plan = _searched(way.plan(limits, budget, meeting(target)), scan, budget, search)
     if on_plan is not None:
         on_plan(plan)
     line = way.line(way.fbp)
@@ -244,6 +247,21 @@ def _reconstruct(
     if watch is not None:
         watch.say(str(getattr(scan, "path", "the scan")))
     return finished(target, out) if isinstance(target, Array) else out
+
+
+def _searched(plan: Plan, scan: Any, budget: int | None, search: dict[str, Any]) -> Plan:
+    """The plan with room for a search of the axis, which comes first and may take more than what follows."""
+    try:
+        plan_rotation_axis(scan, memory=plan.footprint.total, **search)
+    except BudgetError as error:
+        if budget is not None and error.smallest > budget:
+            raise
+        more = Library("axis search, beyond the rest", error.smallest - plan.footprint.total, False)
+        return replace(plan, libraries=(*plan.libraries, more))
+    except ArgumentError:
+        # What cannot be searched is refused when it is.
+        pass
+    return plan
 
 
 def plan_reconstruct(
@@ -328,4 +346,8 @@ def plan_reconstruct(
     axis = n_x - 1.0 if half and searches(center) else axis_of(center, n_x)
     way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
-    return way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written, out_dtype)) if written else Given()))
+    plan = way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written, out_dtype)) if written else Given()))
+    by = searches(center)
+    if by is None or half:
+        return plan
+    return _searched(plan, scan, budget, {"method": by, "search": search_of(half, n_x), "i0": i0, "log": log})

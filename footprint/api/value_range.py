@@ -13,7 +13,7 @@ from footprint.api._scan import job_of
 from footprint.api._tomo import angles_of
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.api.rotation_axis import rotation_axis, searches
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, BudgetError
 
 # Slices looked at, spread evenly, and pixels kept of all of them.
 _SLICES, _KEPT = 5, 1 << 18
@@ -92,11 +92,15 @@ def value_range(
         search = search_of(half, scan.shape[2])
         center = rotation_axis(scan, method=method, search=search, i0=i0, log=log, memory=budget).center
     how["center"] = center
-    one = plan_reconstruct(scan, rows=(job.start, job.start + 1), written=True, memory=budget, **how)
+    rest = None if budget is None else max(budget - most_bytes(), 1)
+    try:
+        one = plan_reconstruct(scan, rows=(job.start, job.start + 1), written=True, memory=rest, **how)
+    except BudgetError as error:
+        terms = {**error.terms, "pixels that are kept": most_bytes()}
+        raise BudgetError(budget or 0, terms, error.smallest + most_bytes(), error.what) from None
     _, n_y, n_x = one.outputs[0].spec.shape
     count = min(_SLICES, job.n_rows)
     chosen = [job.start + (2 * k + 1) * job.n_rows // (2 * count) for k in range(count)]
-    rest = None if budget is None else max(budget - most_bytes(), 1)
     kept = _Kept(max(1, -(-count * n_y * n_x // _KEPT)))
     for k, row in enumerate(chosen):
         with warnings.catch_warnings():

@@ -60,7 +60,7 @@ def test_groups_of_angles_and_tiles_are_as_small_as_without(scan):
 def test_the_range_of_some_slices_is_nearly_that_of_all(scan):
     low, high = fp.value_range(scan, center=33.0, percentiles=(1, 99), device="cpu")
     np.testing.assert_allclose((low, high), np.percentile(fp.reconstruct(scan, center=33.0, device="cpu"), (1, 99)), rtol=1e-4)
-    few = fp.value_range(scan, center=33.0, percentiles=(1, 99), device="cpu", rows=(2, 3), memory="2MB")
+    few = fp.value_range(scan, center=33.0, percentiles=(1, 99), device="cpu", rows=(2, 3), memory="8MB")
     np.testing.assert_allclose(few, np.percentile(fp.reconstruct(scan, center=33.0, rows=(2, 3), device="cpu"), (1, 99)), rtol=1e-4)
     assert fp.value_range(scan, rows=(2, 3), device="cpu") == fp.value_range(
         scan, center=fp.rotation_axis(scan).center, rows=(2, 3), device="cpu"
@@ -82,6 +82,12 @@ def test_mistakes(scan, how, word):
         fp.reconstruct(scan, center=33.0, device="cpu", **how)
     with pytest.raises(fp.ArgumentError, match=word):
         fp.plan_reconstruct(scan, center=33.0, device="cpu", **how)
+
+
+def test_the_smallest_budget_of_a_range(scan):
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.value_range(scan, center=33.0, device="cpu", memory="1MB")
+    assert fp.value_range(scan, center=33.0, device="cpu", memory=caught.value.smallest)[0] < 0
 
 
 def test_ranges_of_nothing_are_refused(scan):
