@@ -65,4 +65,8 @@ def written_slice(target: str, written: Any, index: int, name: str) -> Any:
         return open_image(written / name)
     if kind == "tiff":
         return open_image(written, index)
+    if kind == "zarr":
+        from footprint.io.zarr_slice import open_slice
+
+        return open_slice(written, index)
     return open_image(f"{written}:/entry/reconstruction/results/data", index)

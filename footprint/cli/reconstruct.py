@@ -122,7 +122,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, or a folder of TIFF slices.")
+@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, .zarr, or a folder of TIFFs.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
 @click.option("--axis-png", default=None, metavar="FILE", help="Also write a picture of the axis search.")
 @click.option(
@@ -307,8 +307,8 @@ def _degrees(angle: float) -> str:
 def _picture(target: str, written: Any, index: int, first: int, png: str, overwrite: bool) -> None:
     """Draw one slice of the volume, written but not yet called ``target``."""
     from footprint.cli.outputs import written_slice
+    from footprint.io.slice_files import slice_name
     from footprint.io.slice_png import write_slice_png
-    from footprint.io.volume import slice_name
 
     with written_slice(target, written, index, slice_name(first + index)) as image:
         write_slice_png(image, png, overwrite)

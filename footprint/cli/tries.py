@@ -74,8 +74,9 @@ def run_tries(
     from footprint.cli.outputs import written_slice
     from footprint.cli.warm import warm
     from footprint.io.output import together
+    from footprint.io.slice_files import Along
     from footprint.io.slice_png import write_sheet_png
-    from footprint.io.volume import Along, create_volume
+    from footprint.io.volume import create_volume
 
     if files.resume:
         raise ArgumentError("--resume", "it with --center try:...", "one of the two")

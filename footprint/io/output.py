@@ -48,7 +48,7 @@ class Output:
     folder
         The target is a folder.
     ours
-        Whether a file of an existing folder may be deleted with it.
+        Whether a file of an existing folder may be deleted with it; folders in it have a "/" at the end.
     resume
         Go on with what a stopped run left of it, and leave it to be resumed when this one is stopped; see `unfinished`.
 
@@ -300,6 +300,6 @@ def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool]) ->
     names = [item.name for item in target.iterdir()]
     if names and not overwrite:
         raise FormatError(target, "already exists and is not empty", "give overwrite (--overwrite) to replace it")
-    foreign = [name for name in names if not ours(name) or (target / name).is_dir()]
+    foreign = [name for name in names if not ours(f"{name}/" if (target / name).is_dir() else name)]
     if foreign:
         raise FormatError(target, f"holds {foreign[0]}, which no earlier run wrote: it is not replaced", "choose another folder")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 import tifffile
 
-from footprint.errors import FormatError, printable
+from footprint.errors import FormatError
+from footprint.io.about import plain_table
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
@@ -225,19 +225,9 @@ def _tags(about: Mapping[str, Any]) -> dict[str, Any]:
     """Provenance as tifffile takes it: JSON in the description, the program, and pixels a centimetre."""
     if not about:
         return {}
-    said = {name: _plain(value) for name, value in about.items() if value is not None}
+    said = plain_table(about)
     tags: dict[str, Any] = {"metadata": said, "software": str(about.get("program", "footprint"))}
     size = about.get("pixel_size")
     if isinstance(size, int | float) and size > 0:
         tags |= {"resolution": (1 / size, 1 / size), "resolutionunit": "CENTIMETER"}
     return tags
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: an infinity or NaN would be no JSON, so it is a word."""
-    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
-        return value if not isinstance(value, str) else printable(value)
-    return printable(str(value))

@@ -1,13 +1,10 @@
-"""Reconstructed volumes, written slab by slab: HDF5, one TIFF of many pages, or a folder of TIFF slices."""
+"""Reconstructed volumes, written slab by slab: HDF5, one TIFF of many pages, OME-Zarr, or a folder of TIFF slices."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Protocol
@@ -16,8 +13,10 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import described, row_range
+from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
-from footprint.io.raw import RawFrames, writing_bytes
+from footprint.io.raw import RawFrames
+from footprint.io.slice_files import Along, TiffFolder, is_slice
 from footprint.io.unfinished import Unfinished
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
@@ -25,7 +24,6 @@ from footprint.units import counted
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
 TIFF_SUFFIXES = (".tif", ".tiff")
-_SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.tif")
 
 
 class _Sink(Protocol):
@@ -182,119 +180,36 @@ class VolumeWriter:
             self.discard()
 
 
-@dataclass(frozen=True)
-class Along:
-    """What slices differ by where they are not rows of the detector: a name, and for every slice its value as it is written.
-
-    Attributes
-    ----------
-    name
-        Of small letters, such as ``center``.
-    words
-        The values as decimal numbers, all different.
-    """
-
-    name: str
-    words: tuple[str, ...]
-
-    @property
-    def values(self) -> list[float]:
-        """The values."""
-        return [float(word) for word in self.words]
-
-    def files(self) -> list[str]:
-        """Names of the files of a folder, in the order of the values: ``center_0290.50.tif``."""
-        return list(_along_files(self))
-
-
-@cache
-def _along_files(along: Along) -> tuple[str, ...]:
-    whole = max(len(word.partition(".")[0]) for word in along.words)
-    after = max(len(word.partition(".")[2]) for word in along.words)
-    wide = whole + (after + 1 if after else 0)
-    return tuple(f"{along.name}_{float(word):0{wide}.{after}f}.tif" for word in along.words)
-
-
-def slice_name(row: int) -> str:
-    """Name of the file of a slice."""
-    return f"slice_{row:05d}.tif"
-
-
-class _TiffFolder:
-    """One TIFF per slice, each laid out when it is first written."""
-
-    def __init__(
-        self,
-        folder: Path,
-        shape: tuple[int, int, int],
-        dtype: np.dtype,
-        about: Mapping[str, Any],
-        first: int,
-        along: Along | None,
-    ) -> None:
-        self._folder, self._shape, self._dtype, self._about = folder, shape, dtype, about
-        self._first, self._along = first, along
-        self._offset: dict[int, int] = {}
-        self._waiting: set[int] = set()
-
-    def writing_bytes(self, dtype: Any) -> int:
-        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
-
-    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
-        from footprint.io import tiff
-
-        for i, image in enumerate(array, start):
-            name = self._folder / self.name(i)
-            if i in self._offset:
-                file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
-            else:
-                where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
-                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where})
-                self._offset[i] = file.offset
-            self._waiting.add(i)
-            try:
-                file.write(0, rows, image[None])
-            finally:
-                file.close()
-
-    def name(self, i: int) -> str:
-        """Of the file of slice ``i``."""
-        return slice_name(self._first + i) if self._along is None else self._along.files()[i]
-
-    def sync(self) -> None:
-        while self._waiting:
-            i = self._waiting.pop()
-            with open(self._folder / self.name(i), "rb+") as file:
-                os.fsync(file.fileno())
-
-    def close(self) -> None:
-        pass
-
-
 def volume_kind(path: str | os.PathLike[str]) -> str:
-    """Return ``hdf5``, ``tiff`` or ``folder``, by the suffix; a name without one is a folder."""
+    """Return ``hdf5``, ``tiff``, ``zarr`` or ``folder``, by the suffix; a name without one is a folder."""
     suffix = Path(path).suffix.lower()
     if suffix in HDF5_SUFFIXES:
         return "hdf5"
     if suffix in TIFF_SUFFIXES:
         return "tiff"
+    if suffix == ".zarr":
+        return "zarr"
     if suffix and not Path(path).is_dir():
-        wanted = ", ".join((*HDF5_SUFFIXES, *TIFF_SUFFIXES))
+        wanted = ", ".join((*HDF5_SUFFIXES, *TIFF_SUFFIXES, ".zarr"))
         raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}, or a folder's name without suffix")
     return "folder"
 
 
 def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
     """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
-    check_output(path, overwrite, nbytes, volume_kind(path) == "folder", _ours)
+    kind = volume_kind(path)
+    if kind == "zarr":
+        check_ours(path)
+    check_output(path, overwrite, nbytes, *_checks(kind))
 
 
 def _axis(along: Along | None) -> dict[str, list[float]]:
     return {} if along is None else {along.name: along.values}
 
 
-def _ours(name: str) -> bool:
-    return _SLICE.fullmatch(name) is not None
+def _checks(kind: str) -> tuple[bool, Callable[[str], bool]]:
+    """Whether a volume of a kind is a folder, and which of its files are ours."""
+    return kind in ("folder", "zarr"), is_part if kind == "zarr" else is_slice
 
 
 def create_volume(
@@ -313,7 +228,8 @@ def create_volume(
     ----------
     path
         ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
-        of many pages, BigTIFF from 4 GB on. No suffix: a folder of ``slice_00000.tif`` ..., numbered from ``first`` on.
+        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr 0.4, uncompressed, a chunk a slice. No suffix: a folder of
+        ``slice_00000.tif`` ..., numbered from ``first`` on.
     shape
         ``(n_z, n_y, n_x)``.
     dtype
@@ -361,7 +277,9 @@ def create_volume(
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
     nbytes = n_z * n_y * n_x * stored.itemsize
-    out = Output(path, overwrite, nbytes, kind == "folder", _ours, resume)
+    if kind == "zarr":
+        check_ours(path)
+    out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
     sink: _Sink
     try:
@@ -371,7 +289,9 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder":
-                sink = _TiffFolder(out.temporary, shape, stored, attrs or {}, first, along)
+                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along)
+            elif kind == "zarr":
+                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":

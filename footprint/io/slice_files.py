@@ -1,0 +1,114 @@
+"""Volumes as folders of a file a slice: what the files are called, and how they are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.io.raw import RawFrames, writing_bytes
+
+_SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.tif")
+
+
+def is_slice(name: str) -> bool:
+    """Whether a file of a folder is called as ours are."""
+    return _SLICE.fullmatch(name) is not None
+
+
+@dataclass(frozen=True)
+class Along:
+    """What slices differ by where they are not rows of the detector: a name, and for every slice its value as it is written.
+
+    Attributes
+    ----------
+    name
+        Of small letters, such as ``center``.
+    words
+        The values as decimal numbers, all different.
+    """
+
+    name: str
+    words: tuple[str, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The values."""
+        return [float(word) for word in self.words]
+
+    def files(self) -> list[str]:
+        """Names of the files of a folder, in the order of the values: ``center_0290.50.tif``."""
+        return list(_along_files(self))
+
+
+@cache
+def _along_files(along: Along) -> tuple[str, ...]:
+    whole = max(len(word.partition(".")[0]) for word in along.words)
+    after = max(len(word.partition(".")[2]) for word in along.words)
+    wide = whole + (after + 1 if after else 0)
+    return tuple(f"{along.name}_{float(word):0{wide}.{after}f}.tif" for word in along.words)
+
+
+def slice_name(row: int) -> str:
+    """Name of the file of a slice."""
+    return f"slice_{row:05d}.tif"
+
+
+class TiffFolder:
+    """One TIFF per slice, each laid out when it is first written."""
+
+    def __init__(
+        self,
+        folder: Path,
+        shape: tuple[int, int, int],
+        dtype: np.dtype,
+        about: Mapping[str, Any],
+        first: int,
+        along: Along | None,
+    ) -> None:
+        self._folder, self._shape, self._dtype, self._about = folder, shape, dtype, about
+        self._first, self._along = first, along
+        self._offset: dict[int, int] = {}
+        self._waiting: set[int] = set()
+
+    def writing_bytes(self, dtype: Any) -> int:
+        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``."""
+        return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
+
+    def write(self, start: int, rows: slice, array: np.ndarray) -> None:
+        """Write ``array`` ``(n, n_rows, n_x)`` at slice ``start`` and ``rows`` of each."""
+        from footprint.io import tiff
+
+        for i, image in enumerate(array, start):
+            name = self._folder / self.name(i)
+            if i in self._offset:
+                file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
+            else:
+                where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
+                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where})
+                self._offset[i] = file.offset
+            self._waiting.add(i)
+            try:
+                file.write(0, rows, image[None])
+            finally:
+                file.close()
+
+    def name(self, i: int) -> str:
+        """Of the file of slice ``i``."""
+        return slice_name(self._first + i) if self._along is None else self._along.files()[i]
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        while self._waiting:
+            i = self._waiting.pop()
+            with open(self._folder / self.name(i), "rb+") as file:
+                os.fsync(file.fileno())
+
+    def close(self) -> None:
+        """Nothing is held open between writes."""
