@@ -40,6 +40,8 @@ def remove_stripes(
         Any real dtype; worked on in float32. Line integrals, with no NaN.
     method : str
         ``mean``: less what of the mean over angles a Gaussian of ``sigma`` does not leave; ``mean-division``: over it.
+        ``double-flatfield``: the same of -log of the mean transmission, exp(-line): what a second flat field of all projections
+        takes off.
         ``sorting``: every column's values in order, medians over ``size`` columns of equal rank, back to their angles; for
         stripes of a few pixels that vary slowly. ``large``: columns divided by what their mean is over that of their neighbours'
         medians, and replaced where they stand out by more than ``snr``; for broad stripes. ``dead``: columns that fluctuate far
@@ -52,7 +54,7 @@ def remove_stripes(
     snr : float
         How far outside noise a column is a stripe; smaller finds more.
     sigma : float, optional
-        Of ``mean``, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
+        Of ``mean`` and its like, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
     level, wavelet : int, str
         Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db8, db15, sym4, sym8 or sym16.
     out : array like the sinogram, optional

@@ -9,7 +9,7 @@ import click
 
 from footprint.errors import ArgumentError
 
-_RINGS = "Remove rings: mean, mean-division, sorting, large, dead, all or fw; with settings: all:snr=3,size=61,small=21."
+_RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
 
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
 _PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is --pixel-size, or the scan's."

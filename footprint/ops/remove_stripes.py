@@ -12,10 +12,13 @@ from footprint.plan.rates import Cost
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
-METHODS = ("mean", "mean-division", "sorting", "large", "dead", "all")
+METHODS = ("mean", "mean-division", "double-flatfield", "sorting", "large", "dead", "all")
 SYNONYMS = {
     "mean-subtraction": "mean", "normalize": "mean", "sort": "sorting", "vo": "all", "vo-all": "all", "munch": "fw",
+    "double-flat": "double-flatfield", "dff": "double-flatfield",
 }  # fmt: skip
+# Those of a mean over angles.
+_LEVELS = ("mean", "mean-division", "double-flatfield")
 # Share of a column's values at either end that its mean leaves out.
 _DROP = 0.05
 
@@ -47,7 +50,7 @@ class RemoveStripes(SinogramFilter):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Passes over the sinograms, and a window's search for every value."""
         nbytes, size = 4 * specs[0].size, specs[0].size
-        if self.method.startswith("mean"):
+        if self.method in _LEVELS:
             return Cost(3 * nbytes, 3.0 * size, 3)
         windows = self.size + (self.small if self.method == "all" else 0)
         return Cost(12 * nbytes, size * (60.0 + 4 * windows), 12)
@@ -66,8 +69,8 @@ class _Batch:
 
     def run(self, op: RemoveStripes) -> None:
         """Record a method."""
-        if op.method.startswith("mean"):
-            self._level(op.sigma, op.method != "mean")
+        if op.method in _LEVELS:
+            self._level(op.sigma, op.method == "mean-division", op.method == "double-flatfield")
         if op.method in ("dead", "all"):
             self._dead(op.size, op.snr)
         if op.method in ("large", "dead", "all"):
@@ -124,9 +127,9 @@ class _Batch:
         ratio = self._ratio(keys, self._smoothed(keys, size), 0)
         self.b.launch("remove_stripes.bridge", self.part, self._marks(ratio, snr, 2))
 
-    def _level(self, sigma: float, divide: bool) -> None:
+    def _level(self, sigma: float, divide: bool, shares: bool) -> None:
         means, profile = self.scratch("means of columns", self.n_x), self.scratch("stripes of the mean", self.n_x)
-        self.b.launch("remove_stripes.means", self.part, means)
+        self.b.launch("remove_stripes.means", self.part, means, shares=shares)
         self.b.launch("remove_stripes.contrast", means, self.b.const(gaussian(sigma), "weights"), profile, divide=divide)
         self.b.launch(f"remove_stripes.{'divide' if divide else 'subtract'}", self.part, profile)
 

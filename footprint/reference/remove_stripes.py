@@ -24,6 +24,12 @@ def mean(sinogram: np.ndarray, sigma: float = 30, divide: bool = False) -> np.nd
     return sinogram / (profile / smooth) if divide else sinogram - (profile - smooth)
 
 
+def double_flatfield(sinogram: np.ndarray, sigma: float = 30) -> np.ndarray:
+    """Less what a Gaussian does not leave of -log of the mean transmission."""
+    profile = -np.log(np.exp(-sinogram).mean(axis=0))
+    return sinogram - (profile - ndimage.gaussian_filter1d(profile, sigma, mode="reflect"))
+
+
 def sorting(sinogram: np.ndarray, size: int = 21) -> np.ndarray:
     """Sort every column, take medians along rows of equal rank, put the values back where they came from."""
     order = np.argsort(sinogram, axis=0, kind="stable")

@@ -13,6 +13,7 @@ from footprint.reference.fourier_wavelet import fourier_wavelet
 TRUTH = {
     "mean": reference.mean,
     "mean-division": lambda s: reference.mean(s, divide=True),
+    "double-flatfield": reference.double_flatfield,
     "sorting": reference.sorting,
     "large": reference.large,
     "dead": reference.dead,

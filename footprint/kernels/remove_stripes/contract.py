@@ -17,7 +17,7 @@ order. Beyond the ends of a row it is mirrored, d c b a | a b c d | d c b a.
 * ``divide(lines, ratio)``: every column by its ratio, where that is above 0, in place.
 * ``roughness(lines, rough)``: ``rough`` (n, n_x), the sum over angles of what a value differs from the mean of 10 around it.
 * ``bridge(lines, marks)``: marked columns from the nearest others on both sides, by distance, in place.
-* ``means(lines, means)``: (n, n_x), the mean over angles.
+* ``means(lines, means, shares=)``: (n, n_x), the mean over angles; with ``shares`` minus the logarithm of that of exp(-line).
 * ``contrast(means, weights, out, divide=)``: ``means`` less, or over, their own mean weighted by the symmetric
   ``weights`` (radius + 1); 1 where that is not above 0.
 * ``subtract(lines, profile)``: ``profile`` (n, n_x) off every row, in place.

@@ -273,7 +273,7 @@ def bridge(lines: np.ndarray, marks: np.ndarray) -> None:
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _means(lines, means):
+def _means(lines, means, shares):
     n_a, n_x = lines.shape[1:]
     tiles = (n_x + TILE - 1) // TILE
     for unit in prange(lines.shape[0] * tiles):
@@ -282,14 +282,16 @@ def _means(lines, means):
         total = np.zeros(TILE)
         for a in range(n_a):
             for x in range(x0, x1):
-                total[x - x0] += lines[s, a, x]
+                v = np.float64(lines[s, a, x])
+                total[x - x0] += np.exp(-v) if shares else v
         for x in range(x0, x1):
-            means[s, x] = total[x - x0] / n_a
+            mean = total[x - x0] / n_a
+            means[s, x] = -np.log(mean) if shares else mean
 
 
-def means(lines: np.ndarray, means: np.ndarray) -> None:
+def means(lines: np.ndarray, means: np.ndarray, *, shares: bool = False) -> None:
     """Average over angles."""
-    _means(lines, means)
+    _means(lines, means, shares)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

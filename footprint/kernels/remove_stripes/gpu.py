@@ -69,11 +69,11 @@ def detect_program(limits: Limits, ratio: ArraySpec, order: ArraySpec, marks: Ar
     return _over("detect_columns", n, (A(0), A(1), A(2), *_sizes(n, n_x), np.float64(snr), np.int64(edge)))
 
 
-def _summed(lines: ArraySpec, rough: bool) -> Program:
+def _summed(lines: ArraySpec, rough: bool, shares: bool = False) -> Program:
     n, n_a, n_x = lines.shape
     stretches = -(-n_a // _STRETCH)
-    one: tuple[Argument, ...] = (A(0), W(0), *_sizes(n, n_a, n_x, _STRETCH, stretches), np.int32(rough))
-    two: tuple[Argument, ...] = (W(0), A(1), *_sizes(n, n_x, stretches), np.float64(1 if rough else n_a))
+    one: tuple[Argument, ...] = (A(0), W(0), *_sizes(n, n_a, n_x, _STRETCH, stretches), np.int32(rough), np.int32(shares))
+    two: tuple[Argument, ...] = (W(0), A(1), *_sizes(n, n_x, stretches), np.float64(1 if rough else n_a), np.int32(shares))
     launches = (_columns("sum_stretches", n_x, n * stretches, one), _columns("sum_sums", n_x, n, two))
     return Program(launches if lines.size else (), (ArraySpec((n, stretches, n_x), "float64"),))
 
@@ -83,9 +83,9 @@ def roughness_program(limits: Limits, lines: ArraySpec, rough: ArraySpec) -> Pro
     return _summed(lines, True)
 
 
-def means_program(limits: Limits, lines: ArraySpec, means: ArraySpec) -> Program:
+def means_program(limits: Limits, lines: ArraySpec, means: ArraySpec, *, shares: bool = False) -> Program:
     """Stretches of angles, then their sum."""
-    return _summed(lines, False)
+    return _summed(lines, False, shares)
 
 
 def _applied(entry: str, lines: ArraySpec, *more: np.generic) -> Program:
