@@ -84,6 +84,8 @@ _HOME = {
     "rotation_axis": "api.rotation_axis",
     "paganin": "api.paganin",
     "plan_paganin": "api.paganin",
+    "plan_untilt": "api.untilt",
+    "untilt": "api.untilt",
     "plan_remove_zingers": "api.remove_zingers",
     "remove_zingers": "api.remove_zingers",
     "plan_remove_stripes": "api.remove_stripes",

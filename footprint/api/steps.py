@@ -9,6 +9,7 @@ from typing import Any
 from footprint.api.paganin import phase_of
 from footprint.api.remove_stripes import stripes_of
 from footprint.api.remove_zingers import zingers_of
+from footprint.api.untilt import untilt_of
 from footprint.errors import ArgumentError
 from footprint.ops.base import Op
 from footprint.ops.dropouts import Dropouts
@@ -20,17 +21,22 @@ from footprint.units import kind_of
 Setting = str | float | Mapping[str, Any] | Op | None
 
 
-def steps(*, zingers: Setting = None, phase: Setting = None, unsharp: Setting = None, rings: Setting = None) -> Steps:
+def steps(
+    *, zingers: Setting = None, tilt: Setting = None, phase: Setting = None, unsharp: Setting = None, rings: Setting = None
+) -> Steps:
     """Make the ``steps`` of `reconstruct` from settings: each operation at its place among the usual ones.
 
-    The order is that of the beam: open beam, dead pixels, zingers, phase, unsharp mask, minus log, transposition, vertical shifts,
-    rings, backprojection.
+    The order is that of the beam: open beam, dead pixels, zingers, tilt, phase, unsharp mask, minus log, transposition, vertical
+    shifts, rings, backprojection.
 
     Parameters
     ----------
     zingers : float, mapping or Op, optional
         The threshold of `remove_zingers`, or its settings: ``{"threshold": 0.2, "size": 5}``. On transmissions; dead pixels are
         then replaced before it.
+    tilt : mapping or Op, optional
+        Settings of `untilt` and the detector's size: ``{"degrees": 0.3, "rows": 2048, "columns": 2560}``. After zingers; dead
+        pixels are then replaced before it.
     phase : mapping or Op, optional
         Settings of `paganin`: ``{"delta_beta": 500, "energy": 30, "distance": 0.2, "pixel_size": 1e-6}`` (keV, metres). Right
         before minus log; dead pixels are then replaced before it.
@@ -60,6 +66,7 @@ def steps(*, zingers: Setting = None, phase: Setting = None, unsharp: Setting = 
     """
     return _Chosen(
         _made("zingers", zingers, zingers_of, "threshold"),
+        _made("tilt", tilt, untilt_of, "degrees"),
         _made("phase", phase, phase_of, "delta_beta"),
         _made("unsharp", unsharp, unsharp_of, "amount"),
         _made("rings", rings, stripes_of, "method"),
@@ -85,13 +92,14 @@ class _Chosen:
     """Puts operations among the usual steps; as text, it names them with every setting."""
 
     zingers: Op | None
+    tilt: Op | None
     phase: Op | None
     unsharp: Op | None
     rings: Op | None
 
     def __call__(self, usual: list[Op]) -> Sequence[Op]:
         found = list(usual)
-        for name in ("zingers", "phase", "unsharp"):
+        for name in ("zingers", "tilt", "phase", "unsharp"):
             if getattr(self, name) is not None:
                 _before_log(found, getattr(self, name), name)
         if self.rings is not None:
@@ -99,7 +107,7 @@ class _Chosen:
         return found
 
     def __str__(self) -> str:
-        return ", ".join(str(op) for op in (self.zingers, self.phase, self.unsharp, self.rings) if op is not None)
+        return ", ".join(str(op) for op in (self.zingers, self.tilt, self.phase, self.unsharp, self.rings) if op is not None)
 
 
 def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op | None:

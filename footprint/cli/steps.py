@@ -12,6 +12,7 @@ from footprint.errors import ArgumentError
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
 
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
+_TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright."
 _PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is --pixel-size, or the scan's."
 
 
@@ -19,6 +20,7 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the steps."""
     for option in (
         click.option("--zingers", default=None, metavar="THRESHOLD", help=_ZINGERS),
+        click.option("--tilt", type=float, default=None, metavar="DEGREES", help=_TILT),
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
         click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
         click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
@@ -34,10 +36,18 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     from footprint.api.steps import steps
 
     settings = {"zingers": settings_of("--zingers", options.pop("zingers"), "threshold")}
+    settings |= {"tilt": _tilt(source, options.pop("tilt"))}
     settings |= {"unsharp": settings_of("--unsharp", options.pop("unsharp"), "amount")}
     settings |= {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
     given = {name: value for name, value in settings.items() if value is not None}
     return steps(**given) if given else None
+
+
+def _tilt(source: Any, degrees: float | None) -> dict[str, Any] | None:
+    """Settings of the tilt: columns in reverse order lean the other way."""
+    if degrees is None:
+        return None
+    return {"degrees": -degrees if getattr(source, "flip", False) else degrees, "rows": source.n_z, "columns": source.n_x}
 
 
 def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
     few = _Few(source.dtype, source.n_flats)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
     settings = {name: job[name] for name in names}
+    tilt = getattr(job["steps"], "tilt", None)
+    if tilt is not None:
+        # It is made for a detector.
+        settings["steps"] = replace(job["steps"], tilt=replace(tilt, rows=few.shape[1], columns=few.shape[2]))
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))

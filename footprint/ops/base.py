@@ -69,6 +69,10 @@ class Op(ABC):
         """Operations on inputs of these specs."""
         return float(sum(spec.size for spec in specs))
 
+    def placed(self, first: int) -> Op:
+        """The same for projections that begin with another row of the detector than its first, where that makes a difference."""
+        return self
+
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """Axes that may be cut on a device, for inputs that lie so; all of `cut` unless a device's kernels want more at once."""
         return self.cut

@@ -82,6 +82,7 @@ def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, A
     """
     (start, stop), needed = rows, rows_needed(steps, projections, rows)
     axes = _axes_along(steps, projections, others)
+    steps = [step.placed(needed[0]) for step in steps]
     line = Pipeline.chain(steps, "projections", "slices", INPUTS)
     if needed == rows:
         return line

@@ -54,10 +54,19 @@ def unsharp(scale: int) -> Job:
     )
 
 
+def untilt(scale: int) -> Job:
+    x, out = RNG.random((4 * scale, 150, 200), np.float32).astype(">f4"), np.ones((4 * scale, 150, 200), "f4")
+    return (
+        lambda memory: fp.plan_untilt(x.shape, 0.7, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.untilt(x, 0.7, out=out, memory=memory, device="cpu"),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "remove_stripes": remove_stripes,
     "fourier_wavelet": fourier_wavelet,
     "paganin": paganin,
     "remove_zingers": remove_zingers,
     "unsharp": unsharp,
+    "untilt": untilt,
 }

@@ -89,7 +89,9 @@ def plans() -> dict[str, Any]:
         f"stripes {method}": fp.plan_remove_stripes((3, 90, 128), method, **on) for method in ("mean", "mean-division", "all", "fw")
     }
     found |= {"unsharp": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=fp.steps(unsharp=2), **on)}
-    found |= {"zingers": fp.plan_remove_zingers((9, 40, 60), 0.1, **on)}
+    found |= {"zingers": fp.plan_remove_zingers((9, 40, 60), 0.1, **on), "untilt": fp.plan_untilt((9, 40, 60), 0.4, **on)}
+    numbers = {"out_dtype": "uint16", "out_range": (0, 1)}
+    found |= {"numbers": fp.plan_reconstruct((90, 20, 128), center=60.0, **numbers, **on)}
     found |= {"phase": fp.plan_paganin((9, 40, 60), delta_beta=100, energy=20, distance=0.1, pixel_size=5e-6, **on)}
     for kind in ("f4", "f8"):
         found |= {
