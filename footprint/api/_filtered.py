@@ -3,25 +3,74 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
-from footprint.dtypes import sum_dtype
+from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.spec import ArraySpec
 
-How = tuple[str, str, str, str, str]
-"""Mode, boundary, the dtypes of sums and of the result that were asked for, and what is done about NaN."""
+Axes = tuple[int, ...] | None
+
+
+class How(NamedTuple):
+    """What a call asks for.
+
+    Attributes
+    ----------
+    sums, result
+        The dtypes that were asked for, "" where none was.
+    origin
+        As the user counts it, for an axis or each.
+    axes
+        Along which the image is filtered.
+    """
+
+    mode: str
+    boundary: str
+    sums: str
+    result: str
+    nan: str
+    origin: tuple[int, ...] = ()
+    axes: Axes = None
+
+    @staticmethod
+    def of(mode: str, boundary: str, dtype: Any, nan: str, origin: Any = 0, axes: Any = None, name: str = "dtype") -> How:
+        """The same from what the user wrote."""
+        along = None if axes is None else _whole("axes", axes)
+        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along)
+
+
+def _whole(name: str, value: Any) -> tuple[int, ...]:
+    """Whole numbers: one, or several in order."""
+    try:
+        return tuple(operator.index(n) for n in (value if isinstance(value, Sequence | np.ndarray) else (value,)))
+    except TypeError:
+        raise ArgumentError(name, repr(value), "a whole number, or a tuple of them") from None
+
+
+def last(axes: Axes, n_axes: int) -> tuple[int, ...] | None:
+    """The order of axes in which those that are filtered come last; None where it is the array's own."""
+    if axes is None:
+        return None
+    along = [axis + n_axes if axis < 0 else axis for axis in axes]
+    if not along or len(set(along)) < len(along) or not all(0 <= axis < n_axes for axis in along):
+        raise ArgumentError("axes", axes, f"different axes of an array of {n_axes}, one for each of the mask's")
+    order = (*(axis for axis in range(n_axes) if axis not in along), *along)
+    return None if order == tuple(range(n_axes)) else order
 
 
 def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, memory: Memory, device: str) -> Any:
@@ -41,16 +90,19 @@ def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, m
     return out if out is not None else result << unit
 
 
-def operation(
-    image: ArraySpec, mask_shape: Any, mode: str, boundary: str, cval: float, sums: str = "", nan: str = "propagate"
-) -> tuple[Op, ArraySpec]:
-    """The operation, and the mask as it wants it."""
-    weights, _ = described(mask_shape, sums or sum_dtype(image.dtype), "mask_shape")
-    op = Correlate(weights.shape, mode, boundary, cval, sums)
-    choose("nan", nan, TREATMENTS)
+def operation(image: ArraySpec, mask_shape: Any, how: How, cval: float, flip: bool = True) -> tuple[Op, ArraySpec]:
+    """The operation on an image whose axes to be filtered are its last, and the mask as it wants it."""
+    weights, _ = described(mask_shape, how.sums or sum_dtype(image.dtype), "mask_shape")
+    if how.axes is not None and len(how.axes) != len(weights.shape):
+        raise ArgumentError("axes", how.axes, f"{len(weights.shape)} of them, as many as the mask has")
+    # A convolution's mask is turned, and moves the other way.
+    moves = tuple(-n if flip else n for n in how.origin) * (len(weights.shape) if len(how.origin) == 1 else 1)
+    batch = max(len(image.shape) - len(weights.shape), 0) if how.axes is not None else 0
+    op = Correlate(weights.shape, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch)
+    choose("nan", how.nan, TREATMENTS)
     # Integers are all numbers.
-    able = np.dtype(image.dtype).kind == "f" or (boundary == "constant" and math.isnan(cval))
-    return (op if nan == "propagate" or not able else Known(op, nan == "interpolate")), weights
+    able = np.dtype(image.dtype).kind == "f" or (how.boundary == "constant" and math.isnan(cval))
+    return (op if how.nan == "propagate" or not able else Known(op, how.nan == "interpolate")), weights
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:
@@ -70,23 +122,41 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
     # The sum of a mask's weights is looked at anew.
-    look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out) if how[-1] != "interpolate" else None
+    simple = how.nan != "interpolate" and how.axes is None
+    look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out) if simple else None
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
         weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
         if target is not None and replay(known, (image, weights), (target,)):
             return target
-    mode, boundary, sums, kind, nan = how
-    source = receive(image, "image")
-    given = weights_of(mask, flip, sums or source.spec.dtype, source, nan == "interpolate")
-    op, weights = operation(source.spec, given.spec.shape, mode, boundary, cval, sums, nan)
-    target = output(out, returned(op.out_specs(source.spec, given.spec)[0], kind), source)
-    if out is not None and shared(source, target):
+    natural = receive(image, "image")
+    source, order = natural, last(how.axes, len(natural.spec.shape))
+    if order is not None:
+        source = _turned(natural, order, "image")
+    given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.nan == "interpolate")
+    op, weights = operation(source.spec, given.spec.shape, how, cval, flip)
+    made = returned(op.out_specs(source.spec, given.spec)[0], how.result)
+    target = output(out, made if order is None else _turned_back(made, order), natural)
+    if out is not None and shared(natural, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if target.spec.size:
-        key = call("convolve", op, [source, given], [target], where(device, source, target), memory)
+        sink = target if order is None else _turned(target, order, "out")
+        key = call("convolve", op, [source, given], [sink], where(device, source, target), memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
         if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
             remember(look, key, target.spec, weights.dtype)
     return finished(target, out)
+
+
+def _turned(array: Array, order: tuple[int, ...], name: str) -> Array:
+    """An array on the host with its axes in another order, where it lies."""
+    if array.device != "cpu":
+        fix = "filter its last axes, or give a contiguous copy with the axes in that order"
+        raise ArgumentError("axes", f"axes of an array on {array.device} that are not its last ({name})", "its last, in order", fix)
+    return Array(array.data.transpose(order), array.kind, array.device)
+
+
+def _turned_back(spec: ArraySpec, order: tuple[int, ...]) -> ArraySpec:
+    """A result with the axes in the order the user knows."""
+    return ArraySpec(tuple(spec.shape[order.index(axis)] for axis in range(len(order))), spec.dtype)

@@ -9,10 +9,8 @@ import numpy as np
 
 from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Described, Stream, call, planned
-from footprint.api._filtered import filtered, number, operation, returned
+from footprint.api._filtered import How, filtered, last, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
-from footprint.dtypes import floating
-from footprint.kernels.common.borders import border
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -32,25 +30,27 @@ def convolve(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    origin: int | tuple[int, ...] = 0,
+    axes: Any = None,
     dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Convolve a signal or an image with a mask, out[y, x] = sum of mask[i, j] image[y + c_y - i, x + c_x - j].
+    """Convolve a signal, an image or a volume with a mask, out[y, x] = sum of mask[i, j] image[y + c_y - i, x + c_x - j].
 
     Direct summation, every tap of it: no weight is too small to count. float32 results are within 1e-6 of the sum of
     |mask| |image| under masks of any size, on every device.
 
     Parameters
     ----------
-    image : array (n_y, n_x) or (n_x,)
+    image : array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
         Real numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
         NaN and infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN
         (scipy.ndimage leaves such weights out), unless ``nan`` says otherwise. Of an astropy Quantity the
         unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
-    mask : array (k_y, k_x) or (k_x,)
-        Any size, odd or even, of as many dimensions as the image.
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
+        Any size, odd or even, of as many dimensions as the image, or as ``axes`` has.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis,
         "same" the n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask
@@ -66,6 +66,11 @@ def convolve(
         What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
         share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which
         the mask's sum must not be 0), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
+    origin : int or tuple of int
+        Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
+    axes : tuple of int, optional
+        Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
+        be given where the image has more than the mask. On a device they are the image's last, in order.
     dtype : dtype, optional
         Of the sums and the result, "float32" or "float64"; "float16" gives float32 sums, rounded at the end.
     out : array, optional
@@ -93,7 +98,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return filtered(image, mask, True, (mode, border(boundary), *floating(dtype), nan), cval, out, memory, device)
+    return filtered(image, mask, True, How.of(mode, boundary, dtype, nan, origin, axes), cval, out, memory, device)
 
 
 def correlate(
@@ -104,20 +109,22 @@ def correlate(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    origin: int | tuple[int, ...] = 0,
+    axes: Any = None,
     dtype: Any = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Correlate a signal or an image with a mask, out[y, x] = sum of mask[i, j] image[y - k_y // 2 + i, x - k_x // 2
-    + j].
+    """Correlate a signal, an image or a volume with a mask, out[y, x] = sum of mask[i, j] image[y - k_y // 2 + i,
+    x - k_x // 2 + j].
 
     The convolution with the mask flipped in every axis; all else as in `convolve`. In mode "same" tap k // 2 lies on
     the output, as in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``.
 
     Parameters
     ----------
-    image, mask, mode, boundary, cval, nan, dtype, out, memory, device
+    image, mask, mode, boundary, cval, nan, origin, axes, dtype, out, memory, device
         As in `convolve`.
 
     Returns
@@ -131,7 +138,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return filtered(image, mask, False, (mode, border(boundary), *floating(dtype), nan), cval, out, memory, device)
+    return filtered(image, mask, False, How.of(mode, boundary, dtype, nan, origin, axes), cval, out, memory, device)
 
 
 def plan_convolve(
@@ -143,6 +150,8 @@ def plan_convolve(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    origin: int | tuple[int, ...] = 0,
+    axes: Any = None,
     result: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -156,7 +165,7 @@ def plan_convolve(
         Of the image and the mask.
     dtype : str
         Of the image.
-    mode, boundary, cval, nan, memory, device
+    mode, boundary, cval, nan, origin, axes, memory, device
         As in `convolve`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
@@ -173,9 +182,13 @@ def plan_convolve(
     True
     """
     spec, given = described(shape, dtype)
-    sums, kind = floating(result, "result")
-    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums, nan)
-    image, target = Described(spec, given), Described(returned(op.out_specs(spec, weights)[0], kind), Given())
+    how = How.of(mode, boundary, result, nan, origin, axes, name="result")
+    order = last(how.axes, len(spec.shape))
+    if order is not None:
+        spec, given = ArraySpec(tuple(spec.shape[axis] for axis in order), spec.dtype), Given(direct=False)
+    op, weights = operation(spec, mask_shape, how, number(cval))
+    image = Described(spec, given)
+    target = Described(returned(op.out_specs(spec, weights)[0], how.result), Given(direct=order is None))
     return planned("convolve", op, [image, mask_slot(weights)], [target], where(device), memory)
 
 
@@ -231,9 +244,9 @@ def plan_convolve_rows(
     True
     """
     spec, _ = described(shape, dtype)
-    sums, kind = floating(result, "result")
-    op, weights = operation(spec, mask_shape, mode, border(boundary), number(cval), sums, nan)
-    sink = Stream(None, returned(op.out_specs(spec, weights)[0], kind), lambda block: writing)
+    how = How.of(mode, boundary, result, nan, name="result")
+    op, weights = operation(spec, mask_shape, how, number(cval))
+    sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
     return planned("convolve", op, [_blocks(spec, reading), given], [sink], where(device), memory)
 
@@ -287,10 +300,10 @@ def convolve_rows(
         What was run.
     """
     spec, _ = described(shape, dtype)
-    sums, kind = floating(result, "result")
-    weights = weights_of(mask, flip, sums or dtype, scaled=nan == "interpolate")
-    op, wanted = operation(spec, weights.spec.shape, mode, border(boundary), number(cval), sums, nan)
-    out = returned(op.out_specs(spec, wanted)[0], kind)
+    how = How.of(mode, boundary, result, nan, name="result")
+    weights = weights_of(mask, flip, how.sums or dtype, scaled=nan == "interpolate")
+    op, wanted = operation(spec, weights.spec.shape, how, number(cval))
+    out = returned(op.out_specs(spec, wanted)[0], how.result)
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
     sink = Stream(taker, out, lambda block: writing)

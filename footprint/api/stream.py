@@ -10,13 +10,12 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import Stream, meeting
-from footprint.api._filtered import number, operation
+from footprint.api._filtered import How, number, operation
 from footprint.api._mask import held_bytes, mask_slot, weights_of
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
-from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of
 from footprint.plan.builder import RING, Builder
@@ -98,7 +97,7 @@ def stream(
     seen = receive(first, "frames")
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
-    op, weights = _operation(verb, mask, seen.spec, (mode, border(boundary), number(cval)), nan, dtype)
+    op, weights = _operation(verb, mask, seen.spec, (mode, boundary, nan), cval, dtype)
     rest: list[Array] = [] if weights is None else [weights]
     name = where(device)
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
@@ -163,7 +162,7 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    op, weights = operation(frame, mask_shape, mode, border(boundary), number(cval), floating(result, "result")[0], nan)
+    op, weights = operation(frame, mask_shape, How.of(mode, boundary, result, nan, name="result"), number(cval))
     # A file's mask is read once, and held beside the frames.
     source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
@@ -285,7 +284,7 @@ def _depth(depth: Any) -> int:
 
 
 def _operation(
-    verb: Any, mask: Any, frame: ArraySpec, how: tuple[str, str, float], nan: str, dtype: Any
+    verb: Any, mask: Any, frame: ArraySpec, words: tuple[str, str, str], cval: Any, dtype: Any
 ) -> tuple[Op, Array | None]:
     if isinstance(verb, Op):
         if mask is not None:
@@ -296,7 +295,8 @@ def _operation(
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
-    sums, _ = floating(dtype)
-    weights = weights_of(receive(mask, "mask").data, verb == "convolve", sums or frame.dtype, scaled=nan == "interpolate")
+    mode, boundary, nan = words
+    how = How.of(mode, boundary, dtype, nan)
+    weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=nan == "interpolate")
     assert isinstance(weights, Array)
-    return operation(frame, weights.spec.shape, *how, sums, nan)[0], weights
+    return operation(frame, weights.spec.shape, how, number(cval))[0], weights

@@ -90,14 +90,13 @@ def _check_single(depth: int | None) -> None:
 
 def _result(source: Any, mask_shape: tuple[int, ...], mode: str, dtype: str | None) -> tuple[str | None, Any, str]:
     """The dtype asked for; shape and dtype of the result of an image, or of one frame; and the dtype of its sums."""
-    from footprint.api._filtered import operation, returned
-    from footprint.dtypes import floating
+    from footprint.api._filtered import How, operation, returned
     from footprint.spec import ArraySpec
 
-    sums, kind = floating(dtype)
+    how = How.of(mode, "constant", dtype, "propagate")
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
-    op, weights = operation(spec, mask_shape, mode, "constant", 0.0, sums)
-    return kind or None, returned(op.out_specs(spec, weights)[0], kind), weights.dtype
+    op, weights = operation(spec, mask_shape, how, 0.0)
+    return how.result or None, returned(op.out_specs(spec, weights)[0], how.result), weights.dtype
 
 
 def _writing(target: str, source: Any, result: Any, sums: str) -> int:

@@ -1,4 +1,4 @@
-"""Direct correlation of an image or a signal with a mask, whole or by parts along the first axis."""
+"""Direct correlation of signals, images and volumes with a mask, whole or by parts along the first axis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from footprint.dtypes import sum_dtype
-from footprint.errors import ShapeError, choose
+from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import read_as
 from footprint.ops.base import Op
@@ -14,6 +14,7 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
+AXES = "zyx"
 MODES = ("same", "full", "valid")
 
 
@@ -22,7 +23,8 @@ class Correlate(Op):
     """``out[y, x] = sum of weights[i, j] image[y + y0 + i, x + x0 + j]``, the weights being in this order.
 
     ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside;
-    ``kind`` is what sums are formed in where that is not the image's own.
+    ``kind`` is what sums are formed in where that is not the image's own. ``origin`` moves the mask in mode "same", along every
+    axis towards smaller indices. Of an array with ``batch`` more axes in front every image is filtered.
     """
 
     taps: tuple[int, ...]
@@ -30,37 +32,54 @@ class Correlate(Op):
     boundary: str = "constant"
     cval: float = 0.0
     kind: str = ""
+    origin: tuple[int, ...] = ()
+    batch: int = 0
 
     def summed(self, dtype: str) -> str:
         """What sums of an image of ``dtype`` are formed in."""
         return self.kind or sum_dtype(dtype)
 
     @property
+    def dims(self) -> str:
+        """Names of the axes of one image."""
+        return AXES[-len(self.taps) :]
+
+    @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Of image and mask."""
-        return ("yx"[-len(self.taps) :], "." * len(self.taps))
+        return ("b.".ljust(self.batch, ".")[: self.batch] + self.dims, "." * len(self.taps))
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """The first axis."""
-        return "yx"[-len(self.taps)]
+        """Images of a batch, and the first axis of one; of more axes of images than one, these alone."""
+        return ("b" if self.batch else "") + (self.dims[0] if self.batch < 2 else "")
 
     @property
     def units(self) -> dict[str, str]:  # type: ignore[override]
         """Rows of an image, samples of a signal."""
-        return {"y": "rows", "x": "samples"}
+        return {"b": "images", "z": "planes", "y": "rows", "x": "samples"}
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
-        return "" if self.boundary == "wrap" and ins[0].space == "device" else self.cut
+        far = self.boundary == "wrap" and ins[0].space == "device"
+        return "".join(axis for axis in self.cut if axis == "b" or not far)
+
+    def reads(self, dtype: str) -> str:
+        """What the kernel reads an image of ``dtype`` in."""
+        sums = self.summed(dtype)
+        return read_as(dtype, sums, self.taps) if len(self.taps) < 3 else sums
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, mask and out."""
         return ("image", "mask"), ("out",)
 
-    def offset(self, taps: int) -> int:
+    def offset(self, taps: int, origin: int = 0) -> int:
         """Sample the first tap of output 0 falls on, along an axis with so many taps."""
-        return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode]
+        return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode] - origin
+
+    def offsets(self) -> list[int]:
+        """The same of every axis."""
+        return [self.offset(taps, move) for taps, move in zip(self.taps, self.origin or (0,) * len(self.taps))]
 
     def length(self, n: int, taps: int) -> int:
         """Outputs along an axis of ``n`` samples."""
@@ -72,27 +91,38 @@ class Correlate(Op):
         """Shape and dtype of the result."""
         image, weights = specs
         choose("mode", self.mode, MODES)
-        if len(image.shape) not in (1, 2):
-            raise ShapeError("image", f"{len(image.shape)} dimensions", "1 (a signal) or 2 (an image)", "filter it plane by plane")
-        if len(weights.shape) != len(image.shape):
-            raise ShapeError("mask", f"{len(weights.shape)} dimensions", f"{len(image.shape)}, as many as the image")
+        if not 1 <= len(weights.shape) <= len(AXES):
+            raise ShapeError("mask", f"{len(weights.shape)} dimensions", "1, 2 or 3")
+        if len(image.shape) != len(weights.shape) + self.batch:
+            fix = "say along which of the image's axes, as in axes=(1, 2)" if len(image.shape) > len(weights.shape) else ""
+            raise ShapeError("mask", f"{len(weights.shape)} dimensions", f"{len(image.shape)}, as many as the image", fix)
         if weights.size == 0:
             raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
         if weights.shape != self.taps:
             raise ShapeError("mask", f"shape {weights.shape}", f"{self.taps}, as the operation was made for")
-        if self.mode == "valid" and any(k > n > 0 for k, n in zip(weights.shape, image.shape)):
-            raise ShapeError(
-                "mask", f"shape {weights.shape}", f'at most the image\'s {image.shape} in mode "valid"', "swap the two"
-            )
-        shape = tuple(self.length(n, k) for n, k in zip(image.shape, weights.shape))
-        return (ArraySpec(shape, self.summed(image.dtype), self.axes[0]),)
+        self._check_origin()
+        many, one = image.shape[: self.batch], image.shape[self.batch :]
+        if self.mode == "valid" and any(k > n > 0 for k, n in zip(weights.shape, one)):
+            raise ShapeError("mask", f"shape {weights.shape}", f'at most the image\'s {one} in mode "valid"', "swap the two")
+        shape = tuple(self.length(n, k) for n, k in zip(one, weights.shape))
+        return (ArraySpec((*many, *shape), self.summed(image.dtype), self.axes[0]),)
+
+    def _check_origin(self) -> None:
+        """One number an axis, by which the middle of the mask stays on it."""
+        moves = self.origin or (0,) * len(self.taps)
+        if len(moves) != len(self.taps):
+            raise ArgumentError("origin", moves, f"a number, or one for each of the mask's {len(self.taps)} axes")
+        if any(moves) and self.mode != "same":
+            raise ArgumentError("origin", moves, f'0 in mode "{self.mode}"', 'the mask is moved in mode "same" only')
+        if not all(0 <= taps // 2 + move < taps for taps, move in zip(self.taps, moves)):
+            raise ArgumentError("origin", moves, f"a middle within the mask of shape {self.taps}")
 
     def halo(self, axis: str) -> Reach:
         """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
-        if axis != self.cut:
+        if axis != self.dims[0]:
             return NOTHING
         taps = self.taps[0]
-        first = self.offset(taps)
+        first = self.offsets()[0]
         lo, hi = -first, first + taps - 1
         if self.boundary in ("reflect", "mirror"):
             # What mirrors reaches as far back from an end as it reached beyond it; "full" begins up to a mask beyond.
@@ -107,21 +137,32 @@ class Correlate(Op):
         """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
         image, weights, out = refs
         kind = self.summed(image.spec.dtype)
-        x = b.bring(image, dtype=read_as(image.spec.dtype, kind, self.taps))
+        x = b.bring(image, dtype=self.reads(image.spec.dtype))
         w = b.bring(weights, dtype=kind)
         with b.deliver(out, dtype=kind) as y:
             self.launch(b, x, w, y, out)
 
     def launch(self, b: Builder, x: Ref, w: Ref, y: Ref, out: Ref) -> None:
         """Record the sums of ``x`` in ``y``, which lies where ``out`` does."""
-        starts: list[Any] = [self.offset(k) for k in self.taps]
+        starts: list[Any] = self.offsets()
         borders = [self.boundary] * len(self.taps)
-        place = b.first(out, self.cut)
+        place = b.first(out, self.dims[0])
         if not isinstance(place, int):
-            starts[0] = place - b.first(x, self.cut) + self.offset(self.taps[0])
+            starts[0] = place - b.first(x, self.dims[0]) + starts[0]
             if self.boundary == "wrap":
                 borders[0] = NONE
         if len(self.taps) == 1:
-            x, w, y = x.reshape(1, -1), w.reshape(1, -1), y.reshape(1, -1)
+            w = w.reshape(1, -1)
+            if self.batch != 1:
+                x, y = (ref.reshape(-1, ref.spec.shape[-1]) if self.batch else ref.reshape(1, -1) for ref in (x, y))
             starts, borders = [0, *starts], [NONE, *borders]
-        b.launch("convolve", x, w, y, y0=starts[0], x0=starts[1], border_y=borders[0], border_x=borders[1], cval=float(self.cval))
+        kernel = "volume" if len(starts) == 3 else "convolve"
+        how = {f"{axis}0": start for axis, start in zip(AXES[-len(starts) :], starts)}
+        how |= {f"border_{axis}": border for axis, border in zip(AXES[-len(starts) :], borders)}
+        if not self.batch or len(self.taps) == 1:
+            b.launch(kernel, x, w, y, cval=float(self.cval), **how)
+            return
+        if self.batch > 1:
+            x, y = (ref.reshape(-1, *ref.spec.shape[self.batch :]) for ref in (x, y))
+        with b.repeat(y) as loop:
+            b.launch(kernel, x.row(loop), w, y.row(loop), cval=float(self.cval), **how)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import read_as
 from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
@@ -78,12 +77,12 @@ class Known(Op):
                 sums.launch(b, values, w, y, out)
             return
         # Small integers are read as they are.
-        known = b.like(image, read_as("uint8", kind, self.of.taps), "where it is known")
+        known = b.like(image, replace(self.of, kind=kind).reads("uint8"), "where it is known")
         b.launch("known.split", source, values, known)
         one = b.const(np.ones((1,) * len(self.of.taps), kind), "one")
         whole, below = b.scratch(one.spec.shape, kind, "sum of weights"), b.like(out, kind, "sums of weights where it is known")
         with b.deliver(out, dtype=kind) as y:
             sums.launch(b, values, w, y, out)
             replace(self.of, cval=0.0 if unknown else 1.0).launch(b, known, w, below, out)
-            replace(self.of, mode="valid", boundary="nearest").launch(b, one, w, whole, whole)
+            replace(self.of, mode="valid", boundary="nearest", origin=(), batch=0).launch(b, one, w, whole, whole)
             b.launch("known.ratio", y, below, whole)

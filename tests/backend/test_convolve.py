@@ -159,7 +159,16 @@ def test_empty_images_give_empty_results(shape, device):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"image": np.zeros((2, 2, 2))}, "2 (an image)"),
+        ({"image": np.zeros((2, 2, 2))}, "axes=(1, 2)"),
+        ({"image": np.zeros((2,) * 4), "mask": np.ones((1,) * 4)}, "1, 2 or 3"),
+        ({"origin": 2}, "middle within the mask of shape (3, 3)"),
+        ({"origin": (0, 0, 1)}, "2 axes"),
+        ({"origin": 1, "mode": "full"}, 'mode "same" only'),
+        ({"origin": 0.5}, "whole number"),
+        ({"axes": (0, 2)}, "array of 2"),
+        ({"axes": (0,)}, "as many as the mask"),
+        ({"axes": (1, 1)}, "different axes"),
+        ({"axes": "yx"}, "whole number"),
         ({"mask": np.ones(3)}, "as many as the image"),
         ({"mask": np.ones((0, 3))}, "at least one"),
         ({"mode": "max"}, "same, full, valid"),

@@ -32,4 +32,21 @@ def convolve_nan(scale: int) -> Job:
     return _job(x, np.ones((9, 9), "f4") / 81, np.ones(x.shape, "f4"), nan="interpolate")
 
 
-JOBS: dict[str, Callable[[int], Job]] = {"convolve_stored": convolve_stored, "convolve_nan": convolve_nan}
+def convolve_volume(scale: int) -> Job:
+    """Foreign bytes, so that the plan must own converted planes."""
+    x = np.random.default_rng(3).standard_normal((16 * scale, 160, 200), np.float32).astype(">f4")
+    return _job(x, np.ones((5, 3, 4), "f4") / 60, np.ones(x.shape, "f4"))
+
+
+def convolve_batch(scale: int) -> Job:
+    """Images one after another, that are not an array's last axes."""
+    x = np.random.default_rng(3).standard_normal((160, 200, 16 * scale), np.float32)
+    return _job(x, np.ones((5, 4), "f4") / 20, np.ones(x.shape, "f4"), axes=(0, 1))
+
+
+JOBS: dict[str, Callable[[int], Job]] = {
+    "convolve_stored": convolve_stored,
+    "convolve_nan": convolve_nan,
+    "convolve_volume": convolve_volume,
+    "convolve_batch": convolve_batch,
+}

@@ -63,8 +63,8 @@ ROOMS = [
     ),
     Mutant(
         "footprint/ops/convolve.py",
-        'return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode]',
-        'return {"same": -((taps - 1) // 2), "full": 1 - taps, "valid": 0}[self.mode]',
+        'return {"same": -(taps // 2), "full": 1 - taps, "valid": 0}[self.mode] - origin',
+        'return {"same": -((taps - 1) // 2), "full": 1 - taps, "valid": 0}[self.mode] - origin',
         (BACKEND + "convolve.py::test_modes",),
         "centre of an even mask",
     ),
@@ -77,7 +77,7 @@ ROOMS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        ' or (boundary == "constant" and math.isnan(cval))',
+        ' or (how.boundary == "constant" and math.isnan(cval))',
         "",
         (BACKEND + "convolve_nan.py::test_a_nan_outside_is_none_of_what_is_known[cpu]",),
         "integers with nothing known outside",
@@ -88,6 +88,20 @@ ROOMS = [
         "top, filled = start, filled - (start - top) + 1",
         (BACKEND + "convolve_dtypes.py::test_many_rows_of_integers_are_shared_among_threads[u1]",),
         "a row of a converted strip that is not there",
+    ),
+    Mutant(
+        "footprint/kernels/volume/cpu.py",
+        "and z + z0 + depth <= image_depth",
+        "and z + z0 + depth <= image_depth + 1",
+        (BACKEND + "convolve_axes.py::test_volumes_of_awkward_shapes[cpu-shape2-mask_shape2]",),
+        "a plane beyond the last",
+    ),
+    Mutant(
+        "footprint/api/_filtered.py",
+        "tuple(-n if flip else n for n in how.origin)",
+        "tuple(n for n in how.origin)",
+        (BACKEND + "convolve_axes.py::test_origins_are_ndimages[cpu-mirror]",),
+        "the origin of a turned mask",
     ),
     Mutant(
         "footprint/ops/convolve.py",

@@ -54,6 +54,9 @@ def plans() -> dict[str, Any]:
     found |= {f"convolve {kind}": fp.plan_convolve(image, (6, 6), dtype=kind, **on) for kind in ("f8", "f2", "u2", "i4")}
     found |= {f"convolve, nan={nan}": fp.plan_convolve(image, (13, 13), nan=nan, **on) for nan in ("ignore", "interpolate")}
     found |= {f"convolve {n} taps": fp.plan_convolve((10**7,), (n,), **on) for n in (5, 15, 101, 1001)}
+    found |= {f"convolve by {m}": fp.plan_convolve((40, 60, 700), m, **on) for m in ((3, 3, 3), (7, 7, 7), (3, 1, 20), (9, 70, 30))}
+    found |= {"convolve holes": fp.plan_convolve(image, (5, 5), nan="interpolate", **on)}
+    found |= {"convolve zeros": fp.plan_convolve(image, (5, 5), nan="ignore", dtype="f8", **on)}
     modes = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap", "empty")
     found |= {f"pad {mode}": fp.plan_pad(stack, 3, mode=mode, **on) for mode in modes}
     found |= {"pad odd": fp.plan_pad(stack, 3, mode="reflect", reflect_type="odd", dtype="i4", **on)}

@@ -117,6 +117,6 @@ def _total_maker(rows: int, vectors: int) -> Any:
     return total
 
 
-image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
+image1, image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (1, 2, 3, 4, 5))
 line1, line2, line3, line4 = (_maker(taps, LINE_ROWS, 1) for taps in (1, 2, 3, 4))
 image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from footprint.kernels.common.borders import CODES
+from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.spec import ArraySpec, Limits
@@ -70,13 +70,7 @@ def convolve_program(
     sums = (*map(np.int64, (*out.shape, y0, x0)), kind.type(cval))
     group, line = (t.tx, t.ty, 1), weights.shape[0] == 1
     if not small:
-        bh, bw = (1, 256) if line else (16, 16)
-        args = (A(0), A(1), A(2), *map(np.int64, (*image.shape, *weights.shape)), *sums)
-        local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
-        sums_of = ("LEVELS", 2 if kind.itemsize == 4 else 0), ("FLUSH", CHAIN // bw or 1), ("CHAIN", CHAIN // vec * vec)
-        defines = (*common, ("BH", bh), ("BW", bw), *sums_of)
-        grid = (across, min(down, MAX_GROUPS_Y), 1)
-        return Program((Launch("convolve_large.knl", "convolve_large", grid, group, args, defines, local),))
+        return large(limits, image, weights, out, (0, y0, x0), (NONE, border_y, border_x), cval)
     rows = min(down, MAX_GROUPS_Y)
     passes = columns(weights.shape, vec)
     direct = t.direct and image.shape[1] % vec == 0 and passes >= weights.shape[1]
@@ -88,6 +82,33 @@ def convolve_program(
     args = (A(0), A(2), *map(np.int64, image.shape), *sums)
     grid = (across, rows, -(-down // rows))
     return Program((Launch("convolve.knl", "convolve", grid, group, args, defines, local, (("weights", A(1)),)),))
+
+
+def large(
+    limits: Limits,
+    image: ArraySpec,
+    weights: ArraySpec,
+    out: ArraySpec,
+    first: tuple[int, int, int],
+    sides: tuple[str, str, str],
+    cval: float,
+) -> Program:
+    """A mask of any size, of two dimensions or three, in pieces; a plane is a volume of one."""
+    kind, vec = np.dtype(out.dtype), 16 // out.itemsize
+    deep = [(1,) * (3 - len(spec.shape)) + spec.shape for spec in (image, weights, out)]
+    mask, (planes, rows, across) = deep[1], deep[2]
+    t = tile(limits, ArraySpec((planes * rows, across), out.dtype), mask[1:] if mask[0] == 1 else (2, mask[2]), False)
+    bh, bw = (1, 256) if mask[:2] == (1, 1) else (16, 16)
+    args = (A(0), A(1), A(2), *map(np.int64, (*deep[0], *mask, *deep[2], *first)), kind.type(cval))
+    local = ((t.ty * t.ry + bh - 1) * (t.tx * t.rx + bw + vec) + bh * bw) * out.itemsize
+    defines: Defines = (
+        *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
+        *((f"BORDER_{axis}", CODES[side]) for axis, side in zip("ZYX", sides)),
+        *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry), ("S", c_type(image.dtype)), ("BH", bh), ("BW", bw)),
+        *(("LEVELS", 2 if kind.itemsize == 4 else 0), ("FLUSH", CHAIN // bw or 1), ("CHAIN", CHAIN // vec * vec)),
+    )
+    grid = (-(-across // (t.tx * t.rx)), min(-(-rows // (t.ty * t.ry)), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
+    return Program((Launch("convolve_large.knl", "convolve_large", grid, (t.tx, t.ty, 1), args, defines, local),))
 
 
 def small_mask(limits: Limits, out: ArraySpec, mask: tuple[int, ...], x0: int) -> bool:
@@ -116,13 +137,13 @@ def columns(mask: tuple[int, ...], vec: int) -> int:
 
 def levels(weights: ArraySpec, passes: int) -> Defines:
     """Levels of sums, and after how many rows, or passes over a single row, a chain ends: by the mask alone, for the same bits."""
-    height, width = weights.shape
-    if height == 1:
+    depth, height, width = (1, *weights.shape)[-3:]
+    if len(weights.shape) == 2 and height == 1:
         flush = max(CHAIN // passes, 1)
         chains = width / (passes * flush)
     else:
         flush = next((rows for rows in (4, 2) if rows * min(passes, width) <= CHAIN), 1)
-        chains = -(-height // flush) * -(-width // passes)
+        chains = depth * -(-height // flush) * -(-width // passes)
     single = weights.size <= CHAIN or weights.itemsize == 8
     return (("LEVELS", 0 if single else 1 if chains <= PLAIN else 2), ("FLUSH", flush))
 

@@ -1,0 +1,136 @@
+"""Direct correlation of a volume on the CPU: the inner loops and levels of sums of the kernel ``convolve``, plane after plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.common import borders
+from footprint.kernels.common.few import few
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve.contract import GROUP, ROWS, SPAN, STRIP, TAP_ROWS
+from footprint.kernels.convolve.cpu import _chain, _fill, _source
+from footprint.kernels.convolve.cpu_sums import VECTORS, image1, image2, image3, image4, image5, image_total
+
+
+@njit(cache=True, nogil=True)
+def _blocks(image, at, plane, pitch, weights, mask, first, last, start, stop, out, to, step, count, work, free):
+    """Neighbouring blocks of outputs under planes ``first`` to ``last`` and tap columns ``start`` to ``stop`` of the mask."""
+    depth, height, width = mask
+    parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
+    spans = (width + SPAN - 1) // SPAN
+    turns = depth * spans * parts
+    direct = turns <= GROUP
+    target, pace = (out, step) if direct else (work, block)
+    for x in range(0, count * block, block):
+        goal = to + x if direct else free
+        for k in range(first, last):
+            turn = (k * spans + start // SPAN) * parts
+            for j in range(start, stop, SPAN):
+                i, n = 0, min(SPAN, stop - j)
+                for part in range(parts):
+                    taps, weight = (height + parts - 1 - part) // parts, (k * height + i) * width + j
+                    source, fresh, chain = at + k * plane + i * pitch + x + j, turn % GROUP == 0, _chain(n, taps)
+                    if taps == 5:
+                        image5(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 4:
+                        image4(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 3:
+                        image3(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 2:
+                        image2(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    else:
+                        image1(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    i += taps
+                    turn += 1
+                    if not direct and (turn % GROUP == 0 or turn == turns):
+                        image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
+
+
+@njit(cache=True, nogil=True)
+def _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, goal, step, start, codes, cval):
+    """One block that reaches beyond an edge, from a copy of a plane at a time."""
+    apart()
+    image_depth, image_height, image_width = sizes
+    depth, height, width = mask
+    block, plane = VECTORS * BYTES // image.itemsize, image_height * image_width
+    pitch = block + SPAN
+    to = base + (ROWS + height - 1) * pitch
+    free = to + ROWS * block
+    for k in range(depth):
+        place = _source(z + start[0] + k, image_depth, codes[0])
+        there = image[max(place, 0) * plane : (max(place, 0) + 1) * plane]
+        for j in range(0, width, SPAN):
+            n = columns + min(SPAN, width - j) - 1
+            for r in range(rows + height - 1):
+                # Beyond a constant border every row is.
+                row, code = (y + start[1] + r, codes[1]) if place >= 0 else (-1, 0)
+                left = x + start[2] + j
+                _fill(work, base + r * pitch, n, there, image_height, image_width, row, left, code, codes[2], cval)
+            stop = min(j + SPAN, width)
+            _blocks(work, base - j, 0, pitch, weights, mask, k, k + 1, j, stop, work, to, block, 1, work, free)
+    for q in range(rows):
+        for k in range(columns):
+            out[goal + q * step + k] = work[to + q * block + k]
+
+
+@njit(cache=True, nogil=True)
+def _units(image, weights, out, work, base, first, last, sizes, mask, wanted, start, codes, cval):
+    """Groups of ROWS rows, strip after strip, plane after plane."""
+    apart()
+    image_depth, image_height, image_width = sizes
+    depth, height, width = mask
+    _, all_rows, all_columns = wanted
+    z0, y0, x0 = start
+    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
+    each = groups * ((all_columns + STRIP - 1) // STRIP)
+    plane, free = image_height * image_width, base + (ROWS + height - 1) * (block + SPAN) + ROWS * block
+    for unit in range(first, last):
+        z, strip, y = unit // each, unit % each // groups * STRIP, unit % groups * ROWS
+        rows, stop, goal = min(ROWS, all_rows - y), min(strip + STRIP, all_columns), (z * all_rows + y) * all_columns
+        inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
+        inside = inside and z + z0 >= 0 and z + z0 + depth <= image_depth
+        first_inside = max(strip, strip + (-x0 - strip + block - 1) // block * block)
+        end = min(stop, image_width - width + 1 - x0)
+        count = max(0, (end - first_inside) // block) if inside else 0
+        if count > 0:
+            at = (z + z0) * plane + (y + y0) * image_width + first_inside + x0
+            to = goal + first_inside
+            _blocks(image, at, plane, image_width, weights, mask, 0, depth, 0, width, out, to, all_columns, count, work, free)
+        for x in range(strip, stop, block):
+            if count == 0 or not first_inside <= x < first_inside + count * block:
+                columns, to = min(block, stop - x), goal + x
+                _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, to, all_columns, start, codes, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _all(image, weights, out, work, size, threads, units, sizes, mask, wanted, start, codes, cval):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        _units(image, weights, out, work, t * size, first, last, sizes, mask, wanted, start, codes, cval)
+
+
+def volume(
+    image: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    *,
+    z0: int,
+    y0: int,
+    x0: int,
+    border_z: str,
+    border_y: str,
+    border_x: str,
+    cval: float,
+) -> None:
+    """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
+    (threads, size), (planes, rows, columns) = work.shape, out.shape
+    units = planes * -(-rows // ROWS) * -(-columns // STRIP)
+    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
+    codes = borders.CODES[border_z], borders.CODES[border_y], borders.CODES[border_x]
+    numbers = image.shape, weights.shape, out.shape, (z0, y0, x0), codes, float(cval)
+    if few(out.size * weights.size):
+        _units(*flat, 0, 0, units, *numbers)
+    else:
+        _all(*flat, size, threads, units, *numbers)
