@@ -8,6 +8,8 @@ from footprint.errors import ArgumentError
 
 ACCEPTED = "fiub"
 """Kinds of the arrays that verbs take: floats, integers, bool."""
+COMPLEX = ACCEPTED + "c"
+"""The same of those that take complex numbers, too."""
 READ_AS_STORED = ("uint8", "uint16", "float32")
 """What projections are read as; everything else is cast to float32 on the way in."""
 
@@ -20,8 +22,13 @@ def native(dtype: str | np.dtype) -> str:
 def sum_dtype(dtype: str | np.dtype) -> str:
     """What sums of values of ``dtype`` are formed in and returned as: float32 for small dtypes, float64 for others."""
     kind = np.dtype(dtype)
-    small = kind.itemsize <= (4 if kind.kind == "f" else 2)
+    small = kind.itemsize <= {"f": 4, "c": 8}.get(kind.kind, 2)
     return "float32" if small else "float64"
+
+
+def complex_of(dtype: str | np.dtype) -> str:
+    """The complex dtype whose parts are of a real one."""
+    return np.result_type(np.dtype(dtype), np.complex64).str
 
 
 def floating(dtype: object, name: str = "dtype") -> tuple[str, str]:
@@ -32,8 +39,8 @@ def floating(dtype: object, name: str = "dtype") -> tuple[str, str]:
         kind = np.dtype(dtype)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         kind = np.dtype(object)
-    if kind.kind != "f" or kind.itemsize > 8:
-        raise ArgumentError(name, repr(dtype), "float16, float32 or float64")
+    if kind.kind not in "fc" or kind.itemsize > {"f": 8, "c": 16}[kind.kind]:
+        raise ArgumentError(name, repr(dtype), "float16, float32 or float64; complex64 or complex128 where numbers are complex")
     return sum_dtype(kind), native(kind)
 
 

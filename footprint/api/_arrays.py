@@ -17,7 +17,7 @@ from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
 from footprint.backend.fft.base import with_fft
 from footprint.backend.registry import choose_device, device_array, device_limits, empty_on
-from footprint.dtypes import ACCEPTED
+from footprint.dtypes import ACCEPTED, COMPLEX
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.ready import READY, SHARE, with_room
 from footprint.plan.slots import Given
@@ -62,7 +62,7 @@ class Array:
         return Given("host" if self.device == "cpu" else "device", self.direct)
 
 
-def receive(array: Any, name: str) -> Array:
+def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     kind = array_kind(array).name
     if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
@@ -87,12 +87,12 @@ def receive(array: Any, name: str) -> Array:
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array or an open image", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array")
-    if data.dtype.kind not in ACCEPTED:
-        raise ShapeError(name, f"dtype {data.dtype}", "real numbers: float, integer or bool")
+    if data.dtype.kind not in kinds:
+        raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
     return Array(data, kind, "cpu")
 
 
-def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, Given]:
+def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED) -> tuple[ArraySpec, Given]:
     """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host."""
     try:
         lengths = tuple(operator.index(n) for n in shape)
@@ -104,8 +104,8 @@ def described(shape: Any, dtype: Any, name: str = "shape") -> tuple[ArraySpec, G
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
         kind = np.dtype(object)
-    if kind.kind not in ACCEPTED:
-        raise ShapeError("dtype", repr(dtype), "one of real numbers, such as 'float32' or 'uint16'")
+    if kind.kind not in kinds:
+        raise ShapeError("dtype", repr(dtype), f"one of {'' if 'c' in kinds else 'real '}numbers, such as 'float32' or 'uint16'")
     return ArraySpec(lengths, kind.str), Given("host", kind.isnative)
 
 
@@ -138,12 +138,14 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     if out is None:
         data = new(spec) if like.device == "cpu" else with_room(lambda: empty_on(like.device, spec))
         return Array(data, like.kind, like.device)
-    given = receive(out, name)
+    given = receive(out, name, COMPLEX)
     check_writable(given, out, name)
     if tuple(given.data.shape) != spec.shape:
         raise ShapeError(name, f"shape {tuple(given.data.shape)}", f"{spec.shape}")
-    if np.dtype(given.data.dtype).kind != "f" and np.dtype(spec.dtype).kind == "f":
-        raise ShapeError(name, f"dtype {given.data.dtype}", f"a floating dtype such as {np.dtype(spec.dtype).name}")
+    kind, wanted = np.dtype(given.data.dtype).kind, np.dtype(spec.dtype).kind
+    if kind != wanted and (wanted in "fc" or kind == "c"):
+        sort = {"f": "floating ", "c": "complex "}.get(wanted, "")
+        raise ShapeError(name, f"dtype {given.data.dtype}", f"a {sort}dtype such as {np.dtype(spec.dtype).name}")
     return given
 
 

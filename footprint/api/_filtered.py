@@ -15,10 +15,11 @@ from footprint.api._mask import weights_of
 from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
-from footprint.dtypes import floating, sum_dtype
+from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
 from footprint.errors import ArgumentError, choose
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
+from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.spec import ArraySpec
@@ -90,9 +91,12 @@ def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, m
     return out if out is not None else result << unit
 
 
-def operation(image: ArraySpec, mask_shape: Any, how: How, cval: float, flip: bool = True) -> tuple[Op, ArraySpec]:
+def operation(
+    image: ArraySpec, mask_shape: Any, how: How, cval: float, flip: bool = True, complex_mask: bool = False
+) -> tuple[Op, ArraySpec]:
     """The operation on an image whose axes to be filtered are its last, and the mask as it wants it."""
-    weights, _ = described(mask_shape, how.sums or sum_dtype(image.dtype), "mask_shape")
+    sums = how.sums or sum_dtype(image.dtype)
+    weights, _ = described(mask_shape, complex_of(sums) if complex_mask else sums, "mask_shape", COMPLEX)
     if how.axes is not None and len(how.axes) != len(weights.shape):
         raise ArgumentError("axes", how.axes, f"{len(weights.shape)} of them, as many as the mask has")
     # A convolution's mask is turned, and moves the other way.
@@ -100,6 +104,15 @@ def operation(image: ArraySpec, mask_shape: Any, how: How, cval: float, flip: bo
     batch = max(len(image.shape) - len(weights.shape), 0) if how.axes is not None else 0
     op = Correlate(weights.shape, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch)
     choose("nan", how.nan, TREATMENTS)
+    many = complex_mask + (np.dtype(image.dtype).kind == "c")
+    if (kind := np.dtype(how.result or sums).kind) == "c" and not many:
+        raise ArgumentError("dtype", np.dtype(how.result).name, "a floating dtype for real image and mask")
+    if many:
+        if how.nan != "propagate":
+            raise ArgumentError("nan", repr(how.nan), "'propagate' for complex numbers", "filter real and imaginary parts")
+        if how.result and kind != "c":
+            raise ArgumentError("dtype", np.dtype(how.result).name, "complex64 or complex128 for complex image or mask")
+        return ComplexSums(op, many, not flip and complex_mask), weights
     # Integers are all numbers.
     able = np.dtype(image.dtype).kind == "f" or (how.boundary == "constant" and math.isnan(cval))
     return (op if how.nan == "propagate" or not able else Known(op, how.nan == "interpolate")), weights
@@ -130,12 +143,12 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
         weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
         if target is not None and replay(known, (image, weights), (target,)):
             return target
-    natural = receive(image, "image")
+    natural = receive(image, "image", COMPLEX)
     source, order = natural, last(how.axes, len(natural.spec.shape))
     if order is not None:
         source = _turned(natural, order, "image")
     given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.nan == "interpolate")
-    op, weights = operation(source.spec, given.spec.shape, how, cval, flip)
+    op, weights = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c")
     made = returned(op.out_specs(source.spec, given.spec)[0], how.result)
     target = output(out, made if order is None else _turned_back(made, order), natural)
     if out is not None and shared(natural, target):

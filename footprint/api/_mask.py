@@ -9,7 +9,7 @@ import numpy as np
 from footprint.api._arrays import Array, on_host, receive
 from footprint.api._call import Described, Stream
 from footprint.backend.arrays import NUMPY, kind_of
-from footprint.dtypes import sum_dtype
+from footprint.dtypes import COMPLEX, complex_of, sum_dtype
 from footprint.errors import ArgumentError, FormatError
 from footprint.plan.faces import Filler
 from footprint.plan.slots import Given
@@ -33,11 +33,12 @@ def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None, sca
     """
     if hasattr(mask, "read") and hasattr(mask, "host_bytes"):
         return file_mask(mask, dtype, flip, scaled)
-    seen = receive(mask, "mask")
+    seen = receive(mask, "mask", COMPLEX)
+    kind = complex_of(sum_dtype(dtype)) if np.dtype(seen.spec.dtype).kind == "c" else sum_dtype(dtype)
     if scaled and not _has_sum(np.asarray(on_host(seen.data))):
         raise ArgumentError("mask", "weights whose sum is 0", *_NO_SUM)
     if like is not None and seen.device == like.device != "cpu":
-        return Array(kind_of(seen.data).in_order(seen.data, flip, sum_dtype(dtype)), seen.kind, seen.device)
+        return Array(kind_of(seen.data).in_order(seen.data, flip, kind), seen.kind, seen.device)
     return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")
 
 

@@ -11,6 +11,7 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Described, Stream, call, planned
 from footprint.api._filtered import How, filtered, last, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
+from footprint.dtypes import COMPLEX
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -45,12 +46,12 @@ def convolve(
     Parameters
     ----------
     image : array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
-        Real numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
+        Numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
         NaN and infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN
         (scipy.ndimage leaves such weights out), unless ``nan`` says otherwise. Of an astropy Quantity the
         unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
     mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
-        Any size, odd or even, of as many dimensions as the image, or as ``axes`` has.
+        Any size, odd or even, real or complex, of as many dimensions as the image, or as ``axes`` has.
     mode : {"same", "full", "valid"}
         The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis,
         "same" the n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask
@@ -72,7 +73,8 @@ def convolve(
         Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
         be given where the image has more than the mask. On a device they are the image's last, in order.
     dtype : dtype, optional
-        Of the sums and the result, "float32" or "float64"; "float16" gives float32 sums, rounded at the end.
+        Of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums,
+        rounded at the end.
     out : array, optional
         Where the result goes: a floating array of the result's shape, apart from ``image``.
     memory : str, int or float, optional
@@ -85,7 +87,8 @@ def convolve(
     -------
     array
         float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others, unless ``dtype`` is
-        given. Sums have this dtype, and image and mask are rounded to it.
+        given; where image or mask is complex, complex64 or complex128, by the image's precision. Sums have this dtype,
+        and image and mask are rounded to it.
 
     Raises
     ------
@@ -120,7 +123,7 @@ def correlate(
     x - k_x // 2 + j].
 
     The convolution with the mask flipped in every axis; all else as in `convolve`. In mode "same" tap k // 2 lies on
-    the output, as in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``.
+    the output, as in ``scipy.signal.correlate`` and ``scipy.ndimage.correlate``. Of a complex mask the conjugate is taken.
 
     Parameters
     ----------
@@ -152,6 +155,7 @@ def plan_convolve(
     nan: str = "propagate",
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    mask_dtype: Any = None,
     result: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -167,6 +171,8 @@ def plan_convolve(
         Of the image.
     mode, boundary, cval, nan, origin, axes, memory, device
         As in `convolve`.
+    mask_dtype : dtype, optional
+        Of the mask, where it is complex.
     result : dtype, optional
         The ``dtype`` of `convolve`.
 
@@ -181,12 +187,13 @@ def plan_convolve(
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
     """
-    spec, given = described(shape, dtype)
+    spec, given = described(shape, dtype, kinds=COMPLEX)
     how = How.of(mode, boundary, result, nan, origin, axes, name="result")
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, given = ArraySpec(tuple(spec.shape[axis] for axis in order), spec.dtype), Given(direct=False)
-    op, weights = operation(spec, mask_shape, how, number(cval))
+    is_complex = mask_dtype is not None and described((), mask_dtype, kinds=COMPLEX)[0].dtype[1] == "c"
+    op, weights = operation(spec, mask_shape, how, number(cval), complex_mask=is_complex)
     image = Described(spec, given)
     target = Described(returned(op.out_specs(spec, weights)[0], how.result), Given(direct=order is None))
     return planned("convolve", op, [image, mask_slot(weights)], [target], where(device), memory)

@@ -44,9 +44,21 @@ def convolve_batch(scale: int) -> Job:
     return _job(x, np.ones((5, 4), "f4") / 20, np.ones(x.shape, "f4"), axes=(0, 1))
 
 
+def convolve_complex(scale: int) -> Job:
+    """Parts of the image, and of the sums of their pairs."""
+    rng = np.random.default_rng(3)
+    x = (rng.standard_normal((512 * scale, 512), np.float32) * np.complex64(1 + 2j)).astype("c8")
+    mask, out = np.full((9, 9), 1 + 1j, "c8") / 81, np.ones(x.shape, "c8")
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype="c8", mask_dtype="c8", memory=memory, device="cpu"),
+        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu"),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_stored": convolve_stored,
     "convolve_nan": convolve_nan,
     "convolve_volume": convolve_volume,
     "convolve_batch": convolve_batch,
+    "convolve_complex": convolve_complex,
 }

@@ -104,6 +104,20 @@ ROOMS = [
         "the origin of a turned mask",
     ),
     Mutant(
+        "footprint/api/_filtered.py",
+        "not flip and complex_mask",
+        "complex_mask",
+        (BACKEND + "convolve_complex.py::test_complex_numbers_are_scipys[cpu-c8-c8]",),
+        "a convolution takes the conjugate",
+    ),
+    Mutant(
+        "footprint/ops/complex_sums.py",
+        "replace(self.of, cval=0.0) if number else self.of",
+        "self.of",
+        (BACKEND + "convolve_complex.py::test_what_lies_outside_is_real[cpu]",),
+        "the constant outside has an imaginary part",
+    ),
+    Mutant(
         "footprint/ops/convolve.py",
         "lo, hi = -first, first + taps - 1",
         "lo, hi = -first, first + taps - 2",

@@ -55,6 +55,9 @@ def plans() -> dict[str, Any]:
     found |= {f"convolve, nan={nan}": fp.plan_convolve(image, (13, 13), nan=nan, **on) for nan in ("ignore", "interpolate")}
     found |= {f"convolve {n} taps": fp.plan_convolve((10**7,), (n,), **on) for n in (5, 15, 101, 1001)}
     found |= {f"convolve by {m}": fp.plan_convolve((40, 60, 700), m, **on) for m in ((3, 3, 3), (7, 7, 7), (3, 1, 20), (9, 70, 30))}
+    found |= {
+        f"convolve complex by {kind}": fp.plan_convolve(image, (5, 5), dtype="c8", mask_dtype=kind, **on) for kind in ("f4", "c8")
+    }
     found |= {"convolve holes": fp.plan_convolve(image, (5, 5), nan="interpolate", **on)}
     found |= {"convolve zeros": fp.plan_convolve(image, (5, 5), nan="ignore", dtype="f8", **on)}
     modes = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap", "empty")

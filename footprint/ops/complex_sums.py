@@ -1,0 +1,91 @@
+"""Correlation of complex numbers by the sums of their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from footprint.dtypes import complex_of, native
+from footprint.ops.base import Op
+from footprint.ops.convolve import Correlate
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Reach, Ref
+from footprint.spec import ArraySpec, Limits
+
+
+@dataclass(frozen=True)
+class ComplexSums(Op):
+    """The sums of ``of`` where the image is complex, or the mask, or both; ``conjugate`` takes the mask's conjugate.
+
+    ``many`` says how many of the two are complex.
+    """
+
+    of: Correlate
+    many: int
+    conjugate: bool = False
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of image and mask."""
+        return self.of.axes
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """As the sums are."""
+        return self.of.cut
+
+    @property
+    def units(self) -> dict[str, str]:  # type: ignore[override]
+        """As the sums'."""
+        return self.of.units
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """As the sums are."""
+        return self.of.cuts_on(limits, ins)
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, mask and out."""
+        return self.of.names()
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Those of the sums, of complex numbers."""
+        return tuple(ArraySpec(spec.shape, complex_of(spec.dtype), spec.axes) for spec in self.of.out_specs(*specs))
+
+    def halo(self, axis: str) -> Reach:
+        """That of the sums."""
+        return self.of.halo(axis)
+
+    def flops(self, *specs: ArraySpec) -> float:
+        """Two sums, or four."""
+        return 2 * self.many * self.of.flops(*specs)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the parts of both, the sums of each pair, and the result."""
+        image, weights, out = refs
+        kind = self.of.summed(image.spec.dtype)
+        images = self._parts(b, image, kind, 1.0)
+        masks = self._parts(b, weights, kind, -1.0 if self.conjugate else 1.0)
+        found: list[Ref] = []
+        for number, x in enumerate(images):
+            # A constant outside is real.
+            of = replace(self.of, cval=0.0) if number else self.of
+            for w in masks:
+                sums = b.like(out, kind, f"sums {len(found)}")
+                of.launch(b, x, w, sums, out)
+                found.append(sums)
+        with b.deliver(out, dtype=native(out.spec.dtype)) as y:
+            if len(found) == 2:
+                b.launch("complex_parts.join", *found, y)
+            else:
+                # The products of two real parts, and of two imaginary ones, are real.
+                b.launch("complex_parts.product", found[0], found[3], found[1], found[2], y)
+
+    def _parts(self, b: Builder, ref: Ref, kind: str, sign: float) -> list[Ref]:
+        """Real and imaginary parts where it is complex."""
+        if np.dtype(ref.spec.dtype).kind != "c":
+            return [b.bring(ref, dtype=kind)]
+        name = ref.slot.name
+        real, imaginary = b.like(ref, kind, f"{name}, real part"), b.like(ref, kind, f"{name}, imaginary part")
+        b.launch("complex_parts.split", b.bring(ref, dtype=native(ref.spec.dtype)), real, imaginary, sign=sign)
+        return [real, imaginary]
