@@ -11,7 +11,7 @@ from footprint.reference.background import background as reference
 
 
 def close(found, wanted, noise=1.0):
-    # Values are sorted as float32 about their cell's median, so one on a bound may fall on either side, and move its cell a little.
+    # Values are float32 about their cell's first, so one on a bound may fall on either side, and move its cell a little.
     apart = np.abs(np.array(found, float) - np.array(wanted)) / noise
     return np.mean(apart < 2e-3) > 0.9 and apart.max() < 0.06
 

@@ -2,7 +2,7 @@
 
 ``launch("mesh.cells", image, cells, first=, size=, kappa=, good=, up=)``: ``image`` float32 or float64, rows from ``first`` on, a
 multiple of ``size``; ``cells`` float64 (2, ny, nx): background and noise of each cell of size x size pixels, NaN where fewer than
-``good`` of its pixels are finite. Values about the cell's median are sorted as float32. Those further than ``kappa`` deviations
+``good`` of its pixels are finite. Values are float32 about the cell's first. Those further than ``kappa`` deviations
 from the median are clipped until none is; then, as sources only add, a normal distribution cut off at ``up`` deviations over the
 background is matched to what lies below. Where ``up`` is 0 the clip's own mode (2.5 median - 1.5 mean, or the median of skew
 cells) is taken.
@@ -24,16 +24,18 @@ from footprint.spec import ArraySpec, Limits
 
 # A cut-off normal needs some pixels to be told; fewer keep the clip's own. Turns of its search.
 FEW, TURNS = 64, 50
+# On the CPU, values that tell where a cell's lie, and bins that they are then counted into at most.
+SAMPLE, MOST = 64, 1024
 
 
 def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
-    """A cell's values, twice their ordered bits, and their running sums, for every thread."""
+    """A cell's values as they come and by their bins, the bin of each, and what lies before each bin, for every thread."""
     n = size * size
     return (
-        ArraySpec((limits.threads, n), "float32"),
-        ArraySpec((limits.threads, 2, n), "uint32"),
-        ArraySpec((limits.threads, 2, n + 1), "float64"),
-        ArraySpec((limits.threads, 3, 2048), "int64"),
+        ArraySpec((limits.threads, 2, max(n, SAMPLE)), "float32"),
+        ArraySpec((limits.threads, n), "int32"),
+        ArraySpec((limits.threads, MOST + 3), "int64"),
+        ArraySpec((limits.threads, 2, MOST + 3), "float64"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Clipped statistics of cells, each sorted once, and splines through them."""
+"""Clipped statistics of cells, each counted into bins once, and splines through them."""
 
 from __future__ import annotations
 
@@ -7,66 +7,133 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.mesh.contract import FEW, TURNS
+from footprint.kernels.mesh.contract import FEW, MOST, SAMPLE, TURNS
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
+# Values a bin has of its share: so few that what a bound cuts is soon looked at.
+EACH = 8
+# Deviations of the sample that the bins reach to either side; what is beyond lies in one more bin.
+REACH = 6.0
+FAR = 3e38
+
 
 @njit(cache=True, nogil=True)
-def _sort(a, n, keys, counts):
-    """Sort a[:n], without NaN, by three passes over eleven ordered bits each."""
-    bits = a.view(np.uint32)
-    counts[:, :] = 0
-    for i in range(n):
-        v = bits[i]
-        v ^= np.uint32(0xFFFFFFFF) if v >> np.uint32(31) else np.uint32(0x80000000)
-        keys[0, i] = v
-        for k in range(3):
-            counts[k, (v >> np.uint32(11 * k)) & np.uint32(2047)] += 1
-    for k in range(3):
-        total = 0
-        for j in range(2048):
-            here = counts[k, j]
-            counts[k, j] = total
-            total += here
-    for k in range(3):
-        source, target, shift = keys[k & 1], keys[1 - (k & 1)], np.uint32(11 * k)
+def _bin(v, low, scale, bins):
+    """The bin of a value: never lower than that of a smaller one."""
+    t = (np.float64(v) - low) * scale + 1.0
+    t = t if t > 0.0 else 0.0
+    top = bins + 1.0
+    return np.int32(t if t < top else top)
+
+
+@njit(cache=True, nogil=True)
+def _range(a, n, few):
+    """Where most of the values lie: a centre, and half the width of the bins; the width is 0 where all values are one."""
+    m = min(n, SAMPLE)
+    for i in range(m):
+        few[i] = a[i * n // m]
+    few[:m].sort()
+    centre = np.float64(few[m // 2])
+    half = REACH * 0.5 * (np.float64(few[(84 * m) // 100]) - np.float64(few[(16 * m) // 100]))
+    if half == 0.0:
+        least, largest = a[0], a[0]
         for i in range(n):
-            v = source[i]
-            digit = (v >> shift) & np.uint32(2047)
-            target[counts[k, digit]] = v
-            counts[k, digit] += 1
-    for i in range(n):
-        v = keys[1, i]
-        bits[i] = v ^ (np.uint32(0x80000000) if v >> np.uint32(31) else np.uint32(0xFFFFFFFF))
+            least, largest = min(least, a[i]), max(largest, a[i])
+        half = max(np.float64(largest) - centre, centre - np.float64(least))
+    # What no float32 holds lies at its end.
+    return min(max(centre, -FAR), FAR), min(half, FAR)
 
 
 @njit(cache=True, nogil=True)
-def _clip(a, n, kappa, sums):
-    """Median, mean and deviation of sorted a[:n] once nothing is further than kappa deviations from the median."""
-    i, j = 0, n
+def _spread(a, n, low, scale, bins, centre, binned, places, starts, sums):
+    """Lay values by their bins; count, and sum about the centre, what lies before each."""
+    starts[: bins + 3] = 0
+    for i in range(n):
+        places[i] = _bin(a[i], low, scale, bins)
+    for i in range(n):
+        starts[places[i] + 1] += 1
+    for b in range(bins + 2):
+        starts[b + 1] += starts[b]
+    for i in range(n):
+        b = places[i]
+        binned[starts[b]] = a[i]
+        starts[b] += 1
+    # Every start has become that of the next bin.
+    for b in range(bins + 2, 0, -1):
+        starts[b] = starts[b - 1]
+    starts[0] = 0
+    sums[0, 0] = sums[1, 0] = 0.0
+    for b in range(bins + 2):
+        total, squares = 0.0, 0.0
+        for i in range(starts[b], starts[b + 1]):
+            d = np.float64(binned[i]) - centre
+            total += d
+            squares += d * d
+        sums[0, b + 1], sums[1, b + 1] = sums[0, b] + total, sums[1, b] + squares
+
+
+@njit(cache=True, nogil=True)
+def _below(bound, equal, low, scale, bins, centre, binned, starts, sums):
+    """Count, sum and sum of squares about the centre of what is under a bound, or ``equal`` to it."""
+    b = _bin(bound, low, scale, bins)
+    count, total, squares = starts[b], sums[0, b], sums[1, b]
+    for i in range(starts[b], starts[b + 1]):
+        v = np.float64(binned[i])
+        if v < bound or (equal and v == bound):
+            count += 1
+            total += v - centre
+            squares += (v - centre) * (v - centre)
+    return count, total, squares
+
+
+@njit(cache=True, nogil=True)
+def _rank(r, bins, binned, starts):
+    """The value of a rank; its bin is sorted."""
+    first, last = 0, bins + 1
+    while first < last:
+        b = (first + last) // 2
+        if starts[b + 1] <= r:
+            first = b + 1
+        else:
+            last = b
+    binned[starts[first] : starts[first + 1]].sort()
+    return np.float64(binned[r])
+
+
+@njit(cache=True, nogil=True)
+def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums):
+    """Median, mean and deviation of n values once nothing is further than kappa deviations from the median."""
+    least, largest, kept = -np.inf, np.inf, -1
+    i, j, median = 0, n, 0.0
+    total, squares = sums[0, bins + 2], sums[1, bins + 2]
     while True:
         m = j - i
-        mean = (sums[0, j] - sums[0, i]) / m
-        deviation = math.sqrt(max((sums[1, j] - sums[1, i]) / m - mean * mean, 0.0))
-        median = 0.5 * (np.float64(a[i + (m - 1) // 2]) + np.float64(a[i + m // 2]))
-        low, high = median - kappa * deviation, median + kappa * deviation
-        first, last = i, j
-        while i < j - 1 and a[i] < low:
-            i += 1
-        while j > i + 1 and a[j - 1] > high:
-            j -= 1
-        if i == first and j == last:
+        mean = total / m
+        deviation = math.sqrt(max(squares / m - mean * mean, 0.0))
+        mean += centre
+        if m == kept:
             return median, mean, deviation
+        median = 0.5 * (_rank(i + (m - 1) // 2, bins, binned, starts) + _rank(i + m // 2, bins, binned, starts))
+        least, largest, kept = max(least, median - kappa * deviation), min(largest, median + kappa * deviation), m
+        under, total_under, squares_under = _below(least, False, low, scale, bins, centre, binned, starts, sums)
+        upto, total, squares = _below(largest, True, low, scale, bins, centre, binned, starts, sums)
+        if upto <= under:
+            # Nothing is that near the median: the value over it stands alone.
+            alone = _rank(min(under, j - 1), bins, binned, starts)
+            return alone, alone, 0.0
+        i, j, total, squares = under, upto, total - total_under, squares - squares_under
 
 
 @njit(cache=True, nogil=True)
-def _cell(a, n, kappa, up, sums):
-    """Background and noise of sorted a[:n]."""
-    sums[0, 0] = sums[1, 0] = 0.0
-    for k in range(n):
-        v = np.float64(a[k])
-        sums[0, k + 1], sums[1, k + 1] = sums[0, k] + v, sums[1, k] + v * v
-    median, mean, deviation = _clip(a, n, kappa, sums)
+def _cell(a, n, kappa, up, binned, places, starts, sums):
+    """Background and noise of a[:n]."""
+    centre, half = _range(a, n, binned)
+    if half == 0.0:
+        return centre, 0.0
+    bins = max(16, min(MOST, n // EACH))
+    low, scale = centre - half, 0.5 * bins / half
+    _spread(a, n, low, scale, bins, centre, binned, places, starts, sums)
+    median, mean, deviation = _clip(n, kappa, low, scale, bins, centre, binned, starts, sums)
     if deviation == 0.0:
         return median, deviation
     if up == 0.0 or n < FEW:
@@ -74,14 +141,15 @@ def _cell(a, n, kappa, up, sums):
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     level, noise = median, deviation
     for _ in range(TURNS):
-        i, j = np.searchsorted(a[:n], np.float32(level - 5 * noise)), np.searchsorted(a[:n], np.float32(level + up * noise))
-        m = j - i
+        under, total_under, squares_under = _below(level - 5 * noise, False, low, scale, bins, centre, binned, starts, sums)
+        upto, total, squares = _below(level + up * noise, False, low, scale, bins, centre, binned, starts, sums)
+        m = upto - under
         if m < 16:
             return median, deviation
-        mean = (sums[0, j] - sums[0, i]) / m
-        variance = max((sums[1, j] - sums[1, i]) / m - mean * mean, 0.0)
+        mean = (total - total_under) / m
+        variance = max((squares - squares_under) / m - mean * mean, 0.0)
         wider = math.sqrt(variance / (1 - up * hazard - hazard * hazard))
-        higher = mean + wider * hazard
+        higher = centre + mean + wider * hazard
         if not wider > 0:
             return median, deviation
         moved = abs(higher - level) + abs(wider - noise)
@@ -91,37 +159,49 @@ def _cell(a, n, kappa, up, sums):
     return level, noise
 
 
+@njit(cache=True, nogil=True)
+def _gather(part, a):
+    """What is finite, told from the first that is; how many, and that first."""
+    n, anchor = 0, np.nan
+    for y in range(part.shape[0]):
+        row, missing = part[y], 0
+        for x in range(row.size):
+            missing += 0 if abs(row[x]) < np.inf else 1
+        x = 0
+        while anchor != anchor and x < row.size:
+            anchor = np.float64(row[x]) if math.isfinite(row[x]) else anchor
+            x += 1
+        if missing == 0:
+            for x in range(row.size):
+                a[n + x] = np.float32(np.float64(row[x]) - anchor)
+            n += row.size
+            continue
+        for x in range(row.size):
+            if math.isfinite(row[x]):
+                a[n] = np.float32(np.float64(row[x]) - anchor)
+                n += 1
+    return n, anchor
+
+
 @njit(cache=True, parallel=True, nogil=True)
-def _cells(image, cells, first, size, kappa, good, up, values, keys, sums, counts):
+def _cells(image, cells, first, size, kappa, good, up, values, places, starts, sums):
     rows, columns, threads = -(-image.shape[0] // size), cells.shape[2], values.shape[0]
     for t in prange(threads):
         for r in range(rows * t // threads, rows * (t + 1) // threads):
             for c in range(columns):
                 part = image[r * size : (r + 1) * size, c * size : (c + 1) * size]
-                n, anchor = 0, 0.0
-                for y in range(part.shape[0]):
-                    for x in range(part.shape[1]):
-                        v = np.float64(part[y, x])
-                        if math.isfinite(v):
-                            if n == 0:
-                                anchor = v
-                            values[t, n] = np.float32(v - anchor)
-                            n += 1
+                a = values[t, 0]
+                n, anchor = _gather(part, a)
                 level = noise = np.nan
                 if n > 0 and n >= good * part.size:
-                    _sort(values[t], n, keys[t], counts[t])
-                    # About their median, so that squares keep their digits.
-                    middle = np.float64(values[t, n // 2])
-                    for i in range(n):
-                        values[t, i] = np.float32(np.float64(values[t, i]) - middle)
-                    level, noise = _cell(values[t], n, kappa, up, sums[t])
-                    level += middle + anchor
+                    level, noise = _cell(a, n, kappa, up, values[t, 1], places[t], starts[t], sums[t])
+                    level += anchor
                 cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
 
 
-def cells(image, cells, values, keys, sums, counts, *, first, size, kappa, good, up) -> None:
+def cells(image, cells, values, places, starts, sums, *, first, size, kappa, good, up) -> None:
     """See `footprint.kernels.mesh.contract`."""
-    _cells(image, cells, first, size, kappa, good, up, values, keys, sums, counts)
+    _cells(image, cells, first, size, kappa, good, up, values, places, starts, sums)
 
 
 @njit(cache=True, nogil=True)
@@ -225,6 +305,33 @@ def _place(i, size, n):
     return k, min(k + 1, n - 1), g, f, (g * g * g - g) / 6 if inside else 0.0, (f * f * f - f) / 6 if inside else 0.0
 
 
+@njit(cache=True, nogil=True)
+def _stretch(out, start, stop, centre, per, c0, c1, c2, c3):
+    """A cubic of the distance from a cell's centre, in cells, at pixels from start to stop."""
+    for x in range(start, stop):
+        f = (x - centre) * per
+        out[x] = c0 + f * (c1 + f * (c2 + f * c3))
+
+
+@njit(cache=True, nogil=True)
+def _line(a, bend, size, out):
+    """A spline from centre to centre of the cells along a row, linear before the first and after the last."""
+    nx, width, per = a.size, out.size, 1.0 / size
+    if nx == 1:
+        out[:] = a[0]
+        return
+    for k in range(nx - 1):
+        centre = size * (k + 0.5) - 0.5
+        start, stop = math.ceil(centre), min(math.ceil(centre + size), width)
+        c1 = a[k + 1] - a[k] - bend[k] / 3 - bend[k + 1] / 6
+        c2, c3 = bend[k] / 2, (bend[k + 1] - bend[k]) / 6
+        if k == 0:
+            _stretch(out, 0, min(start, width), centre, per, a[0], a[1] - a[0], 0.0, 0.0)
+        _stretch(out, start, stop, centre, per, a[k], c1, c2, c3)
+        if k == nx - 2:
+            _stretch(out, stop, width, centre, per, a[k], a[k + 1] - a[k], 0.0, 0.0)
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _paint(smooth, k, out, first, size, rows):
     ny, nx, threads = smooth.shape[1], smooth.shape[2], rows.shape[0]
@@ -235,9 +342,7 @@ def _paint(smooth, k, out, first, size, rows):
             for x in range(nx):
                 a[x] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
                 bend[x] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
-            for x in range(out.shape[1]):
-                c, d, g, f, low, high = _place(x, size, nx)
-                out[r, x] = g * a[c] + f * a[d] + low * bend[c] + high * bend[d]
+            _line(a, bend, size, out[r])
 
 
 def paint(smooth, out, rows, *, first, size, which) -> None:
