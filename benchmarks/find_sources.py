@@ -4,7 +4,7 @@
 
 The field is Gaussian noise correlated by a 5-pixel beam with point and extended sources of power-law flux. All of them clip at
 three sigma until nothing changes (SEP: its mesh background, with its default filter and deblending, and without), find islands
-over five sigma and measure flux and centre.
+over five sigma and measure flux and centre. On a slope both take maps of background and noise on a mesh.
 """
 
 from __future__ import annotations
@@ -72,6 +72,17 @@ def main(n: int = 2048, sources: int = 1000) -> None:
     table = calls["footprint"]()
     assert len(table) == lesson(image), "both find the same islands"
     report(f"{n} x {n}, {sources} sources, {len(table)} islands", compare(calls, turns=5), nbytes=image.nbytes)
+    slope = image + np.linspace(0, 1e-2, n, dtype=np.float32)
+    local = {"footprint, mesh": lambda: fp.find_sources(slope, background="mesh", device="cpu")}
+    if "SEP, defaults" in calls:
+
+        def maps_of_sep() -> object:
+            background = sep.Background(slope)
+            return sep.extract(slope - background.back(), 5, err=background.rms(), filter_kernel=None, deblend_cont=1.0)
+
+        local["SEP, its maps, no filter, no deblending"] = maps_of_sep
+    found = len(local["footprint, mesh"]())
+    report(f"the same on a slope of ten deviations, {found} islands", compare(local, turns=5), nbytes=image.nbytes)
     labels = np.empty(image.shape, np.int32)
     mask = image > 5e-3
     steps = {

@@ -76,7 +76,7 @@ class Blanked:
 
     def read(self, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows."""
-        _read(self.image, rows, out)
+        read_rows(self.image, rows, out)
         for first in range(rows.start, rows.stop, self._rows):
             last = min(first + self._rows, rows.stop)
             piece = out[first - rows.start : last - rows.start]
@@ -84,7 +84,7 @@ class Blanked:
                 np.copyto(piece, np.nan, where=piece == 0)
             for mask, weight in self.masks:
                 values = np.empty(piece.shape, native(mask.spec.dtype))
-                _read(mask, slice(first, last), values)
+                read_rows(mask, slice(first, last), values)
                 # A weight of NaN is none.
                 np.copyto(piece, np.nan, where=~(values > 0) if weight else values != 0)
 
@@ -94,7 +94,8 @@ def _beside(image: Image, n_rows: int, dtype: np.dtype) -> int:
     return reading(n_rows, dtype) if reading is not None else 0
 
 
-def _read(image: Image, rows: slice, out: np.ndarray) -> None:
+def read_rows(image: Image, rows: slice, out: np.ndarray) -> None:
+    """Fill ``out`` with rows of an image, wherever it lies."""
     if image.file is not None:
         image.file.read(rows, out)
     elif isinstance(image.face, Array):
@@ -142,7 +143,7 @@ def zeros_are_blank(image: Image) -> bool:
     zeros = beside = others = pairs = equal = 0
     row = np.empty((1, width), native(image.spec.dtype))
     for y in np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int)).tolist():
-        _read(image, slice(y, y + 1), row)
+        read_rows(image, slice(y, y + 1), row)
         x = row[0]
         zero = x == 0
         n = int(np.count_nonzero(zero))

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from footprint.api._errors import noise_of_centres, noise_of_sums
+from footprint.api._levels import Levels
 from footprint.api._sky import Sky
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.find_sources import rules
+from footprint.ops.local_sources import local_rules
 from footprint.ops.pipeline import Pipeline
 
 
@@ -25,37 +27,59 @@ def check_noise(clip: Clip, found: int) -> None:
 
 
 def catalogue(
-    columns: dict[str, np.ndarray], clip: Clip, stats: np.ndarray, steps: Pipeline, sky: Sky, blank: str, padded: bool
+    columns: dict[str, np.ndarray],
+    clip: Clip | None,
+    stats: np.ndarray,
+    steps: Pipeline,
+    sky: Sky,
+    blank: str,
+    padded: bool,
+    levels: Levels | None = None,
 ) -> Any:
-    """The table of what was found, with units and positions where they are known; warns of what a user has to know."""
+    """The table of what was found, with units and positions where they are known; warns of what a user has to know.
+
+    Parameters
+    ----------
+    columns, sky
+        What was measured, and where it lies.
+    clip, stats
+        Of the whole image, where it was clipped.
+    steps
+        What was done.
+    blank, padded
+        What means no data, and whether zeros were found to.
+    levels
+        Background and noise from place to place, where they are.
+    """
     from astropy.table import Table
 
-    told_by = rules(steps)
-    background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
+    told_by = rules(steps) if levels is None else local_rules(steps)
+    typical = levels.typical if levels is not None else {}
+    background, noise = (typical.get(name, float(stats[at])) for name, at in (("background", BACKGROUND), ("noise", NOISE)))
+    here = columns.get("noise", noise)
     with np.errstate(invalid="ignore", divide="ignore"):
-        columns["snr"] = columns["peak"] / noise
+        columns["snr"] = columns["peak"] / here
         columns["flux_err"] = noise_of_sums(columns["npix"], sky.beam_area)
-        columns["flux_err"] *= noise
+        columns["flux_err"] *= here
         columns["x_err"] = noise_of_centres(columns["npix"], sky.beam_area)
-        columns["x_err"] *= noise / np.abs(columns["flux"])
+        columns["x_err"] *= here / np.abs(columns["flux"])
     columns["y_err"] = columns["x_err"].copy()
     table = Table(columns, copy=False)
-    table.meta.update(
-        background=background,
-        noise=noise,
-        threshold=background + told_by["flood"] * noise,
-        sigma=told_by["sigma"],
-        flood=told_by["flood"],
-        kappa=told_by["kappa"],
-        clip_mean=clip.mean,
-        clip_median=clip.median,
-        clip_std=clip.std,
-        clip_count=clip.count,
-        clip_iterations=clip.iterations,
-        connectivity=told_by["connectivity"],
-        min_area=told_by["min_area"],
-        blanks=blank,
-    )
+    table.meta.update(background=background, noise=noise)
+    if levels is None:
+        table.meta["threshold"] = background + told_by["flood"] * noise
+    else:
+        table.meta.update(levels.tell())
+    table.meta.update({name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by})
+    if clip is not None:
+        table.meta.update(
+            clip_mean=clip.mean,
+            clip_median=clip.median,
+            clip_std=clip.std,
+            clip_count=clip.count,
+            clip_iterations=clip.iterations,
+        )
+    table.meta.update({name: told_by[name] for name in ("connectivity", "min_area")}, blanks=blank)
     table.meta.update({name: told_by[name] for name in ("contrast", "prominence") if name in told_by})
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)

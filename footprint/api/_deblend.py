@@ -66,10 +66,10 @@ class Components(Islands):
         super().__init__(count)
         self.shape = shape
 
-    def sinks(self, capacity: int) -> list[Face]:
+    def sinks(self, capacity: int, local: bool = False) -> list[Face]:
         """What takes them."""
         spec = ArraySpec((capacity, 4), "int64")
-        return [*super().sinks(capacity), Stream(Taker(self._members), spec, key="catalogue")]
+        return [*super().sinks(capacity, local), Stream(Taker(self._members), spec, key="catalogue")]
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
         basins = -int(self.count[0])  # type: ignore[index]

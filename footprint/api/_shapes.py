@@ -40,7 +40,7 @@ def shapes(moments: np.ndarray) -> dict[str, np.ndarray]:
 
 def _vertex(m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How far from the peak's pixel its quadratic surface has its vertex, and how high; (0, 0, peak) where there is none near."""
-    peak, cross, corners = m[:, PEAK], m[:, [LEFT, RIGHT, BEFORE, AFTER]], m[:, CORNERS:]
+    peak, cross, corners = m[:, PEAK], m[:, [LEFT, RIGHT, BEFORE, AFTER]], m[:, CORNERS : CORNERS + 4]
     logs = (peak > 0) & (cross > 0).all(1)
     mixed = np.where(logs, (corners > 0).all(1), True)
     corners = np.where(logs[:, None], np.log(np.where(corners > 0, corners, 1)), corners)

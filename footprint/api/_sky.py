@@ -48,7 +48,9 @@ class Sky:
         area = pixel_area(self.wcs)
         flux = flux_of(self.unit, self.beam_area, area)
         if self.unit is not None:
-            table["peak"].unit = table["peak_interp"].unit = self.unit
+            for name in ("peak", "peak_interp", "background", "noise"):
+                if name in table.colnames:
+                    table[name].unit = self.unit
             table["flux"].unit = table["flux_err"].unit = flux.unit
         if flux.factor != 1:
             for name in ("flux", "flux_err"):

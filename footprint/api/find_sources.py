@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, Progress, check_writable, described, receive, shared, where
+from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import capacities, check_contrast, host_only, islands
-from footprint.api._image import Image, Passes, Reading, foretold, from_file, host, see
+from footprint.api._image import Passes, Reading, foretold, from_file, host, see
+from footprint.api._levels import Levels, check_deblend, kinds_of, levels_of, planned_maps, target
 from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import clip_of
+from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
 from footprint.ops.find_sources import sources
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
-from footprint.plan.faces import Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 from footprint.units import format_bytes
@@ -44,6 +45,12 @@ def find_sources(
     mask: Any = None,
     weight: Any = None,
     header: Mapping[str, Any] | None = None,
+    background: Any = "global",
+    noise: Any = None,
+    box: int = 64,
+    filter_size: int = 3,
+    save_background: Any = None,
+    save_noise: Any = None,
     labels: Any = None,
     capacity: int | None = None,
     memory: Memory = None,
@@ -53,9 +60,10 @@ def find_sources(
 ) -> Any:
     """Find islands of pixels with image - background > sigma noise, and measure them.
 
-    Background and noise are the median and the standard deviation left after clipping at kappa (see `sigma_clip`); islands are
-    connected components, numbered by the raster order of their first pixel, as SciPy does. The image is read about three times
-    and never copied: arrays where they lie, files by blocks of rows, with the same result to the last bit.
+    Background and noise are the median and the standard deviation left after clipping at kappa (see `sigma_clip`), or differ from
+    place to place: on a mesh (see `background`), or by maps that are given. Islands are connected components, numbered by the
+    raster order of their first pixel, as SciPy does. The image is read about three times and never copied: arrays where they
+    lie, files by blocks of rows, with the same result to the last bit.
 
     Parameters
     ----------
@@ -67,7 +75,7 @@ def find_sources(
     flood : float, optional
         A lower threshold down to which islands reach; those whose peak is over sigma are sources. The same unless given.
     maxiters : int, optional
-        Clips at most; None for until nothing changes.
+        Clips of the whole image at most; None for until nothing changes, as in the cells of a mesh.
     connectivity : {4, 8}
         Whether pixels that touch at corners belong together.
     min_area : int or str
@@ -87,6 +95,15 @@ def find_sources(
         No data where the mask is not 0, or where the weight is not over 0.
     header : mapping, optional
         FITS header of the image, for positions and units; an image from a file brings its own.
+    background : {"global", "mesh"}, or array or open image (n_y, n_x)
+        Where the background comes from: one clip of the whole image, a mesh of cells, or a map.
+    noise : {"mesh"}, or array or open image (n_y, n_x), optional
+        Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not over 0
+        there is no data. Maps are in the image's unit.
+    box, filter_size : int
+        Pixels along a side of the mesh's cells, some times the largest source; cells along a side of its median filter.
+    save_background, save_noise : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
+        Receive background and noise at every pixel.
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
@@ -111,10 +128,11 @@ def find_sources(
         deviations of the light along its axes in pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak
         between pixels: of a point source the best of its position, and its flux density to the noise); snr (peak over noise);
         flux_err, x_err, y_err, ra_err, dec_err (what the noise, correlated by the beam where one is known, makes of the sum and of
-        the centre; not what a threshold cuts off); name (IAU, by the position). With ``deblend`` rows are parts of islands, as
+        the centre; not what a threshold cuts off); name (IAU, by the position); and where they differ from place to place,
+        background and noise at the peak, from which snr and errors then come. With ``deblend`` rows are parts of islands, as
         ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
         where the island has other parts, 2 where it reaches the image's edge, in a sum.
-        ``meta`` has the clip, background, noise, thresholds and the beam.
+        ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
 
     Raises
     ------
@@ -136,10 +154,13 @@ def find_sources(
     plain = see(given.data)
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
-    ids = [] if labels is None else [_labels(labels, plain)]
+    ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     pixels = check_min_area(min_area, sky.beam_area)
     apart = check_contrast(deblend, contrast)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart)
+    saved = {"background": save_background, "noise": save_noise}
+    levels = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved)
+    check_deblend(apart, levels)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, levels)
     check_capacity(capacity)
     rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
     runs_on = plain.where(device) if apart is None else host_only(device, seen.face)
@@ -148,8 +169,9 @@ def find_sources(
 
     def attempt(capacity: int) -> Islands:
         found = islands(count, apart, seen.spec.shape)
-        outs = [host(stats), host(counts), *found.sinks(capacity), host(count), *ids]
-        call("find_sources", steps(capacity), [seen.face], outs, runs_on, memory, progress=told, on_plan=on_plan)
+        outs = _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
+        ins = [seen.face, *(levels.faces if levels is not None else [])]
+        call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
         return found
 
     try:
@@ -160,9 +182,29 @@ def find_sources(
         found = _again(attempt, short)
     if told is not None:
         told.end()
-    clip = clip_of(stats, counts, seen.spec)
-    check_noise(clip, len(found.columns["flux"]))
-    return catalogue(found.columns, clip, stats, steps(1), sky, "zero" if padded else blank, padded)
+    if levels is not None and levels.mesh and any(np.isnan(value) for value in levels.typical.values()):
+        raise ShapeError("image", f"{seen.spec} without a finite pixel", "at least one finite pixel")
+    clip = clip_of(stats, counts, seen.spec) if levels is None or levels.clip else None
+    if clip is not None and levels is None:
+        check_noise(clip, len(found.columns["flux"]))
+    return catalogue(found.columns, clip, stats, steps(1), sky, "zero" if padded else blank, padded, levels)
+
+
+def _outs(
+    found: Islands,
+    capacity: int,
+    stats: Face,
+    counts: Face,
+    count: Face,
+    ids: list[Face],
+    shape: tuple[int, ...],
+    levels: Levels | None,
+) -> list[Face]:
+    """What takes the results, in the order of the steps."""
+    if levels is None:
+        return [stats, counts, *found.sinks(capacity), count, *ids]
+    clip = [stats, counts] if levels.clip else []
+    return [*levels.sink(shape), *clip, *found.sinks(capacity, local=True), count, *ids, *levels.saved.values()]
 
 
 def _again(attempt: Callable[[int], Islands], short: Crowded) -> Islands:
@@ -192,6 +234,12 @@ def plan_find_sources(
     deblend: bool = False,
     contrast: float = 0.002,
     lesson: bool = False,
+    background: str = "global",
+    noise: str | None = None,
+    box: int = 64,
+    filter_size: int = 3,
+    save_background: bool = False,
+    save_noise: bool = False,
     labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
@@ -208,16 +256,20 @@ def plan_find_sources(
         Of the image.
     dtype : str
         Of the image.
+    background, noise : str
+        As in `find_sources`; "map" for a map that is given, of the image's dtype.
+    save_background, save_noise : bool
+        Whether background and noise are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
     labels : bool or "file"
         Whether labels are wanted: an int32 array, unless they, too, go to a file.
     streamed : bool
-        Whether the image comes from a file, and labels go to one.
+        Whether the image and maps come from files, and labels and maps go to some.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads so
         many rows.
     writing : int
-        Bytes that the labels' writer takes beside a block.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, lesson, capacity, memory, device
+        Bytes that the writer of labels or maps takes beside a block.
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area.
 
     Returns
@@ -237,16 +289,27 @@ def plan_find_sources(
     if isinstance(labels, str):
         choose("labels", labels, ("file",))
     apart = check_contrast(deblend, contrast)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels), apart)
+    words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
+    saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
+    levels = kinds_of(*words, box, filter_size, kappa, saved)
+    check_deblend(apart, levels)
+    to_file = streamed or labels == "file"
+
+    def wanted(one: ArraySpec) -> Face:
+        return Stream(None, one, lambda block: writing) if to_file else foretold(one)[0]
+
+    if levels is not None:
+        levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels), apart, levels)
     check_capacity(capacity)
     runs_on = where(device) if apart is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
+    ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
+    stats, counts, count = foretold(ArraySpec((8,), "float64"), ArraySpec((8,), "int64"), ArraySpec((1,), "int64"))
+    ids = [wanted(ArraySpec(spec.shape, "int32"))] if labels else []
 
     def made(room: int) -> Plan:
-        known = dict(zip(steps(room).outputs, steps(room).out_specs(spec)))
-        stats, counts, count, *image = (known[name] for name in ("stats", "counts", "count", "labels") if name in known)
-        ids = [Stream(None, one, lambda block: writing) for one in image] if streamed or labels == "file" else foretold(*image)
-        outs = [*foretold(stats, counts), *islands(0, apart, spec.shape).sinks(room), *foretold(count), *ids]
+        outs = _outs(islands(0, apart, spec.shape), room, stats, counts, count, ids, spec.shape, levels)
         return planned("find_sources", steps(room), ins, outs, runs_on, memory)
 
     return _first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
@@ -296,7 +359,8 @@ def _steps(
     min_area: int,
     lesson: bool,
     labels: bool,
-    contrast: float | None = None,
+    contrast: float | None,
+    levels: Levels | None,
 ) -> Callable[[int], Pipeline]:
     """The pipeline with room for so many components."""
     clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
@@ -304,19 +368,11 @@ def _steps(
     lower = None if flood is None else check_positive("flood", flood)
     if lower is not None and lower > level:
         raise ArgumentError("flood", repr(flood), f"a number up to sigma, {level:g}")
+    if levels is not None and not levels.clip:
+        for name, value in (("lesson", lesson or None), ("maxiters", maxiters)):
+            if value is not None:
+                got = f"{value!r} where background and noise are of a mesh or maps"
+                raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
+    if levels is not None:
+        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels)
     return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast)
-
-
-def _labels(labels: Any, image: Image) -> Face:
-    """Where labels go: the caller's array, or what takes them by rows."""
-    if hasattr(labels, "write") and not isinstance(labels, np.ndarray):
-        sink = Taker(lambda region, block: labels.write(slice(region[0].start, region[0].stop), block))
-        takes = labels.host_bytes("int32") if hasattr(labels, "host_bytes") else 0
-        return Stream(sink, ArraySpec(image.spec.shape, "int32"), lambda block: takes)
-    seen = receive(labels, "labels")
-    if tuple(seen.data.shape) != image.spec.shape or seen.data.dtype != np.dtype("int32"):
-        raise ShapeError("labels", f"{seen.data.dtype} {tuple(seen.data.shape)}", f"int32 {image.spec.shape}")
-    check_writable(seen, labels, "labels")
-    if isinstance(image.face, Array) and shared(image.face, seen):
-        raise ArgumentError("labels", "memory shared with image", "an array of its own")
-    return seen

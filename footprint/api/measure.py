@@ -13,8 +13,10 @@ from footprint.api._shapes import NAMES, shapes
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import (
     LABEL,
+    LEVEL,
     PEAK,
     PIXELS,
+    SPREAD,
     SUM,
     SUM_X,
     SUM_Y,
@@ -32,7 +34,8 @@ from footprint.spec import ArraySpec
 
 _WHOLE = {"label": LABEL, "npix": PIXELS, "x_min": X_MIN, "x_max": X_MAX, "y_min": Y_MIN, "y_max": Y_MAX, "x_peak": X_PEAK,
           "y_peak": Y_PEAK}  # fmt: skip
-_NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak", *NAMES)
+_LOCAL = {"background": LEVEL, "noise": SPREAD}
+_NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", "y_max", "x_peak", "y_peak", *NAMES, *_LOCAL)
 
 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
@@ -115,9 +118,9 @@ class Islands:
         self.count = count
         self.columns: dict[str, np.ndarray] = {}
 
-    def sinks(self, capacity: int) -> list[Face]:
-        """What takes them."""
-        specs = table_specs(capacity)
+    def sinks(self, capacity: int, local: bool = False) -> list[Face]:
+        """What takes them, ``local`` with background and noise."""
+        specs = table_specs(capacity, local)
         return [Stream(Taker(take), spec, key="catalogue") for take, spec in zip((self._sums, self._boxes), specs)]
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
@@ -129,6 +132,8 @@ class Islands:
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = {"x": used[:, SUM_X] / flux, "y": used[:, SUM_Y] / flux}
         self.columns = {**centre, "peak": used[:, PEAK].copy(), "flux": flux, **shapes(used)}
+        if used.shape[1] > SPREAD:
+            self.columns |= {name: used[:, column].copy() for name, column in _LOCAL.items()}
 
     def _boxes(self, region: Region, boxes: np.ndarray) -> None:
         boxes = boxes[: len(self.columns["flux"])]
@@ -140,7 +145,7 @@ class Islands:
         self.columns |= {name: boxes[rows, column] for name, column in _WHOLE.items()}
         for axis in "xy":
             self.columns[f"{axis}_interp"] += self.columns[f"{axis}_peak"]
-        self.columns = {name: self.columns[name] for name in _NAMES}
+        self.columns = {name: self.columns[name] for name in _NAMES if name in self.columns}
 
 
 def plan_measure(

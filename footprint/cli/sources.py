@@ -59,6 +59,22 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
+        click.option("--save-noise", default=None, metavar="FILE", help="Also write the noise at every pixel."),
+        click.option("--save-background", default=None, metavar="FILE", help="Also write the background at every pixel."),
+        click.option("--noise-map", default=None, metavar="FILE", help="Take the noise from this image."),
+        click.option("--background-map", default=None, metavar="FILE", help="Take the background from this image."),
+        click.option(
+            "--filter-size", type=int, default=3, show_default=True, help="Cells along a side of the mesh's median filter."
+        ),
+        click.option(
+            "--box", type=int, default=64, show_default=True, help="Pixels along a side of the mesh's cells, some times a source."
+        ),
+        click.option(
+            "--background",
+            default="global",
+            show_default=True,
+            help="Background and noise: global for one clip of the whole image, mesh where they differ from place to place.",
+        ),
     ):
         command = option(command)
     return command
@@ -76,27 +92,44 @@ def plan_only(
     segmentation: str | None,
     mask: str | None,
     weight: str | None,
+    background_map: str | None,
+    noise_map: str | None,
+    save_background: str | None,
+    save_noise: str | None,
     **options: Any,
 ) -> Any:
     """The plan of the job, a plane of it where there are several; opens the files for their shapes, reads no pixels."""
     from footprint.api._blank import planned_image
     from footprint.api.find_sources import plan_find_sources
     from footprint.cli.sources_job import Job, extra_images, plane_of, planes_of
+    from footprint.dtypes import kernel_dtype
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
-    job = Job(image, plane_of(plane), mask=mask, weight=weight)
+    _check_maps(background_map, noise_map, options["background"])
+    job = Job(image, plane_of(plane), mask=mask, weight=weight, background_map=background_map, noise_map=noise_map)
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
+        maps = {name: extra.pop(name) for name in ("background", "noise") if name in extra}
         seen = planned_image(source, options.pop("blank"), extra)
+        kept = {segmentation: "int32", save_background: kernel_dtype(source.dtype.str), save_noise: kernel_dtype(source.dtype.str)}
+        options |= dict.fromkeys(maps, "map")
         return plan_find_sources(
             seen.shape,
             dtype=seen.dtype.str,
             labels=segmentation is not None,
             streamed=True,
-            reading=seen.host_bytes,
-            writing=writing_bytes(segmentation, source.shape, "int32") if segmentation is not None else 0,
+            reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
+            writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
+            save_background=save_background is not None,
+            save_noise=save_noise is not None,
             **options,
         )
+
+
+def _check_maps(background_map: str | None, noise_map: str | None, background: str) -> None:
+    """A map that is given leaves nothing to find."""
+    if background_map is not None and background != "global":
+        raise ArgumentError("--background", f"{background} beside --background-map", "one of them")
 
 
 def _brightest(table: Any, rows: int = 20) -> str:
@@ -135,6 +168,10 @@ def command(
     png: str | None,
     mask: str | None,
     weight: str | None,
+    background_map: str | None,
+    noise_map: str | None,
+    save_background: str | None,
+    save_noise: str | None,
     overwrite: bool,
     quiet: bool,
     as_json: bool,
@@ -143,13 +180,15 @@ def command(
     """Find the sources in each IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
 
     IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file. Background and noise are the
-    median and the standard deviation that remain after clipping at --kappa. Positions come from the header's WCS; fluxes are in Jy
+    median and the standard deviation that remain after clipping at --kappa, or differ from place to place with --background mesh or
+    maps that are given. Positions come from the header's WCS; fluxes are in Jy
     where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
     same to the last bit, whatever the blocks. Several images share one start; --plane all takes every plane of a cube.
 
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
+      footprint sources mosaic.fits -o catalogue.ecsv --background mesh --box 64 --save-noise noise.fits
     """
     from footprint.cli.outputs import check_names, check_png, under_option
     from footprint.cli.sources_job import jobs_of, make_folders, plane_of, run
@@ -158,18 +197,23 @@ def command(
 
     reporter = Reporter(quiet, as_json)
     outputs = {"out": target, "segmentation": segmentation, "png": png}
-    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), mask=mask, weight=weight)
+    outputs |= {"save_background": save_background, "save_noise": save_noise}
+    _check_maps(background_map, noise_map, options["background"])
+    files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
+    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files)
     if len(images) > 1 and target is None:
         raise ArgumentError("--out", f"none for {len(images)} images", "a folder for their catalogues", "give -o FOLDER/")
     make_folders(jobs)
     for job in jobs:
-        check_names([job.image], {"out": job.out, "segmentation": job.segmentation, "png": job.png})
+        check_names([job.image, *(name for name in files.values() if name is not None)], job.outputs)
         if job.out is not None:
             check_catalog(job.out, overwrite)
         check_png(job.png, overwrite)
-        if job.segmentation is not None:
-            with under_option("segmentation"):
-                check_image(job.segmentation, overwrite)
+        for option in ("segmentation", "save-background", "save-noise"):
+            file = job.outputs[option]
+            if file is not None:
+                with under_option(option):
+                    check_image(file, overwrite)
     if len(jobs) > 1:
         return _several(jobs, reporter, lambda job, one: run(job, one, overwrite, job is jobs[0], **options))
     table, figures = run(jobs[0], reporter, overwrite, **options)

@@ -16,7 +16,13 @@ from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
 _OF_A_PLANE = ("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std", "clip_count", "clip_iterations")
-_FOLDERS = {"out": "", "segmentation": ".fits", "png": ".png"}
+_FOLDERS = {
+    "out": "",
+    "segmentation": ".fits",
+    "png": ".png",
+    "save_background": "_background.fits",
+    "save_noise": "_noise.fits",
+}
 
 
 @dataclass(frozen=True)
@@ -29,10 +35,12 @@ class Job:
         The file.
     plane
         A number, "all", or None for the only one.
-    out, segmentation, png
+    out, segmentation, png, save_background, save_noise
         What is written; None for nothing.
     mask, weight
         Files that tell where there is no data.
+    background_map, noise_map
+        Files of background and noise.
     """
 
     image: str
@@ -42,6 +50,15 @@ class Job:
     png: str | None = None
     mask: str | None = None
     weight: str | None = None
+    background_map: str | None = None
+    noise_map: str | None = None
+    save_background: str | None = None
+    save_noise: str | None = None
+
+    @property
+    def outputs(self) -> dict[str, str | None]:
+        """Files that are written, by their options."""
+        return {_word(option): getattr(self, option) for option in _FOLDERS}
 
 
 def plane_of(word: str | None) -> int | str | None:
@@ -62,7 +79,9 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
         for option, name in outputs.items():
             folder = name is not None and (name.endswith("/") or Path(name).is_dir())
             if name is not None and len(images) > 1 and not folder:
-                raise ArgumentError(f"--{option}", repr(name), f"a folder for the files of {len(images)} images", f"give {name}/")
+                raise ArgumentError(
+                    f"--{_word(option)}", repr(name), f"a folder for the files of {len(images)} images", f"give {name}/"
+                )
             if name is not None and folder:
                 name = str(Path(name) / (_stem(image) + (_FOLDERS[option] or f".{suffix}")))
             files[option] = name
@@ -72,9 +91,15 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
         for job in made:
             name = getattr(job, option)
             if name is not None and name in taken:
-                raise ArgumentError(f"--{option}", f"{name} for {taken[name]} and for {job.image}", "images of different names")
+                raise ArgumentError(
+                    f"--{_word(option)}", f"{name} for {taken[name]} and for {job.image}", "images of different names"
+                )
             taken[name] = job.image
     return made
+
+
+def _word(option: str) -> str:
+    return option.replace("_", "-")
 
 
 def _stem(image: str) -> str:
@@ -88,18 +113,18 @@ def _stem(image: str) -> str:
 def make_folders(jobs: Sequence[Job]) -> None:
     """Make the folders that the outputs go to."""
     for job in jobs:
-        for name in (job.out, job.segmentation, job.png):
+        for name in job.outputs.values():
             if name is not None and not Path(name).parent.exists() and len(jobs) > 1:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def extra_images(job: Job) -> Iterator[dict[str, Any]]:
-    """The mask and the weight map, opened."""
+    """Mask, weight, and maps of background and noise, opened."""
     from footprint.io.image import open_image
 
     with ExitStack() as stack:
-        files = {"mask": job.mask, "weight": job.weight}
+        files = {"mask": job.mask, "weight": job.weight, "background": job.background_map, "noise": job.noise_map}
         yield {name: stack.enter_context(open_image(file)) for name, file in files.items() if file is not None}
 
 
@@ -125,18 +150,34 @@ def _label_header(header: Any) -> Any:
 
 
 @contextmanager
-def label_sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Callable[[int], Any]]:
-    """What takes the labels of a plane, by its number; None where they are not wanted."""
+def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Callable[[int], dict[str, Any]]]:
+    """What takes labels, background and noise of a plane, by its number; nothing for those that are not wanted."""
+    from footprint.dtypes import kernel_dtype
+
+    dtype, header = kernel_dtype(source.dtype.str), source.header
+    wanted = {
+        "labels": (job.segmentation, "int32", _label_header(header)),
+        "save_background": (job.save_background, dtype, header),
+        "save_noise": (job.save_noise, dtype, header),
+    }
+    with ExitStack() as stack:
+        found = {
+            name: stack.enter_context(_images(path, planes, source.shape, kind, overwrite, cards))
+            for name, (path, kind, cards) in wanted.items()
+            if path is not None
+        }
+        yield lambda number: {name: one(number) for name, one in found.items()}
+
+
+@contextmanager
+def _images(path: str, planes: int, shape: Any, dtype: str, overwrite: bool, header: Any) -> Iterator[Callable[[int], Any]]:
     from footprint.io.image_writer import create_image, create_stack
 
-    if job.segmentation is None:
-        yield lambda number: None
-    elif planes == 1:
-        with create_image(job.segmentation, source.shape, "int32", overwrite, _label_header(source.header)) as image:
+    if planes == 1:
+        with create_image(path, shape, dtype, overwrite, header) as image:
             yield lambda number: image
     else:
-        shape = (planes, *source.shape)
-        with create_stack(job.segmentation, shape, "int32", overwrite, _label_header(source.header)) as stack:
+        with create_stack(path, (planes, *shape), dtype, overwrite, header) as stack:
             yield lambda number: _Plane(stack, number)
 
 
@@ -166,12 +207,14 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
-            reporter.warm(lambda: load(source, job.segmentation is not None, options["device"]))
-        with label_sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
+            local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
+            reporter.warm(lambda: load(source, job.segmentation is not None, options["device"], local))
+        options |= extra
+        with sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
                     told = {"on_plan": reporter.plan if number == 0 else None, "progress": progress}
-                    tables.append(_one(job, image, labels=sink(number), **told, **extra, **options))
+                    tables.append(_one(job, image, **sink(number), **told, **options))
         table = tables[0] if len(planes) == 1 else stacked(tables)
         if job.out is not None:
             write_catalog(table, job.out, overwrite)
@@ -179,7 +222,7 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
             write_sky_png(source, table, job.png, overwrite)
         shape, unit = ([len(planes)] if len(planes) > 1 else []) + list(source.shape), source.unit
     figures: dict[str, Any] = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
-    written = {"catalogue": job.out, "segmentation": job.segmentation, "png": job.png}
+    written = {"catalogue" if name == "out" else name.replace("-", "_"): path for name, path in job.outputs.items()}
     figures = {"image": job.image, "shape": shape, "sources": len(table), "unit": unit, **figures}
     return table, figures | {name: path for name, path in written.items() if path is not None}
 
@@ -193,7 +236,7 @@ def _one(job: Job, image: Any, **options: Any) -> Any:
         if error.name != "image":
             raise
         raise FormatError(job.image, f"has {error.got}, wanted {error.wanted}", error.fix) from error
-    if len(table) == 0 and table.meta["noise"] == 0:
+    if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
         value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
         raise FormatError(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
     return table
@@ -214,7 +257,7 @@ def stacked(tables: Sequence[Any]) -> Any:
     return vstack(list(tables), metadata_conflicts="silent")
 
 
-def load(source: Any, labels: bool, device: str) -> None:
+def load(source: Any, labels: bool, device: str, local: bool) -> None:
     """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
     from footprint.api.find_sources import find_sources
 
@@ -228,4 +271,5 @@ def load(source: Any, labels: bool, device: str) -> None:
         for few in (noise, half_empty):
             pixels = np.ascontiguousarray(few, source.dtype)
             ids = np.empty(few.shape, np.int32) if labels else None
-            find_sources(pixels, labels=ids, blank="nan", header=source.header, device=device)
+            how = "mesh" if local else "global"
+            find_sources(pixels, labels=ids, blank="nan", header=source.header, background=how, device=device)

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
-from footprint.kernels.find_sources.contract import MOMENTS
+from footprint.kernels.find_sources.contract import LOCAL_MOMENTS, MOMENTS
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a label takes in the catalogue: eighteen columns of eight bytes and the number of its row; for sources snr, ra, dec, five
-# errors and a name.
-ROW, SOURCE_ROW = 152, 240
+# errors and a name; over maps background and noise.
+ROW, SOURCE_ROW, LOCAL_ROW = 152, 240, 256
 
 
-def table_specs(count: int) -> tuple[ArraySpec, ArraySpec]:
-    """Moments and boxes of so many labels."""
-    return ArraySpec((count, MOMENTS), "float64"), ArraySpec((count, 8), "int64")
+def table_specs(count: int, local: bool = False) -> tuple[ArraySpec, ArraySpec]:
+    """Moments and boxes of so many labels, ``local`` with background and noise."""
+    return ArraySpec((count, LOCAL_MOMENTS if local else MOMENTS), "float64"), ArraySpec((count, 8), "int64")
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,32 @@ def background(scale: int) -> Job:
     )
 
 
+def find_sources_mesh(scale: int) -> Job:
+    """Over a mesh, with the background and the labels as results, and over maps of another dtype."""
+    x, ids, level = foreign_image(scale), touched(512 * scale, 1024).view(np.int32), touched(512 * scale, 1024)
+    about: dict[str, Any] = {"background": "mesh", "box": 32, "device": "cpu"}
+    return (
+        lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", labels=True, save_background=True, memory=memory, **about),
+        lambda memory: fp.find_sources(x, labels=ids, save_background=level, memory=memory, **about),
+    )
+
+
+def find_sources_maps(scale: int) -> Job:
+    """Image and maps from files, the noise over a mesh to one."""
+    source, level = _file(foreign_image(scale)), _file(np.zeros((512 * scale, 1024), ">f4"))
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    target = Path(folder) / "noise.fits"
+
+    def run(memory: Any) -> None:
+        with create_image(target, source.shape, "float32", overwrite=True) as writer:
+            fp.find_sources(source, background=level, save_noise=writer, memory=memory, device="cpu")
+
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, "background": "map", "save_noise": True}
+    options["writing"] = writing_bytes(target, source.shape, "float32")
+    return lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, device="cpu", **options), run
+
+
 def find_sources_file(scale: int) -> Job:
     source = _file(foreign_image(scale))
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes}
@@ -326,6 +352,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "find_sources": find_sources,
     "find_sources_file": find_sources_file,
     "deblended": deblended,
+    "find_sources_mesh": find_sources_mesh,
+    "find_sources_maps": find_sources_maps,
     "background": background,
     "fbp": fbp,
     "fbp_fourier": fbp_fourier,

@@ -25,7 +25,8 @@ def mutants() -> list[Mutant]:
     from tests.mutants.kernels import KERNELS
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
+    from tests.mutants.skies import SKIES
     from tests.mutants.steps import STEPS
     from tests.mutants.threads import THREADS_AND_TIMES
 
-    return [*PLAN, *KEPT, *KERNELS, *FOURIER, *ROOMS, *STEPS, *THREADS_AND_TIMES]
+    return [*PLAN, *KEPT, *KERNELS, *FOURIER, *ROOMS, *SKIES, *STEPS, *THREADS_AND_TIMES]

@@ -191,6 +191,61 @@ def test_maxiters_masks_and_blanks(monkeypatch, capsys, image, tmp_path):
     assert planned == noise(tmp_path / "half.fits", "--mask", tmp_path / "mask.npy")[0]["plan_total"]
 
 
+def test_a_mesh_and_maps(monkeypatch, capsys, image, tmp_path):
+    """What a mesh writes is what a search over maps reads; the plan of either is the run's."""
+    level, noise, one, two = (tmp_path / name for name in ("level.fits", "noise.fits", "one.ecsv", "two.fits"))
+    mesh = ["--background", "mesh", "--box", "20", "--filter-size", "5", "--save-background", level, "--save-noise", noise]
+    options = [image, "--sigma", 8, "--memory", "700kB", "--json"]
+    code, printed = run(monkeypatch, capsys, *options, *mesh, "-o", one, "--segmentation", tmp_path / "ids.fits")
+    report, table = json.loads(printed.out), Table.read(one)
+    assert code == 0 and len(table) == 2 and report["background_by"] == "mesh" and report["save_noise"] == str(noise)
+    assert table.meta["box"] == 20 and table.meta["filter_size"] == 5 and "clip_std" not in table.meta
+    header = fits.getheader(level)
+    assert header["BUNIT"] == "Jy/beam" and "CRVAL1" in header and fits.getdata(noise).shape == (120, 130)
+    assert (
+        np.array_equal(table["noise"], fits.getdata(noise)[table["y_peak"], table["x_peak"]]) and table["noise"].unit == "Jy/beam"
+    )
+    maps = ["--background-map", level, "--noise-map", noise]
+    code, printed = run(monkeypatch, capsys, *options, *maps, "-o", two)
+    again = Table.read(two)
+    assert code == 0 and all(np.array_equal(table[name], again[name]) for name in ("x", "flux", "snr", "background", "y_err"))
+    for words, planned in ((mesh, report), (maps, json.loads(printed.out))):
+        few = [*map(str, [*options, *words, *(["--segmentation", tmp_path / "ids.fits"] if words is mesh else [])])]
+        monkeypatch.setattr("sys.argv", ["footprint", "plan", "sources", *few])
+        with pytest.raises(SystemExit):
+            entry()
+        assert json.loads(capsys.readouterr().out)["plan_total"] == planned["plan_total"]
+
+
+def test_a_mesh_of_every_plane(monkeypatch, capsys, image, tmp_path):
+    cube, out = tmp_path / "cube.fits", f"{tmp_path}/found/"
+    (tmp_path / "found").mkdir()
+    code, printed = run(monkeypatch, capsys, cube, "--plane", "all", "--background", "mesh", "--save-noise", out, "-o", out)
+    assert code == 0, printed.err
+    table, noise = Table.read(tmp_path / "found" / "cube.ecsv"), fits.getdata(tmp_path / "found" / "cube_noise.fits")
+    assert noise.shape == (2, 120, 130) and set(table["plane"]) == {0, 1}
+    assert np.array_equal(table["noise"], noise[table["plane"], table["y_peak"], table["x_peak"]])
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--background", "slope"], "background"),
+        (
+            ["--save-noise", "n.fits"],
+            "--save-noise: got one background for the whole image, wanted a mesh; give --background 'mesh'",
+        ),
+        (["--background", "mesh", "--box", "1"], "box"),
+        (["--background", "mesh", "--background-map", "IMAGE"], "--background-map"),
+        (["--noise-map", "none.fits"], "none.fits"),
+        (["--background", "mesh", "--save-noise", "IMAGE"], "is read by this job"),
+    ],
+)
+def test_maps_that_cannot_be(monkeypatch, capsys, image, words, sentence):
+    code, printed = run(monkeypatch, capsys, image, *[str(image) if word == "IMAGE" else word for word in words])
+    assert code == 2 and sentence in printed.err and printed.err.count("\n") == 1
+
+
 def test_a_plan_reads_no_pixels(monkeypatch, capsys, image):
     monkeypatch.setattr("sys.argv", ["footprint", "plan", "sources", str(image), "--json", "--memory", "1MB"])
     monkeypatch.setattr("footprint.io.image.Image.read", None)

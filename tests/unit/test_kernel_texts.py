@@ -110,6 +110,12 @@ def plans() -> dict[str, Any]:
             for c in (4, 8)
             for labels in (False, True)
         }
+        found |= {
+            f"local sources {kind} {n}": fp.plan_find_sources(
+                image, dtype=kind, background=b, noise=n, flood=3, labels=n is None, **on
+            )
+            for b, n in (("mesh", None), ("global", "map"))
+        }
     found |= {
         f"background {kind} {box}": fp.plan_background(image, dtype=kind, box=box, **on)
         for kind in ("f4", "f8")

@@ -26,6 +26,8 @@ from footprint.spec import ArraySpec, Limits
 SUM, SUM_X, SUM_Y, PEAK, XX, YY, XY, LEFT, RIGHT, BEFORE, AFTER = range(11)
 # Corners: the row before and the one after, each left and right.
 CORNERS, MOMENTS = 11, 15
+# Of islands over maps: background and noise where the peak is.
+LEVEL, SPREAD, LOCAL_MOMENTS = 15, 16, 17
 LABEL, PIXELS, X_MIN, X_MAX, Y_MIN, Y_MAX, X_PEAK, Y_PEAK = range(8)
 
 # Pixels whose emptiness one flag tells.

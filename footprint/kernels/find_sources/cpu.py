@@ -20,6 +20,7 @@ from footprint.kernels.find_sources.contract import (
     PEAK,
     PIXELS,
     RIGHT,
+    SPREAD,
     SUM,
     SUM_X,
     SUM_Y,
@@ -193,34 +194,53 @@ def open_row(moments, boxes, k):
 
 
 @njit(cache=True, nogil=True)
+def walk_row(
+    tested, row, before, flags, above, n_above, here, y, least, largest, background, reach, needed, moments, boxes
+):  # fmt: skip
+    """Give the runs of a row to their components, found in ``tested``, measured in ``row``; return how many, and components met."""
+    capacity = boxes.shape[0]
+    for i in range(n_above):
+        if above[i, 2] >= 0:
+            look_back(row, y, background, moments, boxes, above[i, 2])
+    at, n = 0, 0
+    first, last = _next_run(tested, flags, 0, least, largest)
+    while first < row.size:
+        at, touches, k = _join(above, n_above, at, first, last, reach, boxes)
+        if not touches:
+            if needed < capacity:
+                k = needed
+                open_row(moments, boxes, k)
+            needed += 1
+        if k >= 0:
+            gather(row, before, first, last, y, background, moments, boxes, k)
+        here[n, 0], here[n, 1], here[n, 2] = first, last, k
+        n += 1
+        first, last = _next_run(tested, flags, last + 1, least, largest)
+    return n, needed
+
+
+@njit(cache=True, nogil=True)
 def _walk(block, last_row, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes):
     """Run by run in raster order; return the components met so far, stored or not."""
-    capacity = boxes.shape[0]
     n_above, parity = marks[ABOVE], marks[PARITY]
     for r in range(block.shape[0]):
         row, above, here = block[r], runs[parity], runs[1 - parity]
         before = block[r - 1] if r else last_row[0]
-        for i in range(n_above):
-            if above[i, 2] >= 0:
-                look_back(row, y + r, background, moments, boxes, above[i, 2])
-        at, n = 0, 0
-        first, last = _next_run(row, flags[r], 0, least, largest)
-        while first < row.size:
-            at, touches, k = _join(above, n_above, at, first, last, reach, boxes)
-            if not touches:
-                if needed < capacity:
-                    k = needed
-                    open_row(moments, boxes, k)
-                needed += 1
-            if k >= 0:
-                gather(row, before, first, last, y + r, background, moments, boxes, k)
-            here[n, 0], here[n, 1], here[n, 2] = first, last, k
-            n += 1
-            first, last = _next_run(row, flags[r], last + 1, least, largest)
-        n_above, parity = n, 1 - parity
+        n_above, needed = walk_row(
+            row, row, before, flags[r], above, n_above, here, y + r, least, largest, background, reach, needed, moments, boxes
+        )
+        parity = 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
     last_row[0, :] = block[block.shape[0] - 1]
     return needed
+
+
+@njit(cache=True, nogil=True)
+def _bright(moments, k, least_peak):
+    """Whether a peak is over the least there is, or over so many times the noise at its place."""
+    if least_peak == -np.inf:
+        return True
+    return moments[k, PEAK] > (least_peak * moments[k, SPREAD] if moments.shape[1] > SPREAD else least_peak)
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +268,7 @@ def settle(moments, boxes, n, min_area, least_peak):
         # A root is always before its pieces, so their labels are at hand; the root's own parent is overwritten last.
         root = boxes[k, LABEL]
         if root == k:
-            keep = boxes[k, PIXELS] >= min_area and (least_peak == -np.inf or moments[k, PEAK] > least_peak)
+            keep = boxes[k, PIXELS] >= min_area and _bright(moments, k, least_peak)
             centre(moments, k)
             islands += keep
             boxes[k, LABEL] = islands if keep else 0
@@ -258,27 +278,34 @@ def settle(moments, boxes, n, min_area, least_peak):
 
 
 @njit(cache=True, nogil=True)
+def paint_row(tested, flags, above, n_above, here, least, largest, reach, met, boxes, labels):
+    """Give every run of a row the label of its component; return how many runs, and components met."""
+    labels[:] = 0
+    at, n = 0, 0
+    first, last = _next_run(tested, flags, 0, least, largest)
+    while first < tested.size:
+        while at < n_above and above[at, 1] < first - reach:
+            at += 1
+        if at < n_above and above[at, 0] <= last + reach:
+            label = above[at, 2]
+        else:
+            label = np.int32(boxes[met, LABEL])
+            met += 1
+        labels[first : last + 1] = label
+        here[n, 0], here[n, 1], here[n, 2] = first, last, label
+        n += 1
+        first, last = _next_run(tested, flags, last + 1, least, largest)
+    return n, met
+
+
+@njit(cache=True, nogil=True)
 def _paint(block, flags, runs, marks, least, largest, reach, met, boxes, labels):
     """Walk once more, giving every run the label of its component."""
     n_above, parity = marks[ABOVE], marks[PARITY]
     for r in range(block.shape[0]):
-        row, above, here = block[r], runs[parity], runs[1 - parity]
-        labels[r, :] = 0
-        at, n = 0, 0
-        first, last = _next_run(row, flags[r], 0, least, largest)
-        while first < row.size:
-            while at < n_above and above[at, 1] < first - reach:
-                at += 1
-            if at < n_above and above[at, 0] <= last + reach:
-                label = above[at, 2]
-            else:
-                label = np.int32(boxes[met, LABEL])
-                met += 1
-            labels[r, first : last + 1] = label
-            here[n, 0], here[n, 1], here[n, 2] = first, last, label
-            n += 1
-            first, last = _next_run(row, flags[r], last + 1, least, largest)
-        n_above, parity = n, 1 - parity
+        above, here = runs[parity], runs[1 - parity]
+        n_above, met = paint_row(block[r], flags[r], above, n_above, here, least, largest, reach, met, boxes, labels[r])
+        parity = 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
     return met
 

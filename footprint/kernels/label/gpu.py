@@ -21,13 +21,16 @@ def chunk_specs(size: int) -> tuple[ArraySpec, ArraySpec]:
 
 def launches(
     limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument,
-    work: tuple[W, W], count: Argument, at: int,
+    work: tuple[W, W], count: Argument, at: int, maps: bool = False,
 ) -> tuple[Launch, ...]:  # fmt: skip
-    """Label what is set, and count the components in ``count[at]``; ``kind`` is the C type of a sky's pixels, "" for a mask."""
+    """Label what is set, and count the components in ``count[at]``; ``kind`` is the C type of a sky's pixels, "" for a mask.
+
+    A sky's ``pixels`` come with stats and sigma, or with ``maps``: a level, a spread and sigma.
+    """
     if size > LARGEST:
         raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels it", "label it in parts, or on the cpu")
     n, (chunks, roots) = -(-size // CHUNK), work
-    defines = _defines(limits, connectivity, kind)
+    defines = _defines(limits, connectivity, kind, maps)
 
     def launch(entry: str, *args: Argument, groups: int = n, items: int = 256) -> Launch:
         return Launch("label.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
@@ -49,11 +52,12 @@ def _scanners(limits: Limits) -> int:
     return 1024 if limits.group >= 1024 and limits.cores > 16 else 64
 
 
-def _defines(limits: Limits, connectivity: int, kind: str) -> Defines:
+def _defines(limits: Limits, connectivity: int, kind: str, maps: bool = False) -> Defines:
     return (
         ("CHUNK", CHUNK),
         ("REACH", int(connectivity == 8)),
         ("SOURCES", int(bool(kind))),
+        ("MAPS", int(maps)),
         ("T", kind or "u8"),
         ("NT", _scanners(limits)),
     )

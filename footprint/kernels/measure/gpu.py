@@ -20,28 +20,29 @@ def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((n, 9), "uint32"), ArraySpec((n, 6), "uint64")
 
 
-def _defines(kind: str, chunks: bool, sky: bool) -> Defines:
+def _defines(kind: str, chunks: bool, sky: bool, maps: bool = False) -> Defines:
     wide = int(kind == "f64")
-    return ("T", kind), ("WIDE", wide), ("CHUNKS", int(chunks)), ("SKY", int(sky)), ("CHUNK", CHUNK), ("NT", KEEPERS)
+    flags = ("WIDE", wide), ("CHUNKS", int(chunks)), ("SKY", int(sky)), ("MAPS", int(maps))
+    return ("T", kind), *flags, ("CHUNK", CHUNK), ("NT", KEEPERS)
 
 
 def launches(
-    limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, Argument, Argument, Argument, Argument], work: tuple[W, W],
-    chunks: W | None = None, sky: bool = False,
+    limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, ...], work: tuple[W, W], chunks: W | None = None,
+    sky: bool = False,
 ) -> tuple[Launch, ...]:  # fmt: skip
-    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, moments, boxes; with label's ``chunks`` empty ones are passed
-    over, of a ``sky`` the background is subtracted.
+    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, or a level and a spread of every pixel, moments, boxes; with
+    label's ``chunks`` empty ones are passed over, of a ``sky`` the background is subtracted.
     """
     if pixels.size > LARGEST:
         raise ShapeError("image", f"{pixels.size} pixels", f"at most {LARGEST} where a GPU measures it", "measure it on the cpu")
-    image, labels, stats, moments, boxes = arrays
+    image, labels, *stats, moments, boxes = arrays
     ints, sums = work
     wide = pixels.itemsize == 8
-    defines = _defines(c_type(pixels.dtype), chunks is not None, sky)
+    defines = _defines(c_type(pixels.dtype), chunks is not None, sky, len(stats) == 2)
     swept = -(-pixels.size // CHUNK) if chunks else groups_for(limits, pixels.size)
     listed = groups_for(limits, n)
     sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))
-    args: tuple[Argument, ...] = (image, labels, stats, chunks or ints, ints, *sizes)
+    args: tuple[Argument, ...] = (image, labels, *stats, chunks or ints, ints, *sizes)
 
     def launch(entry: str, groups: int, *given: Argument) -> Launch:
         return Launch("measure.knl", entry, (groups, 1, 1), (256, 1, 1), given, defines)
@@ -51,7 +52,7 @@ def launches(
         launch("measure_extent", swept, *args),
         *((launch("measure_low", swept, *args),) if wide else ()),
         launch("measure_sums", swept, *args, sums),
-        launch("measure_close", listed, image, ints, sums, stats, moments, boxes, sizes[0], *sizes[2:]),
+        launch("measure_close", listed, image, ints, sums, *stats, moments, boxes, sizes[0], *sizes[2:]),
     )
 
 

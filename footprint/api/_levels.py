@@ -1,0 +1,204 @@
+"""Where background and noise of a source search come from: one clip of the whole image, a mesh, or maps given by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Array, check_writable, receive, shared
+from footprint.api._blank import read_rows, unwrap
+from footprint.api._call import Face, Stream
+from footprint.api._image import Image, Reading, foretold, from_file, see
+from footprint.api._sky import Sky, sky_of
+from footprint.api.background import cells_of
+from footprint.dtypes import kernel_dtype, native
+from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.local_sources import MAPS, LocalIslands, local_sources
+from footprint.ops.mesh import SPLINES, Cells
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.faces import Region, Taker
+from footprint.spec import ArraySpec
+
+# Rows of a given map that its typical value is taken from, and values of each.
+_ROWS, _VALUES = 16, 4096
+
+
+@dataclass
+class Levels:
+    """Background and noise that differ from place to place.
+
+    Attributes
+    ----------
+    kinds
+        Of background and noise: "mesh", "map" or "clip".
+    cells
+        Of the mesh.
+    maps
+        Those given, by their names.
+    saved
+        What maps that are results go to, by their names.
+    typical
+        A background and a noise to speak of the whole by: medians of the cells, or of some rows of a map. A clip's is not here.
+    """
+
+    kinds: dict[str, str]
+    cells: Cells
+    maps: dict[str, Image | None] = field(default_factory=dict)
+    saved: dict[str, Face] = field(default_factory=dict)
+    typical: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def mesh(self) -> bool:
+        """Whether there is one."""
+        return "mesh" in self.kinds.values()
+
+    @property
+    def clip(self) -> bool:
+        """Whether there is one."""
+        return "clip" in self.kinds.values()
+
+    @property
+    def faces(self) -> list[Face]:
+        """The maps given."""
+        return [one.face for one in self.maps.values() if one is not None]
+
+    def steps(
+        self, capacity: int, clip: SigmaClip, sigma: float, connectivity: int, min_area: int, flood: float | None, labels: bool
+    ) -> Pipeline:
+        """The pipeline with room for so many components."""
+        level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
+        how = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
+        islands = LocalIslands(level, connectivity, min_area, seed, capacity, labels, saved=tuple(self.saved), **how)  # type: ignore[arg-type]
+        return local_sources(islands, self.cells, clip)
+
+    def sink(self, shape: tuple[int, ...]) -> list[Face]:
+        """What takes the table of cells, for their medians."""
+        if not self.mesh:
+            return []
+        spec = ArraySpec((2 * SPLINES, *(-(-n // self.cells.size) for n in shape)), "float64")
+        return [Stream(Taker(self._take), spec, key="cells")]
+
+    def _take(self, region: Region, table: np.ndarray) -> None:
+        for name, plane in zip(MAPS, table[::SPLINES]):
+            if self.kinds[name] == "mesh":
+                self.typical[name] = float(np.median(plane))
+
+    def tell(self) -> dict[str, Any]:
+        """What a catalogue says of them."""
+        told: dict[str, Any] = {"background_by": self.kinds["background"], "noise_by": self.kinds["noise"]}
+        if self.mesh:
+            told |= {"box": self.cells.size, "filter_size": self.cells.width}
+        return told
+
+
+def levels_of(
+    background: Any, noise: Any, box: Any, filter_size: Any, kappa: Any, image: Image, sky: Sky, saved: dict[str, Any]
+) -> Levels | None:
+    """What such options ask for; None for one clip of the whole image."""
+    kinds, given = {}, {}
+    for name, value, words in (("background", background, ("global", "mesh")), ("noise", noise, ("mesh",))):
+        if value is None or isinstance(value, str):
+            fix = "a map is an array, or a file opened with footprint.open_image(...)"
+            kinds[name] = value if value is None else choose(name, value, words, fix)
+        else:
+            kinds[name], given[name] = "map", value
+    found = kinds_of(
+        kinds["background"], kinds["noise"], box, filter_size, kappa, tuple(n for n, v in saved.items() if v is not None)
+    )
+    if found is None:
+        return None
+    for name, value in given.items():
+        found.maps[name] = one = _map(name, value, image, sky)
+        found.typical[name] = _middle(one)
+    for name, value in saved.items():
+        if value is not None:
+            others = [one for one in (*found.faces, *found.saved.values()) if isinstance(one, Array)]
+            found.saved[name] = target(value, f"save_{name}", kernel_dtype(image.spec.dtype), image, others, floating=True)
+    return found
+
+
+def kinds_of(
+    background: str | None, noise: str | None, box: Any, filter_size: Any, kappa: Any, saved: tuple[str, ...]
+) -> Levels | None:
+    """The same for a plan, where maps that are given are called "map"."""
+    cells = cells_of(box, filter_size, kappa, True)
+    background = "global" if background is None else background
+    if background == "global" and noise is None:
+        if saved:
+            raise ArgumentError(f"save_{saved[0]}", "one background for the whole image", "a mesh", "give background='mesh'")
+        return None
+    kinds = {"background": "clip" if background == "global" else background, "noise": noise or "mesh"}
+    for name in saved:
+        if kinds[name] == "map":
+            raise ArgumentError(
+                f"save_{name}", f"beside a {name} map that is given", f"a {name} that is found", f"leave save_{name} out"
+            )
+    return Levels(kinds, cells)
+
+
+def check_deblend(contrast: float | None, levels: Levels | None) -> None:
+    """Parts of islands are told by one noise so far."""
+    if contrast is not None and levels is not None:
+        raise ArgumentError("deblend", "True beside a mesh or maps", "one background and noise", "leave deblend or background out")
+
+
+def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:
+    given = unwrap(value)
+    if given.mask is not None:
+        raise ArgumentError(name, "a map with a mask", "a plain one", "put NaN where there is no data")
+    seen = see(given.data, name)
+    if seen.spec.shape != image.spec.shape:
+        raise ShapeError(name, f"shape {seen.spec.shape}", f"the image's {image.spec.shape}")
+    if np.dtype(seen.spec.dtype).kind not in "fiu":
+        raise ShapeError(name, f"dtype {np.dtype(seen.spec.dtype).name}", "real numbers")
+    unit = given.unit if given.unit is not None else sky_of(seen.file, given.header).unit
+    if unit is not None and sky.unit is not None:
+        try:
+            same = abs(unit.to(sky.unit) - 1) < 1e-9
+        except Exception:  # astropy's UnitConversionError, without importing it
+            same = False
+        if not same:
+            raise ArgumentError(name, f"a map in {unit}", f"one in the image's {sky.unit}")
+    return seen
+
+
+def _middle(image: Image) -> float:
+    """The median of some rows of a map."""
+    height, width = image.spec.shape
+    step, found = -(-width // _VALUES), []
+    row = np.empty((1, width), native(image.spec.dtype))
+    for y in np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int)).tolist():
+        read_rows(image, slice(y, y + 1), row)
+        some = row[0, ::step]
+        found.append(some[np.isfinite(some)])
+    values = np.concatenate(found)
+    return float(np.median(values)) if values.size else float("nan")
+
+
+def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Array] = (), floating: bool = False) -> Face:
+    """Where an image that is a result goes: the caller's array, or what takes it by rows."""
+    if hasattr(given, "write") and not isinstance(given, np.ndarray):
+        sink = Taker(lambda region, block: given.write(slice(region[0].start, region[0].stop), block))
+        takes = given.host_bytes(dtype) if hasattr(given, "host_bytes") else 0
+        return Stream(sink, ArraySpec(image.spec.shape, dtype), lambda block: takes)
+    seen = receive(given, name)
+    fits = np.dtype(seen.data.dtype).kind == "f" if floating else seen.data.dtype == np.dtype(dtype)
+    if tuple(seen.data.shape) != image.spec.shape or not fits:
+        wanted = "a floating dtype" if floating else dtype
+        raise ShapeError(name, f"{seen.data.dtype} {tuple(seen.data.shape)}", f"{wanted} {image.spec.shape}")
+    check_writable(seen, given, name)
+    if isinstance(image.face, Array) and shared(image.face, seen):
+        raise ArgumentError(name, "memory shared with image", "an array of its own")
+    if any(shared(other, seen) for other in others):
+        raise ArgumentError(name, "memory shared with a map", "an array of its own")
+    return seen
+
+
+def planned_maps(spec: ArraySpec, levels: Levels, streamed: bool, reading: Reading | None) -> list[Face]:
+    """The maps given, for a plan: of the image's dtype, and read as it is."""
+    count = sum(kind == "map" for kind in levels.kinds.values())
+    return [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(count)]

@@ -1,0 +1,116 @@
+"""Islands over maps of background and noise: the walk of `find_sources` over rows told from their level."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.find_sources.contract import FLAG, LEVEL, SPREAD, X_PEAK, Y_PEAK
+from footprint.kernels.find_sources.cpu import ABOVE, MET, PARITY, paint_row, settle, walk_row
+
+
+@njit(cache=True, nogil=True)
+def _stands_out(value, level, spread, sigma):
+    """How far a value is over the level, and whether that is over so many times the spread; nothing is where that is not over 0."""
+    d = np.float64(value) - np.float64(level)
+    return d, (d > sigma * np.float64(spread)) & (spread > 0) & (d < np.inf)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _flag_local(block, level, spread, sigma, flags):
+    """Which stretches of FLAG pixels hold one that stands out."""
+    for r in prange(block.shape[0]):
+        for c in range(flags.shape[1]):
+            found = np.int32(0)
+            for i in range(c * FLAG, min((c + 1) * FLAG, block.shape[1])):
+                _, out = _stands_out(block[r, i], level[r, i], spread[r, i], sigma)
+                found += np.int32(1) if out else np.int32(0)
+            flags[r, c] = found > 0
+
+
+@njit(cache=True, nogil=True)
+def _flatten(row, level, spread, sigma, flat, tested):
+    for x in range(row.size):
+        d, out = _stands_out(row[x], level[x], spread[x], sigma)
+        flat[x] = d
+        tested[x] = 1 if out else 0
+
+
+@njit(cache=True, nogil=True)
+def _any(flags):
+    for flag in flags:
+        if flag:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _walk_local(block, level, spread, sigma, last_row, rows, flags, runs, marks, y, reach, needed, moments, boxes):
+    """`_walk` over rows told from their level, where islands are or may have neighbours."""
+    n_above, parity = marks[ABOVE], marks[PARITY]
+    for r in range(block.shape[0]):
+        above, here = runs[parity], runs[1 - parity]
+        flat, tested = rows[r % 2], rows[2]
+        before = rows[1 - r % 2] if r else last_row[0]
+        last = r + 1 == block.shape[0]
+        if last or n_above or _any(flags[r]) or _any(flags[r + 1]):
+            _flatten(block[r], level[r], spread[r], sigma, flat, tested)
+            n_above, needed = walk_row(
+                tested, flat, before, flags[r], above, n_above, here, y + r, 1, 1, 0.0, reach, needed, moments, boxes
+            )
+            for i in range(n_above):
+                k = here[i, 2]
+                if k >= 0 and boxes[k, Y_PEAK] == y + r:
+                    at = boxes[k, X_PEAK]
+                    moments[k, LEVEL], moments[k, SPREAD] = level[r, at], spread[r, at]
+        parity = 1 - parity
+    marks[ABOVE], marks[PARITY] = n_above, parity
+    last_row[0, :] = rows[(block.shape[0] - 1) % 2]
+    return needed
+
+
+@njit(cache=True, nogil=True)
+def _paint_local(block, level, spread, sigma, rows, flags, runs, marks, reach, met, boxes, labels):
+    n_above, parity = marks[ABOVE], marks[PARITY]
+    for r in range(block.shape[0]):
+        above, here = runs[parity], runs[1 - parity]
+        if _any(flags[r]):
+            _flatten(block[r], level[r], spread[r], sigma, rows[0], rows[2])
+        n_above, met = paint_row(rows[2], flags[r], above, n_above, here, 1, 1, reach, met, boxes, labels[r])
+        parity = 1 - parity
+    marks[ABOVE], marks[PARITY] = n_above, parity
+    return met
+
+
+def table(
+    block, level, spread, count, moments, boxes, runs, marks, last, flags, rows,
+    *, first, height, sigma, connectivity, min_area, seed,
+) -> None:  # fmt: skip
+    """See `footprint.kernels.local_sources.contract`."""
+    if first == 0:
+        marks[...] = count[0] = 0
+    flags, reach = flags[: block.shape[0]], int(connectivity == 8)
+    _flag_local(block, level, spread, sigma, flags)
+    count[0] = _walk_local(
+        block, level, spread, sigma, last, rows, flags, runs, marks, first, reach, count[0], moments, boxes
+    )  # fmt: skip
+    if first + block.shape[0] == height and count[0] <= boxes.shape[0]:
+        settle(moments, boxes, count[0], min_area, seed if seed > 0 else -np.inf)
+
+
+def paint(block, level, spread, count, boxes, labels, runs, marks, last, flags, rows, *, first, sigma, connectivity) -> None:
+    """See `footprint.kernels.local_sources.contract`."""
+    if count[0] > boxes.shape[0]:
+        return
+    if first == 0:
+        marks[...] = 0
+    flags, reach = flags[: block.shape[0]], int(connectivity == 8)
+    _flag_local(block, level, spread, sigma, flags)
+    marks[MET] = _paint_local(block, level, spread, sigma, rows, flags, runs, marks, reach, marks[MET], boxes, labels)
+
+
+def labelled(block, level, spread, count, moments, boxes, labels, runs, marks, last, flags, rows, **options) -> None:
+    """See `footprint.kernels.local_sources.contract`."""
+    table(block, level, spread, count, moments, boxes, runs, marks, last, flags, rows, **options)
+    again = {name: options[name] for name in ("first", "sigma", "connectivity")}
+    paint(block, level, spread, count, boxes, labels, runs, marks, last, flags, rows, **again)

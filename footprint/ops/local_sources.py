@@ -1,0 +1,130 @@
+"""Sources over a background and a noise that differ from place to place: on a mesh, or of given maps."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from footprint.dtypes import kernel_dtype
+from footprint.ops.find_sources import Islands
+from footprint.ops.measure import LOCAL_ROW, table_specs
+from footprint.ops.mesh import Cells
+from footprint.ops.pipeline import Pipeline, Stage
+from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
+
+MAPS = ("background", "noise")
+
+
+@dataclass(frozen=True)
+class LocalIslands(Islands):
+    """`Islands` over maps of background and noise.
+
+    Each is of a ``mesh`` (painted from smooth cells) or a ``map`` that is given; a background of ``clip`` is one value.
+    ``size`` is that of a cell; ``saved`` names the maps that are results too.
+    """
+
+    background: str = "mesh"
+    noise: str = "mesh"
+    size: int = 64
+    saved: tuple[str, ...] = ()
+
+    @property
+    def _reads(self) -> dict[str, str]:
+        """Names of the inputs and of their axes."""
+        kinds = {"background": self.background, "noise": self.noise}
+        found = {"image": "yx"}
+        if "mesh" in kinds.values():
+            found["cells"] = "..."
+        if "clip" in kinds.values():
+            found["stats"] = "."
+        return found | {f"{name} map": "yx" for name, kind in kinds.items() if kind == "map"}
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of what it reads."""
+        return tuple(self._reads.values())
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, cells, statistics and maps, as far as they are needed; as `Islands`, and the maps that are saved."""
+        return tuple(self._reads), (*super().names()[1], *self.saved)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """As `Islands`, with background and noise in the moments; the maps that are saved."""
+        count, _, _, *labels = super().out_specs(*specs)
+        one = ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx")
+        return (count, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Maps, then one launch; labels of a job that is cut when all islands are known, over maps that are made again."""
+        n_reads = len(self._reads)
+        given = dict(zip(self._reads, refs))
+        count, moments, boxes, *others = refs[n_reads:]
+        labels, saved = others[: self.labels], dict(zip(self.saved, others[self.labels :]))
+        dtype = kernel_dtype(given["image"].spec.dtype)
+        x = b.bring(given["image"], dtype=dtype)
+        at_once = labels if not b.cuts else []
+        kernel = "local_sources.labelled" if at_once else "local_sources.table"
+        how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
+        keep = {"min_area": self.min_area, "seed": self.seed}
+        b.library("catalogue's columns", LOCAL_ROW * self.capacity)
+        with ExitStack() as stack:
+            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
+            maps = self._maps(b, x, given, {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in saved.items()})
+            n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
+            state = b.state(kernel, x, *maps, c, m, n, again=bool(b.cuts))
+            b.launch(kernel, x, *maps, c, m, n, *ids, *state, height=given["image"].slot.spec.shape[0], **keep, **how)
+        if labels and not at_once:
+            b.next_phase()
+            x = b.bring(given["image"], dtype=dtype)
+            maps = self._maps(b, x, given, {})
+            with b.deliver(labels[0], dtype="int32") as painted:
+                b.launch("local_sources.paint", x, *maps, c, n, painted, *state, **how)
+
+    def _maps(self, b: Builder, x: Ref, given: dict[str, Ref], targets: dict[str, Ref]) -> tuple[Ref, ...]:
+        """Background and noise of a part, in ``targets`` where they are given."""
+        found = []
+        for which, (name, kind) in enumerate(zip(MAPS, (self.background, self.noise))):
+            if kind == "map":
+                found.append(b.bring(given[f"{name} map"], dtype=x.spec.dtype))
+                continue
+            target = targets[name] if name in targets else b.like(x, x.spec.dtype, name)
+            if kind == "mesh":
+                b.launch("mesh.paint", given["cells"], target, first=b.first(target, "y"), size=self.size, which=which)
+            else:
+                b.launch("mesh.level", given["stats"], target)
+            found.append(target)
+        return tuple(found)
+
+
+def local_sources(islands: LocalIslands, cells: Cells, clip: SigmaClip) -> Pipeline:
+    """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
+    reads, writes = islands.names()
+    stages, results = [], []
+    if "cells" in reads:
+        stages.append(Stage(cells, ("image",), ("cells",)))
+        results.append("cells")
+    if "stats" in reads:
+        stages.append(Stage(clip, ("image",), ("stats", "counts")))
+        results += ["stats", "counts"]
+    count, *tables = writes[:3]
+    results += [*tables, count, *writes[3:]]
+    inputs = tuple(name for name in reads if name not in results)
+    return Pipeline((*stages, Stage(islands, reads, writes)), inputs, tuple(results))
+
+
+def local_rules(steps: Pipeline) -> dict[str, float | int]:
+    """What such a pipeline finds sources by, as a catalogue's metadata say it; maps that are given are not clipped."""
+    *before, islands = (stage.op for stage in steps.stages)
+    assert isinstance(islands, LocalIslands)
+    told: dict[str, float | int] = {"sigma": islands.seed or islands.sigma, "flood": islands.sigma}
+    told |= {"connectivity": islands.connectivity, "min_area": islands.min_area}
+    for op in before:
+        if isinstance(op, Cells):
+            told["kappa"] = op.kappa
+        elif isinstance(op, SigmaClip):
+            told["kappa"] = op.sigma
+    return told

@@ -1,0 +1,31 @@
+"""Faults in the search over maps of background and noise."""
+
+from tests.mutants import Mutant
+
+LOCAL, MESH = "footprint/kernels/local_sources/cpu.py", "footprint/kernels/mesh/cpu.py"
+REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
+PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
+MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
+
+SKIES = [
+    Mutant(LOCAL, "& (spread > 0)", "& (spread >= 0)", REFERENCE, "a noise of 0 is a threshold"),
+    Mutant(LOCAL, " or _any(flags[r + 1])", "", REFERENCE, "the row before an island is another's"),
+    Mutant(LOCAL, "last_row[0, :] = rows[(block.shape[0] - 1) % 2]", "last_row[0, :] = 0", PARTS, "a part has no row before it"),
+    Mutant(
+        "footprint/kernels/find_sources/cpu.py",
+        "least_peak * moments[k, SPREAD] if",
+        "least_peak if",
+        REFERENCE,
+        "a peak is compared with a number, not with its noise",
+    ),
+    Mutant("footprint/ops/local_sources.py", "which=which", "which=0", REFERENCE, "the noise is the background"),
+    Mutant(
+        "footprint/ops/local_sources.py",
+        'first=b.first(target, "y")',
+        "first=0",
+        PARTS,
+        "every part has the first one's maps",
+    ),
+    Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
+    Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
+]
