@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._errors import noise_of_centres, noise_of_sums
+from footprint.api._fit import describe_fits
 from footprint.api._levels import Levels
 from footprint.api._sky import Sky
 from footprint.api.sigma_clip import Clip
@@ -83,6 +84,7 @@ def catalogue(
     table.meta.update({name: told_by[name] for name in ("contrast", "prominence") if name in told_by})
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)
+    describe_fits(table, sky)
     if told:
         table.meta["warnings"] = "; ".join(told)
     for sentence in told:

@@ -8,11 +8,14 @@ import numpy as np
 
 from footprint.api._arrays import Array, where
 from footprint.api._call import Face, Stream
+from footprint.api._fit import columns_of
 from footprint.api.measure import Crowded, Islands
 from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, BackendError
 from footprint.kernels.deblend.contract import BASINS, COMPONENT, COMPONENTS, ISLAND, default_capacities
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
+from footprint.kernels.fit.contract import COLUMNS
+from footprint.ops.fit import Fit
 from footprint.plan.faces import Region, Taker
 from footprint.spec import ArraySpec
 
@@ -37,7 +40,7 @@ def host_only(device: Any, image: Face | None = None) -> str:
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        raise BackendError(here, "deblending runs on the processor", "give device='cpu' and an image on the host, or deblend=False")
+        raise BackendError(here, "deblending runs on the processor, and fits do", "give device='cpu' and an image on the host")
     return here
 
 
@@ -46,13 +49,13 @@ def capacities(apart: float | None, size: int) -> tuple[int, int]:
     return whole_capacities(size) if apart is None else default_capacities(size)
 
 
-def islands(count: Any, apart: float | None, shape: tuple[int, ...]) -> Islands:
+def islands(count: Any, apart: float | None, shape: tuple[int, ...], fit: Fit | None = None) -> Islands:
     """What takes a plan's tables, ``apart`` or not."""
-    return Islands(count) if apart is None else Components(count, shape)
+    return Islands(count) if apart is None and fit is None else Components(count, shape, apart is not None, fit)
 
 
 class Components(Islands):
-    """Takes the tables of parts of islands: moments, boxes, and which island each part belongs to.
+    """Takes the tables of parts of islands: moments, boxes, which island each part belongs to where they are ``apart``, and fits.
 
     Parameters
     ----------
@@ -62,26 +65,47 @@ class Components(Islands):
         Of the image.
     """
 
-    def __init__(self, count: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, count: Any, shape: tuple[int, ...], apart: bool = True, fit: Fit | None = None) -> None:
         super().__init__(count)
-        self.shape = shape
+        self.shape, self.apart, self.fit = shape, apart, fit
+        self._who: dict[str, np.ndarray] = {}
 
     def sinks(self, capacity: int, local: bool = False) -> list[Face]:
         """What takes them."""
-        spec = ArraySpec((capacity, 4), "int64")
-        return [*super().sinks(capacity, local), Stream(Taker(self._members), spec, key="catalogue")]
+        found = super().sinks(capacity, local)
+        if self.apart:
+            found.append(Stream(Taker(self._members), ArraySpec((capacity, 4), "int64"), key="catalogue"))
+        if self.fit is not None:
+            found.append(Stream(Taker(self._fits), ArraySpec((capacity, COLUMNS), "float64"), key="catalogue"))
+        return found
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
-        basins = -int(self.count[0])  # type: ignore[index]
+        basins = -int(self.count[0]) if isinstance(self.count, np.ndarray) else 0
         if basins > 0:
             raise Crowded(max(-(-basins // BASINS), len(moments) + 1), len(moments), basins)
         super()._sums(region, moments)
 
     def _members(self, region: Region, members: np.ndarray) -> None:
+        used = members[: max(int(self.count[0]), 0)]  # type: ignore[index]
+        flags = np.where(used[:, COMPONENTS] > 1, BLENDED, 0)
+        self._who = {"island": used[:, ISLAND].copy(), "component": used[:, COMPONENT].copy(), "flags": flags}
+        self._join()
+
+    def _boxes(self, region: Region, boxes: np.ndarray) -> None:
+        super()._boxes(region, boxes)
+        self._join()
+
+    def _join(self) -> None:
+        """Put the members after the labels, when both are there: what another step reads, too, comes late."""
         found = self.columns
-        rows = members[: len(found["label"])]
-        flags = np.where(rows[:, COMPONENTS] > 1, BLENDED, 0)
+        if not self._who or "label" not in found:
+            return
         for axis, n in zip("yx", self.shape):
-            flags[(found[f"{axis}_min"] == 0) | (found[f"{axis}_max"] == n - 1)] |= AT_EDGE
-        first = {"label": found.pop("label"), "island": rows[:, ISLAND].copy(), "component": rows[:, COMPONENT].copy()}
-        self.columns = first | {"flags": flags} | found
+            self._who["flags"][(found[f"{axis}_min"] == 0) | (found[f"{axis}_max"] == n - 1)] |= AT_EDGE
+        self.columns = {"label": found.pop("label")} | self._who | found
+        self._who = {}
+
+    def _fits(self, region: Region, fits: np.ndarray) -> None:
+        assert self.fit is not None
+        # Rows are those that count already; of parts of islands, all.
+        self.columns |= columns_of(fits[self.rows], self.fit.free)

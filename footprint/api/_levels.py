@@ -140,10 +140,12 @@ def kinds_of(
     return Levels(kinds, cells)
 
 
-def check_deblend(contrast: float | None, levels: Levels | None) -> None:
-    """Parts of islands are told by one noise so far."""
-    if contrast is not None and levels is not None:
-        raise ArgumentError("deblend", "True beside a mesh or maps", "one background and noise", "leave deblend or background out")
+def check_one_background(levels: Levels | None, **options: Any) -> None:
+    """Parts of islands are told, and fits weighed, by one noise so far."""
+    for name, value in options.items():
+        if levels is not None and value:
+            got = f"{value!r} beside a mesh or maps"
+            raise ArgumentError(name, got, "one background and noise", f"leave {name} or background out")
 
 
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:

@@ -13,14 +13,16 @@ from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import capacities, check_contrast, host_only, islands
+from footprint.api._fit import check_fit
 from footprint.api._image import Passes, Reading, foretold, from_file, host, see
-from footprint.api._levels import Levels, check_deblend, kinds_of, levels_of, planned_maps, target
+from footprint.api._levels import Levels, check_one_background, kinds_of, levels_of, planned_maps, target
 from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
 from footprint.ops.find_sources import sources
+from footprint.ops.fit import Fit
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
@@ -40,6 +42,7 @@ def find_sources(
     min_area: int | str = 1,
     deblend: bool = False,
     contrast: float = 0.002,
+    fit: str | None = None,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -86,6 +89,8 @@ def find_sources(
         Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. Runs on the CPU.
     contrast : float
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
+    fit : {"point", "gaussian"}, optional
+        Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own. Runs on the CPU.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -131,7 +136,10 @@ def find_sources(
         the centre; not what a threshold cuts off); name (IAU, by the position); and where they differ from place to place,
         background and noise at the peak, from which snr and errors then come. With ``deblend`` rows are parts of islands, as
         ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
-        where the island has other parts, 2 where it reaches the image's edge, in a sum.
+        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, in a sum. With ``fit``, each
+        with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec), fit_peak, fit_flux (over the whole plane,
+        so that no threshold cuts it off), and of "gaussian" fit_a, fit_b, fit_theta; fit_chi2 (over degrees of freedom, as if
+        pixels were independent). NaN where a fit went nowhere.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
 
     Raises
@@ -158,17 +166,17 @@ def find_sources(
     pixels = check_min_area(min_area, sky.beam_area)
     apart = check_contrast(deblend, contrast)
     saved = {"background": save_background, "noise": save_noise}
-    levels = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved)
-    check_deblend(apart, levels)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, levels)
+    levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
+    check_one_background(levels, deblend=deblend, fit=fit)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, fitted, levels)
     check_capacity(capacity)
     rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
-    runs_on = plain.where(device) if apart is None else host_only(device, seen.face)
+    runs_on = plain.where(device) if apart is None and fitted is None else host_only(device, seen.face)
     stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
 
     def attempt(capacity: int) -> Islands:
-        found = islands(count, apart, seen.spec.shape)
+        found = islands(count, apart, seen.spec.shape, fitted)
         outs = _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
         ins = [seen.face, *(levels.faces if levels is not None else [])]
         call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
@@ -233,6 +241,7 @@ def plan_find_sources(
     min_area: int | str = 1,
     deblend: bool = False,
     contrast: float = 0.002,
+    fit: str | None = None,
     lesson: bool = False,
     background: str = "global",
     noise: str | None = None,
@@ -245,6 +254,7 @@ def plan_find_sources(
     streamed: bool = False,
     reading: Reading | None = None,
     writing: int = 0,
+    header: Mapping[str, Any] | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -269,7 +279,10 @@ def plan_find_sources(
         many rows.
     writing : int
         Bytes that the writer of labels or maps takes beside a block.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, lesson, box, filter_size, capacity, memory, device
+    header : mapping, optional
+        FITS header of the image, whose beam decides the windows of fits.
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, lesson, box, filter_size, capacity, memory,
+    device
         As in `find_sources`; a plan is the same whatever the smallest area.
 
     Returns
@@ -291,8 +304,8 @@ def plan_find_sources(
     apart = check_contrast(deblend, contrast)
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
-    levels = kinds_of(*words, box, filter_size, kappa, saved)
-    check_deblend(apart, levels)
+    levels, fitted = kinds_of(*words, box, filter_size, kappa, saved), check_fit(fit, sky_of(None, header))
+    check_one_background(levels, deblend=deblend, fit=fit)
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
@@ -300,16 +313,17 @@ def plan_find_sources(
 
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, check_min_area(min_area, 1.0), lesson, bool(labels), apart, levels)
+    area = check_min_area(min_area, 1.0)
+    steps = _steps(sigma, flood, kappa, maxiters, connectivity, area, lesson, bool(labels), apart, fitted, levels)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None else host_only(device)
+    runs_on = where(device) if apart is None and fitted is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     stats, counts, count = foretold(ArraySpec((8,), "float64"), ArraySpec((8,), "int64"), ArraySpec((1,), "int64"))
     ids = [wanted(ArraySpec(spec.shape, "int32"))] if labels else []
 
     def made(room: int) -> Plan:
-        outs = _outs(islands(0, apart, spec.shape), room, stats, counts, count, ids, spec.shape, levels)
+        outs = _outs(islands(0, apart, spec.shape, fitted), room, stats, counts, count, ids, spec.shape, levels)
         return planned("find_sources", steps(room), ins, outs, runs_on, memory)
 
     return _first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
@@ -360,6 +374,7 @@ def _steps(
     lesson: bool,
     labels: bool,
     contrast: float | None,
+    fit: Fit | None,
     levels: Levels | None,
 ) -> Callable[[int], Pipeline]:
     """The pipeline with room for so many components."""
@@ -375,4 +390,4 @@ def _steps(
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     if levels is not None:
         return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels)
-    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast)
+    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast, fit=fit)

@@ -117,6 +117,7 @@ class Islands:
     def __init__(self, count: int | np.ndarray) -> None:
         self.count = count
         self.columns: dict[str, np.ndarray] = {}
+        self.rows = np.empty(0, np.int64)
 
     def sinks(self, capacity: int, local: bool = False) -> list[Face]:
         """What takes them, ``local`` with background and noise."""
@@ -139,6 +140,7 @@ class Islands:
         boxes = boxes[: len(self.columns["flux"])]
         every = isinstance(self.count, int)
         rows = np.arange(len(boxes)) if every else np.flatnonzero((boxes[:, PIXELS] > 0) & (boxes[:, LABEL] > 0))
+        self.rows = rows
         for name in self.columns if len(rows) < len(boxes) else ():
             self.columns[name] = self.columns[name][rows]
         # Column by column, as the plan has counted one table of them.

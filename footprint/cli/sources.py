@@ -30,6 +30,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="With --deblend: how far a summit rises over the pass to a higher one at least, as a share of that.",
         ),
+        click.option(
+            "--fit", default=None, metavar="SHAPE", help="Fit Gaussians: point for the beam's shape, gaussian for any of their own."
+        ),
         click.option("--deblend", is_flag=True, help="Take apart sources that stand on one island; give --flood 3, too."),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
         click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
@@ -122,6 +125,7 @@ def plan_only(
             writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
             save_background=save_background is not None,
             save_noise=save_noise is not None,
+            header=source.header,
             **options,
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.ops.base import Op
 from footprint.ops.deblend import Deblend
+from footprint.ops.fit import Fit
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -109,6 +110,7 @@ def sources(
     *between: Stage,
     flood: float | None = None,
     contrast: float | None = None,
+    fit: Fit | None = None,
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -124,14 +126,23 @@ def sources(
         Whether the label image is a result.
     contrast
         Takes apart what stands on one island; members are then a result, after the tables.
+    fit
+        Fitted to what was found; fits are then a result, before the count.
     """
-    if contrast is not None:
-        found = ("count", "members", "moments", "boxes", "labels")[: 5 if labels else 4]
-        apart = Deblend(sigma, sigma if flood is None else flood, connectivity, min_area, contrast, capacity, labels)
-        steps = (Stage(clip, ("image",), ("stats", "counts")), Stage(apart, ("image", "stats"), found))
-        return Pipeline(steps, ("image",), ("stats", "counts", "moments", "boxes", "members", "count", *found[4:]))
-    marks = "marks" if between else "mask"
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
+    if contrast is not None or fit is not None:
+        # Fits read what a fusion would have to itself: the one kernel is asked for by name.
+        found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
+        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels)
+        if contrast is not None:
+            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels)
+        steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
+        if fit is not None:
+            steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
+        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels")
+        made = {name for stage in steps for name in stage.writes}
+        return Pipeline(tuple(steps), ("image",), tuple(name for name in order if name in made))
+    marks = "marks" if between else "mask"
     pieces = "pieces" if labels else "labels"
     stages: tuple[Stage, ...] = (
         Stage(clip, ("image",), ("stats", "counts")),
@@ -157,6 +168,9 @@ def rules(steps: Pipeline) -> dict[str, float | int]:
     if isinstance(apart := others[0], Deblend):
         told = {"sigma": apart.sigma, "flood": apart.flood, "kappa": clip.sigma, "connectivity": apart.connectivity}
         return told | {"min_area": apart.min_area, "contrast": apart.contrast, "prominence": apart.prominence}
+    if isinstance(one := others[0], Islands):
+        told = {"sigma": one.seed or one.sigma, "flood": one.sigma, "kappa": clip.sigma, "connectivity": one.connectivity}
+        return told | {"min_area": one.min_area}
     over, label, measure = (next(op for op in others if isinstance(op, kind)) for kind in (Over, Label, Measure))
     assert isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
     told = {"sigma": measure.seed or over.sigma, "flood": over.sigma, "kappa": clip.sigma, "connectivity": label.connectivity}

@@ -187,7 +187,7 @@ def find_sources_file(scale: int) -> Job:
 
 def deblended(scale: int) -> Job:
     source = _file(foreign_image(scale))
-    rules: dict[str, Any] = {"deblend": True, "sigma": 4.0, "flood": 3.2, "device": "cpu"}
+    rules: dict[str, Any] = {"deblend": True, "fit": "gaussian", "sigma": 4.0, "flood": 3.2, "device": "cpu"}
     options = {"streamed": True, "reading": source.host_bytes, **rules}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),

@@ -138,10 +138,10 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/deblend/tree.py",
-        "peaks[elder] == peaks[younger] and basins[elder, AT] > basins[younger, AT]",
-        "peaks[elder] == peaks[younger] and basins[elder, AT] < basins[younger, AT]",
+        "contrast * (peaks[elder] - background)",
+        "contrast * (peaks[younger] - background)",
         (BACKEND + "deblend.py::test_equals_the_sorted_list_of_pixels",),
-        "of equal summits the later one is the elder",
+        "contrast goes by the summit that ends",
         plain=True,
     ),
     Mutant(

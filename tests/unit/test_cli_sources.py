@@ -54,11 +54,12 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     fits.writeto(image, data, header, overwrite=True)
     out = tmp_path / "out.vot"
     words = (image, "-o", out, "--sigma", 8, "--flood", 4, "--segmentation", tmp_path / "s.npy")
-    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--contrast", 0.1, "--json")
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--contrast", 0.1, "--fit", "point", "--json")
     report = json.loads(printed.out)
     assert code == 0 and report["sources"] == 3 and report["contrast"] == 0.1
     table = Table.read(out)
     assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
+    assert report["fit"] == "point" and table["fit_flux"].unit == "Jy" and {"fit_ra", "fit_peak_err"} <= set(table.colnames)
     assert np.load(tmp_path / "s.npy").max() == 3
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2

@@ -198,7 +198,7 @@ def test_a_limit_that_is_no_size_is_told_in_one_sentence(monkeypatch, text):
 
 JOBS = {
     "fbp": lambda: fp.fbp(np.ones((4, 100, 128), "f4"), method="direct", device="cpu"),
-    "convolve": lambda: fp.convolve(np.ones((800, 600), "u2"), np.ones((5, 5)), device="cpu"),
+    "convolve": lambda: fp.convolve(np.ones((800, 600), ">f4"), np.ones((5, 5)), device="cpu"),
     "stream": lambda: list(fp.stream([np.ones((200, 300), "u2")], mask=np.ones((5, 5)), device="cpu")),
     "frames": lambda: fp.convolve_frames(
         lambda k, out: out.fill(1), (2, 200, 300), "u2", np.ones((5, 5)), lambda k, block: None, device="cpu"

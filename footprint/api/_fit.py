@@ -1,0 +1,100 @@
+"""What fits add to source finding: the beam in pixels, and columns with units."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from footprint.api._flux import flux_of
+from footprint.api._header import pixel_area
+from footprint.api._sky import Sky
+from footprint.errors import ArgumentError, choose
+from footprint.kernels.fit.contract import CHI2, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
+from footprint.ops.fit import Fit
+
+FITS = ("point", "gaussian")
+# Of the column `flags`, beside those of deblending.
+UNFITTED = 4
+
+_POINT = {"x": X, "y": Y, "peak": HEIGHT, "flux": SUM}
+_GAUSSIAN = _POINT | {"a": MAJOR, "b": MINOR, "theta": THETA}
+# Windows of images whose beam is not known; the largest there are.
+_USUAL, _LARGEST = 10, 40
+# Sources placed at a time.
+_PLACED = 4096
+
+
+def check_fit(fit: str | None, sky: Sky) -> Fit | None:
+    """The fits that are wanted, with room for none yet."""
+    if fit is None:
+        return None
+    free = choose("fit", fit, FITS) == "gaussian"
+    beam = inverse_beam(sky)
+    if not beam:
+        if not free:
+            raise ArgumentError("fit", "'point'", "an image whose header tells the beam and the size of a pixel", "give 'gaussian'")
+        return Fit(1, free, _USUAL)
+    yy, yx, xx = beam
+    wide = 1 / math.sqrt((yy + xx) / 2 - math.hypot((yy - xx) / 2, yx))
+    reach = (1.5 if free else 0.5) * 2 * math.sqrt(2 * math.log(2)) * wide
+    return Fit(1, free, min(max(math.ceil(reach) + 1, 3), _LARGEST), beam)
+
+
+def inverse_beam(sky: Sky) -> tuple[float, ...]:
+    """The inverse of the beam's covariance in pixels: yy, yx, xx; () where the header does not tell."""
+    if sky.beam is None or not sky.beam_area:
+        return ()
+    scales = np.asarray(sky.wcs.pixel_scale_matrix, np.float64)[[sky.wcs.wcs.lng, sky.wcs.wcs.lat]]
+    turn = math.radians(sky.beam.angle)
+    # Position angles go from north to east; rows of the matrix are east and north.
+    along, across = np.array([math.sin(turn), math.cos(turn)]), np.array([math.cos(turn), -math.sin(turn)])
+    spread = sky.beam.major**2 * np.outer(along, along) + sky.beam.minor**2 * np.outer(across, across)
+    try:
+        inverse = scales.T @ np.linalg.inv(spread / (8 * math.log(2))) @ scales
+    except np.linalg.LinAlgError:
+        return ()
+    return (float(inverse[1, 1]), float(inverse[0, 1]), float(inverse[0, 0])) if np.isfinite(inverse).all() else ()
+
+
+def columns_of(fits: np.ndarray, free: bool) -> dict[str, np.ndarray]:
+    """Columns of the rows of fits, each with its error after it."""
+    found: dict[str, np.ndarray] = {}
+    for name, column in (_GAUSSIAN if free else _POINT).items():
+        found[f"fit_{name}"] = fits[:, column].copy()
+        found[f"fit_{name}_err"] = fits[:, ERRORS + column].copy()
+    return found | {"fit_chi2": fits[:, CHI2].copy()}
+
+
+def describe_fits(table: Any, sky: Sky) -> None:
+    """Add units and positions on the sky to a catalogue of fits, and flag what was not fitted."""
+    from astropy.table import Column
+
+    if "fit_x" not in table.colnames:
+        return
+    table.meta["fit"] = "gaussian" if "fit_a" in table.colnames else "point"
+    flux = flux_of(sky.unit, sky.beam_area, pixel_area(sky.wcs))
+    for name in ("fit_flux", "fit_flux_err"):
+        np.multiply(table[name].data, flux.factor, out=table[name].data)
+        table[name].unit = flux.unit
+    for name in ("fit_peak", "fit_peak_err"):
+        table[name].unit = sky.unit
+    for name in ("fit_theta", "fit_theta_err") if "fit_a" in table.colnames else ():
+        table[name].unit = "deg"
+    if "flags" in table.colnames:
+        table["flags"].data[np.isnan(table["fit_peak"].data)] |= UNFITTED
+    if "ra" not in table.colnames:
+        return
+    ra, dec = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for at in range(0, len(table), _PLACED):
+            rows = at + np.flatnonzero(np.isfinite(table["fit_x"].data[at : at + _PLACED]))
+            if len(rows):
+                world = sky.wcs.pixel_to_world(table["fit_x"].data[rows], table["fit_y"].data[rows]).icrs
+                ra[rows], dec[rows] = world.ra.deg, world.dec.deg
+    after = table.colnames.index("fit_x")
+    new = [Column(ra, "fit_ra", unit="deg", copy=False), Column(dec, "fit_dec", unit="deg", copy=False)]
+    table.add_columns(new, indexes=[after, after], copy=False)

@@ -1,0 +1,39 @@
+"""What fits of Gaussians to sources are launched with.
+
+* ``launch("fit.stamp", block, boxes, count, stamps, first=)`` for all blocks in order: ``stamps`` (capacity, (2 radius + 1)^2) of
+  the block's dtype receive the pixels round every peak, NaN beyond the image. ``block``, ``first``, ``boxes`` and ``count``
+  as in `kernels.find_sources`.
+* ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=)`` when all are through: a
+  Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them `PASSES`
+  times over, so that what they take from each other settles. ``free``: with a shape of its own; else with the beam's.
+  ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx and xx, where ``beamed``; else where fits start is
+  told by the moments. ``rho`` float64 (4 radius + 1, 4 radius + 1): how noise is correlated from pixel to pixel, by which
+  covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
+  fitted.
+
+Every source is fitted by itself from what the pass before left of all, so no thread changes a digit.
+"""
+
+from __future__ import annotations
+
+from footprint.spec import ArraySpec, Limits
+
+# The peak, its place, the sum over the plane, standard deviations along the axes, degrees from x towards y; their errors; chi
+# squared a degree of freedom.
+HEIGHT, Y, X, SUM, MAJOR, MINOR, THETA = range(7)
+ERRORS, CHI2, COLUMNS = 7, 14, 15
+# How often all are fitted: as points, and then with shapes of their own.
+PASSES = (5, 4)
+# Rows of a thread's workspace: pixels, residuals, places, six derivatives, and these correlated.
+ROWS = 16
+
+
+def solve_work(
+    limits: Limits, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec, stamps: ArraySpec, *rest: ArraySpec,
+    **_: object,
+) -> tuple[ArraySpec, ...]:  # fmt: skip
+    """What each thread works on; parameters before and after a pass; the sources by cells of the plane."""
+    n = boxes.shape[0]
+    threads = max(limits.threads, 1)
+    work = ArraySpec((threads, ROWS, stamps.shape[1]), "float64")
+    return work, ArraySpec((2, n, 6), "float64"), ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")

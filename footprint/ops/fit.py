@@ -1,0 +1,73 @@
+"""Gaussians fitted to sources that are known: pixels round peaks are put aside part by part, and fitted when all are there."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from footprint.dtypes import kernel_dtype
+from footprint.kernels.fit.contract import COLUMNS
+from footprint.ops.base import Op
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+# Bytes a row takes in the catalogue: its columns, and two positions on the sky.
+FIT_ROW = 8 * (COLUMNS + 2)
+
+
+@dataclass(frozen=True)
+class Fit(Op):
+    """Fits a Gaussian to every source of a table, with a shape of its own where ``free``, else with the beam's.
+
+    ``beam`` is the inverse of its covariance in square pixels, yy, yx and xx, () where none is known; ``radius`` of the windows.
+    """
+
+    capacity: int
+    free: bool
+    radius: int
+    beam: tuple[float, ...] = ()
+
+    axes = ("yx", ".", ".", ".", ".")
+    cut = "y"
+    again = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, statistics, number of sources, moments and boxes; fits."""
+        return ("image", "stats", "count", "moments", "boxes"), ("fits",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """A row a source."""
+        return (ArraySpec((self.capacity, COLUMNS), "float64"),)
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Windows part by part; fits at the end."""
+        image, stats, count, moments, boxes, fits = refs
+        cut = bool(b.cuts)
+        if cut:
+            b.next_phase()
+        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        shape = (self.capacity, (2 * self.radius + 1) ** 2)
+        stamps = b.kept(shape, x.spec.dtype, "windows") if cut else b.scratch(shape, x.spec.dtype, "windows")
+        b.library("columns of fits", FIT_ROW * self.capacity)
+        b.launch("fit.stamp", x, boxes, count, stamps, first=b.first(x, "y"))
+        beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
+        rho = b.const(self.correlation(), "noise from pixel to pixel")
+        how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam)}
+        with b.only("end") if cut else nullcontext(), b.deliver(fits) as found:
+            b.launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, found, **how)
+
+    def correlation(self) -> np.ndarray:
+        """How noise that went through the beam is correlated over so many pixels; not at all where no beam is known."""
+        d = np.arange(-2 * self.radius, 2 * self.radius + 1, dtype=np.float64)
+        if not self.beam:
+            return ((d[:, None] == 0) & (d == 0)).astype(np.float64)
+        yy, yx, xx = self.beam
+        return np.exp(-(yy * d[:, None] ** 2 + 2 * yx * d[:, None] * d + xx * d**2) / 4)
