@@ -175,19 +175,22 @@ def find_sources(
     stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
 
-    def attempt(capacity: int) -> Islands:
+    def attempt(capacity: int) -> Islands | Crowded:
         found = islands(count, apart, seen.spec.shape, fitted)
         outs = _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
         ins = [seen.face, *(levels.faces if levels is not None else [])]
-        call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
+        try:
+            call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
+        except Crowded as short:
+            # Without the frames it came through, which hold the plan's memory while it is planned again.
+            return short.with_traceback(None)
         return found
 
-    try:
-        found = _first_that_fits(rooms, attempt)
-    except Crowded as short:
+    found = _first_that_fits(rooms, attempt)
+    while isinstance(found, Crowded):
         if capacity is not None:
-            raise CapacityError("capacity", short.room, short.enough) from None
-        found = _again(attempt, short)
+            raise CapacityError("capacity", found.room, found.enough)
+        found = _again(attempt, found)
     if told is not None:
         told.end()
     if levels is not None and levels.mesh and any(np.isnan(value) for value in levels.typical.values()):
@@ -215,12 +218,10 @@ def _outs(
     return [*levels.sink(shape), *clip, *found.sinks(capacity, local=True), count, *ids, *levels.saved.values()]
 
 
-def _again(attempt: Callable[[int], Islands], short: Crowded) -> Islands:
+def _again(attempt: Callable[[int], Islands | Crowded], short: Crowded) -> Islands | Crowded:
     """With the room that is needed; the budget that is said to do for it does."""
     try:
         return attempt(short.needed)
-    except Crowded as still:
-        return _again(attempt, still)
     except BudgetError as error:
         if short.enough > short.needed:
             return _again(attempt, Crowded(short.enough, short.room))

@@ -1,5 +1,8 @@
 """The pipeline against NumPy and SciPy step by step, whole and by blocks."""
 
+import mmap
+import weakref
+
 import numpy as np
 import pytest
 
@@ -217,3 +220,19 @@ def test_islands_of_few_pixels_and_a_background(device, rng, options):
         image[y, x : x + n] = 5 + np.arange(n)
     image[9, 22] = 7
     assert len(check(image, device, sigma=4, **options)) >= 2
+
+
+def test_what_a_crowd_outgrew_is_given_back_before_it_is_planned_again(rng, monkeypatch):
+    """The error came through frames that held the first plan's memory, so both were there at once."""
+    image = rng.standard_normal((300, 310), np.float32)
+    held, alive = [], []
+
+    class Block(mmap.mmap):
+        def __new__(cls, *args, **options):
+            block = super().__new__(cls, *args, **options)
+            held.append(weakref.ref(block))
+            return block
+
+    monkeypatch.setattr(mmap, "mmap", Block)
+    fp.find_sources(image, sigma=1.0, on_plan=lambda plan: alive.append(sum(ref() is not None for ref in held)), device="cpu")
+    assert alive == [0, 0] and len(held) > 1
