@@ -26,7 +26,8 @@ def mutants() -> list[Mutant]:
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
     from tests.mutants.skies import SKIES
+    from tests.mutants.sources import SOURCES
     from tests.mutants.steps import STEPS
     from tests.mutants.threads import THREADS_AND_TIMES
 
-    return [*PLAN, *KEPT, *KERNELS, *FOURIER, *ROOMS, *SKIES, *STEPS, *THREADS_AND_TIMES]
+    return [*FOURIER, *KEPT, *KERNELS, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES]
