@@ -207,8 +207,10 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
+            kinds = {name: options[name] for name in ("device", "deblend", "fit") if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
-            reporter.warm(lambda: load(source, job.segmentation is not None, options["device"], local))
+            kinds["background"] = "mesh" if local else "global"
+            reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
         options |= extra
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
             for number, plane in enumerate(planes):
@@ -257,7 +259,7 @@ def stacked(tables: Sequence[Any]) -> Any:
     return vstack(list(tables), metadata_conflicts="silent")
 
 
-def load(source: Any, labels: bool, device: str, local: bool) -> None:
+def load(source: Any, labels: bool, **kinds: Any) -> None:
     """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
     from footprint.api.find_sources import find_sources
 
@@ -271,5 +273,4 @@ def load(source: Any, labels: bool, device: str, local: bool) -> None:
         for few in (noise, half_empty):
             pixels = np.ascontiguousarray(few, source.dtype)
             ids = np.empty(few.shape, np.int32) if labels else None
-            how = "mesh" if local else "global"
-            find_sources(pixels, labels=ids, blank="nan", header=source.header, background=how, device=device)
+            find_sources(pixels, labels=ids, blank="nan", header=source.header, **kinds)
