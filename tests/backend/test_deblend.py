@@ -58,6 +58,13 @@ def test_equals_the_sorted_list_of_pixels(rng, shape, levels, options):
     check(field(rng, shape, levels=levels), sigma=1.2, flood=0.3, **options)
 
 
+def test_contrast_goes_by_the_higher_summit(rng):
+    image = rng.standard_normal((40, 60)) * 0.1
+    image[20, 30:33] = 100, 10, 20
+    for contrast, parts in ((0.05, 2), (0.15, 1)):
+        assert len(check(image, sigma=30.0, flood=20.0, contrast=contrast)) == parts
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f8", "i2", ">f4"])
 def test_dtypes_nan_and_infinities(rng, dtype):
     image = (field(rng, (70, 81), 2.0) * 50).astype(dtype)

@@ -33,7 +33,7 @@ SOURCES = [
         "footprint/kernels/deblend/tree.py",
         "contrast * (peaks[elder] - background)",
         "contrast * (peaks[younger] - background)",
-        (BACKEND + "deblend.py::test_equals_the_sorted_list_of_pixels",),
+        (BACKEND + "deblend.py::test_contrast_goes_by_the_higher_summit",),
         "contrast goes by the summit that ends",
         plain=True,
     ),
@@ -60,12 +60,5 @@ SOURCES = [
         (BACKEND + "fit.py::test_equals_scipys_least_squares",),
         "errors as if pixels were independent",
         plain=True,
-    ),
-    Mutant(
-        "footprint/kernels/fit/cpu.py",
-        "w[0, q] -= old[j, 0] * math.exp(-0.5 * e)",
-        "w[0, q] -= 0.0 * math.exp(-0.5 * e)",
-        (BACKEND + "fit.py::test_neighbours_share_their_light",),
-        "neighbours' light is fitted, too",
     ),
 ]
