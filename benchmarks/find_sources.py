@@ -4,8 +4,8 @@
 
 The field is Gaussian noise correlated by a 5-pixel beam with point and extended sources of power-law flux. All of them clip at
 three sigma until nothing changes (SEP: its mesh background, with its default filter and deblending, and without), find islands
-over five sigma and measure flux and centre; ours also take islands over three sigma apart, and fit what they find. On a slope both take
-maps of background and noise on a mesh.
+over five sigma and measure flux and centre; ours also take islands over three sigma apart, and fit what they find. On a slope
+both take maps of background and noise on a mesh.
 """
 
 from __future__ import annotations

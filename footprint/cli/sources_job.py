@@ -207,7 +207,7 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
-            kinds = {name: options[name] for name in ("device", "deblend", "fit") if name in options}
+            kinds: dict[str, Any] = {name: options[name] for name in ("device", "deblend", "fit") if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds["background"] = "mesh" if local else "global"
             reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
