@@ -12,6 +12,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
+from footprint.api._method import made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
@@ -22,6 +23,7 @@ from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import Correlate
 from footprint.ops.known import TREATMENTS, Known
+from footprint.ops.overlap_save import METHODS
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
@@ -38,6 +40,8 @@ class How(NamedTuple):
         As the user counts it, for an axis or each.
     axes
         Along which the image is filtered.
+    method
+        As the user wrote it.
     """
 
     mode: str
@@ -47,12 +51,22 @@ class How(NamedTuple):
     nan: str
     origin: tuple[int, ...] = ()
     axes: Axes = None
+    method: str = "auto"
 
     @staticmethod
-    def of(mode: str, boundary: str, dtype: Any, nan: str, origin: Any = 0, axes: Any = None, name: str = "dtype") -> How:
+    def of(
+        mode: str,
+        boundary: str,
+        dtype: Any,
+        nan: str,
+        origin: Any = 0,
+        axes: Any = None,
+        method: str = "auto",
+        name: str = "dtype",
+    ) -> How:
         """The same from what the user wrote."""
         along = None if axes is None else _whole("axes", axes)
-        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along)
+        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method)
 
 
 def _whole(name: str, value: Any) -> tuple[int, ...]:
@@ -134,8 +148,8 @@ def number(cval: Any) -> float:
 def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str) -> Any:
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-    # The sum of a mask's weights is looked at anew.
-    simple = how.nan != "interpolate" and how.axes is None
+    # The sum of a mask's weights is looked at anew, and so are its products.
+    simple = how.nan != "interpolate" and how.axes is None and how.method != "separable"
     look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out) if simple else None
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
@@ -155,10 +169,14 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if target.spec.size:
         sink = target if order is None else _turned(target, order, "out")
-        key = call("convolve", op, [source, given], [sink], where(device, source, target), memory)
+        place = where(device, source, target)
+        op, rest = made_by(how.method, op, source.spec, given, place, memory)
+        key = call("convolve", op, [source, *rest], [sink], place, memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
         if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
             remember(look, key, target.spec, weights.dtype)
+    else:
+        choose("method", how.method, METHODS)
     return finished(target, out)
 
 

@@ -12,6 +12,7 @@ from footprint.api._arrays import Array, Memory, Progress, described, limits_and
 from footprint.api._call import Stream, meeting
 from footprint.api._filtered import How, number, operation
 from footprint.api._mask import held_bytes, mask_slot, weights_of
+from footprint.api._method import for_frames
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
@@ -44,6 +45,7 @@ def stream(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    method: str = "auto",
     dtype: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -60,8 +62,8 @@ def stream(
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
     verb : {"convolve", "correlate"} or an operation
         What is done to each; an operation of one input and one output is done as it is.
-    mask, mode, boundary, cval, nan
-        As in `convolve`.
+    mask, mode, boundary, cval, nan, method
+        As in `convolve`, but for "separable", which no frames are filtered by.
     dtype : dtype, optional
         Of sums and results, as in `convolve`; of an operation's results.
     depth : int
@@ -100,6 +102,8 @@ def stream(
     op, weights = _operation(verb, mask, seen.spec, (mode, boundary, nan), cval, dtype)
     rest: list[Array] = [] if weights is None else [weights]
     name = where(device)
+    if weights is not None:
+        op = for_frames(method, op, seen.spec, name)
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
     given = Given(direct=False)
     also = [(array.spec, array.given) for array in rest]
@@ -117,6 +121,7 @@ def plan_convolve_frames(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    method: str = "auto",
     result: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -133,8 +138,8 @@ def plan_convolve_frames(
         ``(n_frames, n_y, n_x)`` of the stack.
     dtype : str
         Of the stack.
-    mask_shape, mode, boundary, cval, nan, memory, device
-        As in `convolve`.
+    mask_shape, mode, boundary, cval, nan, method, memory, device
+        As in `stream`.
     result : dtype, optional
         The ``dtype`` of `convolve`.
     depth : int
@@ -163,11 +168,12 @@ def plan_convolve_frames(
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
     op, weights = operation(frame, mask_shape, How.of(mode, boundary, result, nan, name="result"), number(cval))
+    name = where(device)
+    op = for_frames(method, op, frame, name)
     # A file's mask is read once, and held beside the frames.
     source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
     sink = Given(owner="source", beside=lambda block: writing + 3 * 8 * count)
-    name = where(device)
     also = [meeting(mask_slot(weights))]
     return _planned("convolve", frame, op, also, result, _depth(depth), memory, name, (source, sink), count)
 
@@ -183,6 +189,7 @@ def convolve_frames(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    method: str = "auto",
     result: Any = None,
     depth: int = 2,
     memory: Memory = None,
@@ -201,8 +208,8 @@ def convolve_frames(
         ``read(number, out)`` puts a frame into ``out``, casting to its dtype; frames are asked for in order.
     shape, dtype
         ``(n_frames, n_y, n_x)`` of the stack.
-    mask, mode, boundary, cval, nan, memory, device
-        As in `convolve`; ``memory`` covers the frames on their way, too.
+    mask, mode, boundary, cval, nan, method, memory, device
+        As in `stream`; ``memory`` covers the frames on their way, too.
     write : callable
         ``write(number, block)`` takes the results, in order.
     flip : bool
@@ -222,7 +229,8 @@ def convolve_frames(
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)
     weights = weights_of(mask, flip, sums, scaled=nan == "interpolate")
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "result": result, "depth": depth}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
+    options |= {"result": result, "depth": depth}
     options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, sums)}
     plan = plan_convolve_frames(shape, weights.spec.shape, dtype=dtype, **options)
     if on_plan is not None:

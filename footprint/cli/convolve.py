@@ -38,6 +38,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="What lies outside: constant, nearest, reflect (cba|abcd|dcb), mirror (dcb|abcd|cba) or wrap.",
         ),
+        click.option(
+            "--method",
+            default="auto",
+            show_default=True,
+            help="direct sums, fft (transforms of tiles), separable (a mask that is a product), or the quicker of the first two.",
+        ),
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),
         click.argument("image"),
@@ -57,6 +63,7 @@ def plan_only(
     boundary: str,
     cval: float,
     nan: str,
+    method: str,
     memory: str | None,
     device: str,
 ) -> Any:
@@ -67,7 +74,7 @@ def plan_only(
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
 
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
@@ -122,6 +129,18 @@ def _open_mask(path: str) -> Any:
         raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
 
 
+def _meant(source: Any, mask_shape: tuple[int, ...], options: dict[str, Any]) -> str:
+    """The method that "auto" is for this job."""
+    from footprint.api._arrays import where
+    from footprint.api._filtered import How, operation
+    from footprint.api._method import method_of
+    from footprint.spec import ArraySpec
+
+    spec = ArraySpec(source.shape[-2:], source.dtype.str)
+    op, _ = operation(spec, mask_shape, How.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
+    return method_of(options["method"], op, spec, where(options["device"]))
+
+
 def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, Any]) -> None:
     """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
     import tempfile
@@ -147,7 +166,9 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
     rows = SMALL // (weights.size * width) + 1
-    if rows <= height and rows * width <= _WARM:
+    if options["method"] == "fft" and height * width >= _WARM:
+        convolve(np.zeros((1024, _WARM // 1024), source.dtype), weights, **options)
+    elif rows <= height and rows * width <= _WARM:
         convolve(np.zeros((rows, width), source.dtype), weights, **options)
     if isinstance(source, FrameSource):
         # Lanes have threads of their own, from which the kernels' are started once more.
@@ -175,6 +196,7 @@ def command(
     boundary: str,
     cval: float,
     nan: str,
+    method: str,
     target: str,
     correlate: bool,
     memory: str | None,
@@ -205,7 +227,7 @@ def command(
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
     check_image(target, overwrite)
-    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan}
+    options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
     with open_source(image, plane) as source, _open_mask(mask) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
@@ -215,7 +237,9 @@ def command(
             options["depth"] = 2 if depth is None else depth
         else:
             _check_single(depth)
-        reporter.warm(lambda: _load(source, weights.shape, target, {name: options[name] for name in ("boundary", "nan", "device")}))
+        alike = {name: options[name] for name in ("boundary", "nan", "device")}
+        alike["method"] = _meant(source, weights.shape, options)
+        reporter.warm(lambda: _load(source, weights.shape, target, alike))
         how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'})"
         header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
         run = _frames if stack else _rows

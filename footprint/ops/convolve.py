@@ -10,8 +10,9 @@ from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import read_as
 from footprint.ops.base import Op
+from footprint.ops.windows import place
 from footprint.plan.builder import Builder
-from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
+from footprint.plan.slots import NOTHING, Given, Halo, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
@@ -34,6 +35,12 @@ class Correlate(Op):
     kind: str = ""
     origin: tuple[int, ...] = ()
     batch: int = 0
+
+    kernel = "convolve"
+
+    def settings(self) -> dict[str, Number]:
+        """What the kernel is told beside where it begins and the borders."""
+        return {}
 
     def summed(self, dtype: str) -> str:
         """What sums of an image of ``dtype`` are formed in."""
@@ -146,18 +153,14 @@ class Correlate(Op):
         """Record the sums of ``x`` in ``y``, which lies where ``out`` does."""
         starts: list[Any] = self.offsets()
         borders = [self.boundary] * len(self.taps)
-        place = b.first(out, self.dims[0])
-        if not isinstance(place, int):
-            starts[0] = place - b.first(x, self.dims[0]) + starts[0]
-            if self.boundary == "wrap":
-                borders[0] = NONE
+        starts[0], borders[0] = place(b, self.dims[0], x, out, starts[0], self.boundary)
         if len(self.taps) == 1:
             w = w.reshape(1, -1)
             if self.batch != 1:
                 x, y = (ref.reshape(-1, ref.spec.shape[-1]) if self.batch else ref.reshape(1, -1) for ref in (x, y))
             starts, borders = [0, *starts], [NONE, *borders]
-        kernel = "volume" if len(starts) == 3 else "convolve"
-        how = {f"{axis}0": start for axis, start in zip(AXES[-len(starts) :], starts)}
+        kernel = "volume" if len(starts) == 3 else self.kernel
+        how: dict[str, Any] = self.settings() | {f"{axis}0": start for axis, start in zip(AXES[-len(starts) :], starts)}
         how |= {f"border_{axis}": border for axis, border in zip(AXES[-len(starts) :], borders)}
         if not self.batch or len(self.taps) == 1:
             b.launch(kernel, x, w, y, cval=float(self.cval), **how)

@@ -27,6 +27,8 @@ class Rates:
         Bytes read from, or written to, files.
     updates
         Updates of a pixel by an angle, in backprojection.
+    transforms
+        Operations of Fourier transforms of tiles in a core's cache; 0 where there are none.
     part
         Seconds a part costs beside its work: threads that wake each other.
     """
@@ -39,12 +41,13 @@ class Rates:
     updates: float
     disk: float = 2e9
     part: float = 1e-4
+    transforms: float = 0.0
 
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
 _GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3)
-_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9)
+_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=50e9)
 
 # Bytes a second that come of decompressing, and seconds each chunk takes beside: gzip of 16-bit counts, one thread of such a core.
 _DECODE, _CHUNK = 2e8, 3e-5
@@ -58,7 +61,8 @@ def rates(limits: Limits) -> Rates:
         memory, flops, copy = _GPU.memory * share, _GPU.flops * share, _GPU.copy * max(share, 0.1)
         return Rates(memory, flops, _GPU.launch, _GPU.link, copy, _GPU.updates * share, part=_GPU.part)
     n = max(limits.threads, 1)
-    return Rates(_CORE.memory * min(n, 8), _CORE.flops * n, _CORE.launch, _NONE, _CORE.copy * min(n, 8), _CORE.updates * n)
+    memory, copy = _CORE.memory * min(n, 8), _CORE.copy * min(n, 8)
+    return Rates(memory, _CORE.flops * n, _CORE.launch, _NONE, copy, _CORE.updates * n, transforms=_CORE.transforms * n)
 
 
 def decoding(nbytes: float, chunks: float) -> float:
@@ -68,15 +72,18 @@ def decoding(nbytes: float, chunks: float) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """What an operation takes: bytes moved where kernels run, operations, launches."""
+    """What an operation takes: bytes moved where kernels run, operations, launches, operations of transforms of tiles."""
 
     nbytes: float = 0.0
     flops: float = 0.0
     launches: int = 1
+    transforms: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.nbytes + other.nbytes, self.flops + other.flops, self.launches + other.launches)
+        launches, transforms = self.launches + other.launches, self.transforms + other.transforms
+        return Cost(self.nbytes + other.nbytes, self.flops + other.flops, launches, transforms)
 
     def seconds(self, rate: Rates) -> float:
         """By a device's rates: the slower of moving and computing, and the starts."""
-        return max(self.nbytes / rate.memory, self.flops / rate.flops) + self.launches * rate.launch
+        computing = self.flops / rate.flops + (self.transforms / rate.transforms if self.transforms else 0.0)
+        return max(self.nbytes / rate.memory, computing) + self.launches * rate.launch

@@ -65,7 +65,16 @@ def convolve_thin(scale: int) -> Job:
 
 def convolve_mask(scale: int) -> Job:
     """A mask larger than the image, which has to be turned and cast."""
-    return _filtered(image(16, 64 * scale), RNG.standard_normal((200 * scale, 60 * scale)))
+    return _filtered(image(16, 64 * scale), RNG.standard_normal((200 * scale, 60 * scale)), method="direct")
+
+
+def convolve_fft(scale: int) -> Job:
+    """Tiles of a thread each, and what additions of many blocks of the mask lose."""
+    return _filtered(image(512 * scale, 1024).astype(">f4"), RNG.standard_normal((90, 70)))
+
+
+def convolve_separable(scale: int) -> Job:
+    return _filtered(image(512 * scale, 1024).astype(">f4"), np.ones((80, 40)) / 3200, method="separable")
 
 
 def foreign_image(scale: int) -> np.ndarray:
@@ -341,6 +350,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_signal": convolve_signal,
     "convolve_thin": convolve_thin,
     "convolve_mask": convolve_mask,
+    "convolve_fft": convolve_fft,
+    "convolve_separable": convolve_separable,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
     **convolve_jobs.JOBS,

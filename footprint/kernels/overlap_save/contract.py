@@ -1,0 +1,43 @@
+"""Correlation of an image with a large mask by transforms of tiles: their sizes and the workspace of the kernel ``overlap_save``.
+
+``launch("overlap_save", image, weights, out, y0=, x0=, border_y=, border_x=, cval=, tile=, block=)`` computes what the kernel
+``convolve`` does, for arrays of two axes. Outputs are made in tiles of (tile + 1 - block) an axis, on a grid that starts at the
+first output. Two neighbours of a row of tiles are the two parts of one complex transform; each is first brought to the size of 1
+by a power of 2, so that what it loses in rounding is in proportion to its own values. A mask that is larger than ``block`` is
+taken block by block, and the results are added up.
+
+Errors are within 1e-6 (float32; 1e-14 of float64) of the sum of |w| times the largest |x| of the tile. NaN and infinities
+reach the outputs they would reach in direct sums, and no others. Weights are finite.
+"""
+
+from __future__ import annotations
+
+import math
+
+from footprint.spec import ArraySpec, Limits
+
+TILES = {64: (8, 8), 128: (16, 8), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
+"""Lengths of tiles, and the two factors each is transformed by."""
+GAP = 16
+"""Elements between rows of a tile, so that a column does not lie on one set of a cache."""
+LINE = 64
+"""Bytes of the widest vector."""
+FEW = 8
+"""Blocks of a mask that may be added up without keeping what additions lose."""
+
+
+def blocks(taps: int, block: int) -> int:
+    """Blocks that a mask is taken in, along an axis."""
+    return -(-taps // block)
+
+
+def overlap_save_work(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, tile: int, block: tuple[int, int], **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread two tiles, some columns and the transform; the mask's transform and roots of unity; what additions lost."""
+    lanes = LINE // out.itemsize
+    own = 2 * tile * (tile + GAP) + 2 * lanes * tile + 2 * tile * tile
+    number = math.prod(blocks(n, b) for n, b in zip(weights.shape, block))
+    lost = out.shape if number > FEW else (0, 0)
+    kind = out.dtype
+    return ArraySpec((limits.threads, own), kind), ArraySpec((2 * tile * tile + 2 * tile,), kind), ArraySpec(lost, kind)

@@ -1,0 +1,211 @@
+"""Correlation by transforms of tiles on the CPU: two tiles stay in a core's cache from their pixels to their results."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from footprint.kernels.common import borders
+from footprint.kernels.common.few import few
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve.cpu import _fill
+from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
+from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, rows_forward, rows_through
+from footprint.kernels.overlap_save.cpu_odd import cleared, spoil, surveyed
+
+_WORK = 200
+"""Multiply-adds of direct sums that take as long as a sample of two tiles."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale(most, itemsize):
+    """The power of two that brings ``most`` to about 1, as an exponent."""
+    limit = 126 if itemsize == 4 else 1022
+    return min(max(math.frexp(most)[1], -limit), limit) if most > 0 else 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _multiply(work, at, pitch, rows, columns, exponent):
+    apart()
+    factor = work.dtype.type(math.ldexp(1.0, -exponent))
+    for r in range(rows):
+        line = work[at + r * pitch : at + r * pitch + columns]
+        for k in range(columns):
+            line[k] *= factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval):
+    """A tile of the image, 0 beyond what is needed of it; returns its exponent, and whether something was not finite."""
+    apart()
+    pitch, (rows, columns) = tile + GAP, window
+    for r in range(tile):
+        line = at + r * pitch
+        if r < rows:
+            _fill(work, line, columns, image, place[0], place[1], y + r, x, code_y, code_x, cval)
+            work[line + columns : line + tile] = 0
+        else:
+            work[line : line + tile] = 0
+    most, odd = surveyed(work, at, pitch, rows, tile, at + 2 * tile * pitch)
+    if odd:
+        most = cleared(work, at, pitch, rows, columns)
+    exponent = _scale(most, work.itemsize)
+    _multiply(work, at, pitch, rows, tile, exponent)
+    return exponent, odd
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _store(work, at, pitch, out, to, columns, rows, count, exponent, add, lost):
+    """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
+    apart()
+    half = exponent // 2
+    one, other = work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
+    for r in range(rows):
+        source = work[at + r * pitch : at + r * pitch + count]
+        target = out[to + r * columns : to + r * columns + count]
+        if not add:
+            for k in range(count):
+                target[k] = (source[k] * one) * other
+        elif lost.size == 0:
+            for k in range(count):
+                target[k] += (source[k] * one) * other
+        else:
+            rest = lost[to + r * columns : to + r * columns + count]
+            for k in range(count):
+                old, more = target[k], (source[k] * one) * other
+                both = old + more
+                got = both - old
+                rest[k] += (old - (both - got)) + (more - got)
+                target[k] = both
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized):
+    """Pairs of tiles, each through one block of the mask."""
+    height, width, rows, columns = shapes
+    tile, n1, n2, down, across, i0, j0, taps, wide, taps_x = g
+    pitch, lanes = tile + GAP, BYTES // work.itemsize
+    pairs = (columns + 2 * across - 1) // (2 * across)
+    plane = tile * pitch
+    strip = base + 2 * plane
+    spectrum = strip + 2 * lanes * tile
+    roots = 2 * tile * tile
+    for unit in range(first, last):
+        y, left = unit // pairs * down, unit % pairs * 2 * across
+        tall = min(down, rows - y)
+        counts = (min(across, columns - left), min(across, columns - left - across))
+        sizes, odds = (0, 0), (False, False)
+        for h in range(2):
+            at = base + h * plane
+            if counts[h] > 0:
+                window = (tall + taps - 1, counts[h] + wide - 1)
+                place = y + y0 + i0, left + h * across + x0 + j0
+                size, odd = _load(image, work, at, tile, (height, width), window, *place, code_y, code_x, cval)
+                sizes, odds = ((size, 0), (odd, False)) if h == 0 else ((sizes[0], size), (odds[0], odd))
+            else:
+                work[at : at + plane] = 0
+        for s in range(tile // lanes):
+            columns_forward(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, lanes)
+        for t in range(tile // lanes):
+            rows_through(work, spectrum, t, shared, roots, tile, n1, n2, lanes)
+        for s in range((across + lanes - 1) // lanes):
+            columns_back(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, lanes)
+        for h in range(2):
+            if counts[h] > 0:
+                to, at = y * columns + left + h * across, base + h * plane
+                add = i0 > 0 or j0 > 0
+                _store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)
+                if odds[h]:
+                    window = (tall + taps - 1, counts[h] + wide - 1)
+                    for r in range(window[0]):
+                        row = y + y0 + i0 + r, left + h * across + x0 + j0
+                        _fill(work, at + r * pitch, window[1], image, height, width, *row, code_y, code_x, cval)
+                    numbers = (i0 * taps_x + j0, taps_x, taps, wide)
+                    spoil(work, at, pitch, window, weights, numbers, out, to, columns, tall, counts[h], strip)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _prepare(weights, work, shared, g):
+    """Roots of unity, and the conjugate of the transform of a block of the mask; returns the exponent of its size."""
+    apart()
+    tile, n1, n2, _, _, i0, j0, taps, wide, taps_x = g
+    pitch, lanes, roots = tile + GAP, BYTES // work.itemsize, 2 * tile * tile
+    for n in range(n2):
+        for k in range(n1):
+            angle = -2 * math.pi * n * k / tile
+            shared[roots + 2 * (n * n1 + k)], shared[roots + 2 * (n * n1 + k) + 1] = math.cos(angle), math.sin(angle)
+    plane = tile * pitch
+    work[: 2 * plane] = 0
+    for i in range(taps):
+        start = (i0 + i) * taps_x + j0
+        work[i * pitch : i * pitch + wide] = weights[start : start + wide]
+    strip = 2 * plane
+    spectrum = strip + 2 * lanes * tile
+    most, _ = surveyed(work, 0, pitch, taps, tile, strip)
+    exponent = _scale(most, work.itemsize)
+    _multiply(work, 0, pitch, taps, wide, exponent)
+    for s in range(tile // lanes):
+        columns_forward(work, 0, s, strip, spectrum, shared, roots, tile, n1, n2, lanes)
+    for t in range(tile // lanes):
+        rows_forward(work, spectrum, t, shared, roots, tile, n1, n2, lanes)
+    factor = work.dtype.type(1.0 / (tile * tile))
+    for at in range(0, 2 * tile * tile, 2 * lanes):
+        for k in range(lanes):
+            shared[at + k] *= factor
+            shared[at + lanes + k] *= -factor
+    return exponent
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _all(image, weights, out, lost, work, size, threads, shared, units, shapes, g, y0, x0, code_y, code_x, cval, sized):
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        args = (shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized)
+        _units(image, weights, out, lost, work, t * size, *args)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle(out, lost):
+    """Add what additions lost; where sums are infinite, that is no number."""
+    for k in range(lost.size):
+        out[k] += lost[k] if math.isfinite(lost[k]) else 0
+
+
+def overlap_save(
+    image: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    shared: np.ndarray,
+    lost: np.ndarray,
+    *,
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+    tile: int,
+    block: tuple[int, int],
+) -> None:
+    """Correlate; see ``footprint.kernels.overlap_save.contract`` for what is computed."""
+    (taps_y, taps_x), (rows, columns), (threads, size) = weights.shape, out.shape, work.shape
+    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
+    shapes, codes = (*image.shape, rows, columns), (borders.CODES[border_y], borders.CODES[border_x])
+    # Of every block, so that they all add to the same tiles.
+    down, across = (tile + 1 - n for n in block)
+    lost[...] = 0
+    for i in range(blocks(taps_y, block[0])):
+        for j in range(blocks(taps_x, block[1])):
+            i0, j0 = i * block[0], j * block[1]
+            taps, wide = min(block[0], taps_y - i0), min(block[1], taps_x - j0)
+            g = (tile, *TILES[tile], down, across, i0, j0, taps, wide, taps_x)
+            sized = _prepare(flat[1], flat[4], shared, g)
+            units = -(-rows // down) * -(-columns // (2 * across))
+            numbers = units, shapes, g, y0, x0, *codes, out.dtype.type(cval), sized
+            if few(units * tile * tile * _WORK):
+                _units(*flat, 0, shared, 0, *numbers)
+            else:
+                _all(*flat, size, threads, shared, *numbers)
+    _settle(flat[2], flat[3])

@@ -1,0 +1,262 @@
+"""Methods of convolution: the same sums but for rounding, the same bits at every budget, and one sentence where one is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.api.convolve import convolve_rows
+from footprint.kernels.common.borders import BORDERS
+from footprint.ops.convolve import Correlate
+from footprint.ops.overlap_save import OverlapSave, by_method
+from footprint.reference import convolve as reference
+from footprint.spec import ArraySpec, Limits
+
+CPU = Limits("cpu", threads=2)
+
+
+def products(shape, rng, rank=1):
+    """A mask of so many products of a column and a row."""
+    return sum(np.outer(rng.random(shape[0]), rng.random(shape[1])) for _ in range(rank))
+
+
+def smallest(call):
+    """The least that will do, by what the errors say: to take a mask apart, and then for the plan."""
+    budget = 1
+    for _ in range(3):
+        try:
+            call(budget)
+            return budget
+        except fp.BudgetError as error:
+            assert error.smallest > budget
+            budget = error.smallest
+    raise AssertionError(budget)
+
+
+@pytest.mark.parametrize("boundary", BORDERS)
+@pytest.mark.parametrize(
+    ("shape", "taps"), [((1, 1), (1, 1)), ((1, 1), (3, 4)), ((37, 253), (6, 9)), ((150, 131), (31, 2)), ((40, 60), (90, 70))]
+)
+def test_transforms_of_tiles_make_the_sums(shape, taps, boundary, rng):
+    for kind, digits in (("f4", 1e-6), ("f8", 1e-14)):
+        image, mask = rng.standard_normal(shape).astype(kind), rng.standard_normal(taps).astype(kind)
+        scale = np.abs(mask).sum(dtype=float) * max(np.abs(image).max(), 2.5)
+        for mode in ("same", "full"):
+            options = {"mode": mode, "boundary": boundary, "cval": 2.5}
+            got = fp.convolve(image, mask, method="fft", device="cpu", **options)
+            assert got.dtype == kind
+            np.testing.assert_allclose(got, reference.convolve(image, mask, **options), rtol=0, atol=digits * scale)
+
+
+@pytest.mark.parametrize("size", [(13, 13), (63, 64), (255, 255), (3, 301)], ids=str)
+def test_float32_keeps_its_digits_in_transforms(size, rng):
+    shape = tuple(n + 60 for n in size)
+    images = [np.full(shape, 6852.7, "f4"), rng.random(shape, "f4"), rng.standard_normal(shape, "f4")]
+    for mask in (np.full(size, 1 / np.prod(size), "f4"), rng.random(size, "f4")):
+        for image in images:
+            got = fp.correlate(image, mask, mode="valid", method="fft", device="cpu")
+            exact = fp.correlate(image.astype("f8"), mask.astype("f8"), mode="valid", method="direct", device="cpu")
+            scale = fp.correlate(np.abs(image).astype("f8"), mask.astype("f8"), mode="valid", method="direct", device="cpu")
+            assert (np.abs(got - exact) / scale).max() < 1e-6
+
+
+def test_a_mask_in_many_blocks_keeps_its_digits(rng):
+    """Additions of 25 equal blocks would lose more than the transforms do."""
+    from footprint.backend.registry import open_backend
+    from footprint.ops.job import plan_op
+    from footprint.plan.slots import Given
+
+    image, mask = np.full((300, 300), 6852.7, "f4"), np.full((101, 101), 1 / 101**2, "f4")
+    op = OverlapSave((101, 101), "same", "nearest", tile=64, block=(21, 21))
+    specs = [(ArraySpec(a.shape), Given()) for a in (image, mask)]
+    out = np.zeros_like(image)
+    backend = open_backend("cpu")
+    with plan_op(backend.limits, None, "convolve", op, specs, [(ArraySpec(image.shape), Given())]).bind(backend) as bound:
+        bound(image, mask, out=[out])
+    np.testing.assert_allclose(out, mask.sum(dtype=float) * np.float32(6852.7), rtol=1e-6)
+
+
+def test_a_bright_tile_does_not_leak_into_the_dark_one_beside_it(rng):
+    image, mask = rng.random((200, 600), "f4"), rng.random((21, 21), "f4")
+    exact = fp.convolve(image.astype("f8"), mask, method="direct", device="cpu")
+    op = by_method("fft", Correlate((21, 21)), ArraySpec(image.shape), CPU)
+    step = op.tile + 1 - op.block[1]
+    for bright, dark in ((0, 1), (1, 0)):
+        lit = image.copy()
+        # What only one tile of the pair sees.
+        lit[:, bright * step + 21 : (bright + 1) * step - 21] *= 1e6
+        got = fp.convolve(lit, mask, method="fft", device="cpu")
+        seen = slice(dark * step + 22, (dark + 1) * step - 22)
+        assert np.abs(got[:, seen] - exact[:, seen]).max() < 1e-6 * mask.sum()
+
+
+def test_what_is_not_finite_reaches_what_direct_sums_reach(rng):
+    image, mask = rng.standard_normal((150, 170), "f4"), rng.random((23, 18), "f4")
+    image[10, 20], image[149, 0], image[60:70, 100:] = np.nan, np.nan, np.nan
+    image[100, 30], image[0, 169], image[120, 5] = np.inf, -np.inf, np.inf
+    for zero in (False, True):
+        mask[3, 4] = 0 if zero else 1
+        for cval in (0.0, np.nan, np.inf):
+            for mode in ("same", "full"):
+                direct, fft = (
+                    fp.convolve(image, mask, mode=mode, cval=cval, method=how, device="cpu") for how in ("direct", "fft")
+                )
+                finite = np.isfinite(direct)
+                np.testing.assert_array_equal(fft[~finite], direct[~finite])
+                np.testing.assert_allclose(fft[finite], direct[finite], atol=1e-6 * mask.sum() * 4.5)
+
+
+def test_sizes_near_the_ends_of_the_floats(rng):
+    image, mask = rng.random((70, 80), "f4"), rng.random((20, 20), "f4")
+    want = fp.convolve(image, mask, method="direct", device="cpu")
+    for one, other in ((2.0**117, 2.0**-120), (2.0**-120, 2.0**110), (2.0**100, 2.0**10), (2.0**-60, 2.0**-60)):
+        got = fp.convolve(image * np.float32(one), mask * np.float32(other), method="fft", device="cpu")
+        np.testing.assert_allclose(got / np.float32(one * other), want, rtol=0, atol=1e-6 * mask.sum())
+    assert not fp.convolve(np.zeros((70, 80), "f4"), mask, method="fft", device="cpu").any()
+    assert not fp.convolve(image, 0 * mask, method="fft", device="cpu").any()
+
+
+@pytest.mark.parametrize("boundary", ["constant", "mirror", "wrap"])
+@pytest.mark.parametrize(("method", "kind"), [("fft", "f4"), ("fft", ">f8"), ("separable", "u2")])
+def test_the_same_bits_at_every_budget(method, kind, boundary, device, rng):
+    if device != "cpu" and (method == "fft" or boundary != "constant"):
+        pytest.skip("transforms of tiles are made on the CPU, and one border is compiled for the others")
+    image, mask = (100 * rng.standard_normal((401, 167))).astype(kind), products((40, 19), rng, 2)
+    for mode in ("same", "full", "valid") if device == "cpu" else ("full",):
+        options = {"mode": mode, "boundary": boundary, "cval": 1.5, "method": method, "device": device}
+        want = fp.convolve(image, mask, **options)
+        got = np.full_like(want, np.nan)
+        read = lambda start, stop, out: np.copyto(out, image[start:stop], casting="unsafe")
+        write = lambda start, stop, block: got.__setitem__(slice(start, stop), block)  # noqa: B023
+        call = lambda memory: convolve_rows(read, image.shape, kind, mask, write, memory=memory, **options)  # noqa: B023
+        budget = smallest(call)
+        for memory in (budget, budget + 50_000):
+            got[:] = np.nan
+            plan = call(memory)
+            assert plan.footprint.total <= memory
+            assert plan.n_parts > 1
+            np.testing.assert_array_equal(got, want)
+
+
+def test_threads_do_not_change_a_bit(rng, monkeypatch):
+    import numba
+
+    image, mask = rng.random((700, 500), "f4"), rng.random((30, 30), "f4")
+    want = fp.convolve(image, mask, method="fft", device="cpu")
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        np.testing.assert_array_equal(fp.convolve(image, mask, method="fft", device="cpu", memory="1GB"), want)
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("boundary", BORDERS)
+@pytest.mark.parametrize(("taps", "rank"), [((7, 5), 1), ((12, 9), 2), ((1, 8), 1), ((70, 30), 1), ((16, 16), 3)])
+def test_products_make_the_sums(taps, rank, boundary, device, rng):
+    if device != "cpu" and (taps, boundary) not in (((12, 9), "wrap"), ((70, 30), "constant")):
+        pytest.skip("every mask is compiled there: two of them")
+    image, mask = rng.standard_normal((83, 91), "f4"), products(taps, rng, rank)
+    for mode in ("same", "full", "valid"):
+        options = {"mode": mode, "boundary": boundary, "cval": -2.0}
+        got = fp.convolve(image, mask, method="separable", device=device, **options)
+        want = reference.convolve(image, mask, **options)
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * mask.sum() * 4.5)
+
+
+def test_products_are_counted_to_the_tolerance(rng):
+    image = rng.standard_normal((50, 60))
+    exact = products((15, 15), rng)
+    assert "1 product of" in notes(image, exact)
+    # A mask kept in float32 is a product but for its own rounding.
+    assert "1 product of" in notes(image, exact.astype("f4"))
+    assert "2 products of" in notes(image, exact + 1e-6 * products((15, 15), rng))
+    np.testing.assert_allclose(
+        fp.convolve(image, exact, method="separable", device="cpu"),
+        fp.convolve(image, exact, device="cpu"),
+        atol=1e-13 * exact.sum() * 5,
+    )
+
+
+def notes(image, mask):
+    found = []
+    read = lambda start, stop, out: np.copyto(out, image[start:stop])
+    options = {"method": "separable", "device": "cpu", "on_plan": lambda plan: found.extend(plan.notes)}
+    convolve_rows(read, image.shape, "f8", mask, lambda *_: None, **options)
+    return "; ".join(found)
+
+
+def test_another_mask_of_the_same_shape_is_no_earlier_one(rng):
+    image = rng.standard_normal((90, 90), "f4")
+    for method in ("fft", "separable"):
+        for _ in range(3):
+            mask = products((20, 20), rng)
+            got = fp.convolve(image, mask, method=method, device="cpu")
+            np.testing.assert_allclose(got, reference.convolve(image, mask), atol=1e-6 * mask.sum() * 5)
+
+
+def test_auto_goes_by_shapes_and_small_masks_keep_their_bits(rng):
+    image = rng.standard_normal((600, 500), "f4")
+    for size in ((3, 3), (9, 9), (13, 13), (1, 101)):
+        mask = rng.random(size, "f4")
+        np.testing.assert_array_equal(
+            fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="direct", device="cpu")
+        )
+    mask = rng.random((63, 63), "f4")
+    np.testing.assert_array_equal(fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="fft", device="cpu"))
+    plan = fp.plan_convolve((600, 500), (63, 63), device="cpu")
+    assert "method: fft" in str(plan) and "direct sums" in str(plan)
+    chosen = [
+        by_method("auto", Correlate((63, 63)), ArraySpec((600, 500)), Limits("cpu", threads=n, free=f))
+        for n, f in ((1, None), (64, 10**6))
+    ]
+    assert chosen[0] == chosen[1]
+    foreign = fp.plan_convolve((600, 500), (63, 63), dtype=">f4", device="cpu")
+    less = fp.plan_convolve((600, 500), (63, 63), dtype=">f4", memory=foreign.footprint.total - 1, device="cpu")
+    assert less.n_parts > foreign.n_parts and less.notes == foreign.notes
+
+
+def test_a_huge_mask_takes_no_minute():
+    op, image, mask = Correlate((2000, 2000)), ArraySpec((2048, 2048)), ArraySpec((2000, 2000))
+    chosen = by_method("auto", op, image, CPU)
+    from footprint.plan.rates import rates
+
+    assert op.cost(CPU, image, mask).seconds(rates(CPU)) > 60
+    assert chosen.cost(CPU, image, mask).seconds(rates(CPU)) < 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "quick"}, "one of auto, direct, separable, fft"),
+        ({"method": None}, "one of auto"),
+        ({"method": "fft", "image": np.zeros(9), "mask": np.ones(3)}, "one dimension"),
+        ({"method": "separable", "image": np.zeros(9), "mask": np.ones(3)}, "only an image's"),
+        ({"method": "separable", "mask": np.eye(9)}, "no sum of 2 products"),
+        ({"method": "separable", "mask": np.full((3, 3), np.nan)}, "NaN"),
+        ({"method": "separable", "mask": np.ones((3, 3)), "memory": 10}, "products of the mask"),
+        ({"method": "fft", "memory": 10}, "needs at least"),
+        ({"method": "fft", "nan": "ignore"}, "where nan is not"),
+        ({"method": "separable", "nan": "interpolate"}, "where nan is not"),
+    ],
+)
+def test_refused_in_one_sentence(arguments, words):
+    call = {"image": np.zeros((20, 20)), "mask": np.ones((5, 5)), "device": "cpu"} | arguments
+    with pytest.raises(fp.FootprintError) as caught:
+        fp.convolve(**call)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_transforms_are_refused_on_a_gpu():
+    with pytest.raises(fp.ArgumentError, match="on the CPU"):
+        fp.plan_convolve((512, 512), (31, 31), method="fft", device="null:h100")
+    assert not any("fft" in note for note in fp.plan_convolve((512, 512), (31, 31), device="null:h100").notes)
+
+
+def test_frames_go_by_the_methods_too(rng):
+    frames, mask = rng.random((3, 200, 210), "f4"), rng.random((41, 41), "f4")
+    for frame, got in zip(frames, fp.stream(iter(frames), mask=mask, device="cpu")):
+        np.testing.assert_array_equal(got, fp.convolve(frame, mask, method="fft", device="cpu"))
+    with pytest.raises(fp.ArgumentError, match="stack of frames"):
+        fp.stream(iter(frames), mask=mask, method="separable", device="cpu")
