@@ -23,6 +23,7 @@ def mutants() -> list[Mutant]:
     from tests.mutants.fourier import FOURIER
     from tests.mutants.kept import KEPT
     from tests.mutants.kernels import KERNELS
+    from tests.mutants.methods import METHODS_OF_CONVOLUTION
     from tests.mutants.plan import PLAN
     from tests.mutants.rooms import ROOMS
     from tests.mutants.skies import SKIES
@@ -30,4 +31,6 @@ def mutants() -> list[Mutant]:
     from tests.mutants.steps import STEPS
     from tests.mutants.threads import THREADS_AND_TIMES
 
-    return [*FOURIER, *KEPT, *KERNELS, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES]
+    return [
+        *FOURIER, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES,
+    ]  # fmt: skip

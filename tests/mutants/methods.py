@@ -1,0 +1,43 @@
+"""Faults in the methods of convolution."""
+
+from tests.mutants import Mutant
+
+METHODS = "tests/backend/test_convolve_methods.py::test_"
+
+METHODS_OF_CONVOLUTION = [
+    Mutant(
+        "footprint/kernels/overlap_save/cpu.py",
+        "    exponent = _scale(most, work.itemsize)\n    _multiply(work, at, pitch, rows, tile, exponent)",
+        "    exponent = 0",
+        (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
+        "a bright tile leaks into its neighbour",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/cpu.py",
+        "                work[at : at + plane] = 0\n        for s",
+        "                pass\n        for s",
+        (METHODS + "the_same_bits_at_every_budget",),
+        "a tile without a neighbour is paired with what lay there",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/cpu.py",
+        "if odds[h]:",
+        "if odds[0]:",
+        (METHODS + "what_is_not_finite_reaches_what_direct_sums_reach",),
+        "what is not finite in the second tile of a pair is forgotten",
+    ),
+    Mutant(
+        "footprint/ops/overlap_save.py",
+        "return self.tile + 1 - self.block[0]",
+        "return 1",
+        (METHODS + "the_same_bits_at_every_budget",),
+        "parts begin between tiles",
+    ),
+    Mutant(
+        "footprint/ops/separated.py",
+        "beyond = cval * float(tall.sum(dtype=float))",
+        "beyond = cval",
+        (METHODS + "products_make_the_sums",),
+        "beyond the sums down lies the image's constant",
+    ),
+]
