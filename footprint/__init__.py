@@ -28,6 +28,8 @@ _HOME = {
     "plan_convolve_frames": "api.stream",
     "correlate": "api.convolve",
     "convolve": "api.convolve",
+    "match_beam": "api.match_beam",
+    "plan_match_beam": "api.match_beam",
     "pad": "api.pad",
     "plan_pad": "api.pad",
     "gaussian_filter": "api.gaussian_filter",

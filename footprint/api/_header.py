@@ -13,6 +13,8 @@ import numpy as np
 from footprint.errors import ArgumentError
 from footprint.units import kind_of
 
+# A card is 80 characters, of which the keyword takes 8.
+_LINE = 72
 # AIPS leaves the beam of every CLEAN in the history; the last is the image's.
 _AIPS = re.compile(r"BMAJ=\s*(\S+)\s+BMIN=\s*(\S+)\s+BPA=\s*(\S+)")
 
@@ -129,6 +131,44 @@ def unit_of(header: Any) -> str:
     """``BUNIT`` as written, empty where there is none."""
     value = header.get("BUNIT", "")
     return value.strip() if isinstance(value, str) else ""
+
+
+def matched_header(header: Any, mask: Any) -> Any:
+    """The header of an image that was convolved to the beam of a `BeamMask`."""
+    from footprint import __version__
+
+    made = header.copy()
+    beam, before = mask.beam, beam_of(header, None)
+    beams_untold(made)
+    made["BMAJ"], made["BMIN"], made["BPA"] = beam.major, beam.minor, beam.angle
+    lines = [f"footprint {__version__}: convolved to the {mask.path}"]
+    if before is not None:
+        lines.append(f"the beam before was BMAJ {before.major:.8g}, BMIN {before.minor:.8g}, BPA {before.angle:.8g}")
+    if mask.gain != 1:
+        lines.append(f"values by the beam are {mask.gain:.8g} times what the Gaussian's mean is")
+    add_history(made, lines)
+    return made
+
+
+def add_history(header: Any, lines: list[str]) -> None:
+    """Add lines of any length to a header's history."""
+    for line in lines:
+        for at in range(0, len(line), _LINE):
+            header.add_history(line[at : at + _LINE].encode("ascii", "replace").decode())
+
+
+def beams_untold(header: Any) -> bool:
+    """Reword history lines that readers take a beam from; whether there were any."""
+    if "HISTORY" not in header:
+        return False
+    lines = [str(line) for line in header["HISTORY"]]
+    reworded = [re.sub(r"BMAJ=(?=\s*\S+\s+BMIN=)", "BMAJ before:", line) for line in lines]
+    if reworded == lines:
+        return False
+    del header["HISTORY"]
+    for line in reworded:
+        header.add_history(line)
+    return True
 
 
 def _history(header: Any) -> list[str]:

@@ -76,7 +76,7 @@ def plan_only(
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device}
-    with open_source(image, plane) as source, _open_mask(mask) as weights:
+    with open_source(image, plane) as source, _open_mask(mask, source, mode) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         options |= {"dtype": source.dtype.str, "result": wanted}
         if isinstance(source, FrameSource):
@@ -114,12 +114,15 @@ def _writing(target: str, source: Any, result: Any, sums: str) -> int:
     return max(writing_bytes(target, shape, result.dtype, given) for given in (sums, result.dtype))
 
 
-def _open_mask(path: str) -> Any:
+def _open_mask(path: str, source: Any, mode: str) -> Any:
     from pathlib import Path
 
     from footprint.io.image import open_image
-    from footprint.io.named_mask import NamedMask, is_named
+    from footprint.io.named_mask import NamedMask, is_named, named_beam
 
+    beam = None if Path(path).exists() else named_beam(path)
+    if beam is not None:
+        return _matching(path, beam, source, mode)
     if is_named(path) and not Path(path).exists():
         return NamedMask(path)
     try:
@@ -127,6 +130,22 @@ def _open_mask(path: str) -> Any:
     except FormatError as error:
         # --plane is the image's.
         raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
+
+
+def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:
+    """The mask that gives an image a beam, by its header."""
+    from footprint.api._beam import beam_mask
+
+    if mode != "same":
+        raise ArgumentError("mode", repr(mode), "same, for a mask that is a beam")
+    if source.header is None:
+        raise FormatError(source.path, "has no header, by which its beam is known", "give a FITS image")
+    try:
+        return beam_mask(source.header, beam)
+    except ArgumentError as error:
+        if error.name == "target":
+            raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None
+        raise FormatError(source.path, f"has {error.got} in its header", f"wanted is {error.wanted}") from None
 
 
 def _meant(source: Any, mask_shape: tuple[int, ...], options: dict[str, Any]) -> str:
@@ -208,8 +227,9 @@ def command(
     """Convolve IMAGE with MASK and write the result to OUT.
 
     IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset); MASK may be a name, too: gaussian:sigma=2 (or fwhm=5;
-    truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a Gaussian. The image is read, filtered
-    and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
+    truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a Gaussian; or beam:12 (arcsec, or
+    beam:12x8,pa=30), the Gaussian that gives a FITS image this beam, by its header. The image is read, filtered and written in
+    blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
@@ -218,6 +238,7 @@ def command(
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
       footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
+      footprint convolve mosaic.fits beam:15arcsec -o matched.fits
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
     from footprint.cli.outputs import check_names
@@ -229,7 +250,7 @@ def command(
     check_image(target, overwrite)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
-    with open_source(image, plane) as source, _open_mask(mask) as weights:
+    with open_source(image, plane) as source, _open_mask(mask, source, mode) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
         options["result"] = wanted
@@ -253,12 +274,16 @@ def _header(reporter: Reporter, source: Any, mask: Any, done: str, mode: str, ta
     from pathlib import Path
 
     from footprint import __version__
+    from footprint.api._beam import BeamMask
+    from footprint.api._header import matched_header
     from footprint.io.filtered import filtered_header
     from footprint.io.image_writer import image_kind
     from footprint.ops.convolve import Correlate
 
     if source.header is None or image_kind(target) != "fits":
         return None
+    if isinstance(mask, BeamMask):
+        return matched_header(source.header, mask)
     same, now = Correlate(mask.shape), Correlate(mask.shape, mode)
     shift = tuple(same.offset(k) - now.offset(k) for k in mask.shape)
     how = f"footprint {__version__}: {done} with"

@@ -7,9 +7,9 @@ import re
 import warnings
 from typing import Any
 
+from footprint.api._header import add_history, beams_untold
+
 _BEAM = ("BMAJ", "BMIN", "BPA", "CASAMBM")
-# A card is 80 characters, of which the keyword takes 8.
-_LINE = 72
 
 
 def filtered_header(
@@ -49,16 +49,14 @@ def filtered_header(
         found = {key: made[key] for key in _BEAM if key in made}
         for key in found:
             del made[key]
-        told = _untold(made)
+        told = beams_untold(made)
         if found or told:
             note = "the beam (BMAJ, BMIN, BPA) is left out, as the filtered image has another"
             numbers = ", ".join(f"{key} {value}" for key, value in found.items())
             lines.append("the beam before was " + (numbers or "that of the CLEAN line above") + "; it is not this image's")
             if "BEAM" in str(made.get("BUNIT", "")).upper():
                 lines.append("the beam in BUNIT is the one before")
-    for line in lines:
-        for at in range(0, len(line), _LINE):
-            made.add_history(line[at : at + _LINE].encode("ascii", "replace").decode())
+    add_history(made, lines)
     return made, note
 
 
@@ -82,17 +80,3 @@ def _combined(header: Any, sigma: float) -> tuple[float, float] | None:
         return None
     major, minor = (math.hypot(width, math.sqrt(8 * math.log(2)) * sigma * scales[0]) for width in before)
     return major, minor
-
-
-def _untold(header: Any) -> bool:
-    """Reword history lines that readers take a beam from; whether there were any."""
-    if "HISTORY" not in header:
-        return False
-    lines = [str(line) for line in header["HISTORY"]]
-    reworded = [re.sub(r"BMAJ=(?=\s*\S+\s+BMIN=)", "BMAJ before:", line) for line in lines]
-    if reworded == lines:
-        return False
-    del header["HISTORY"]
-    for line in reworded:
-        header.add_history(line)
-    return True

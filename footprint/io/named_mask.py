@@ -10,6 +10,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError
 
+_DEGREES = {"": 1 / 3600, "arcsec": 1 / 3600, "arcmin": 1 / 60, "deg": 1.0}
 NAMES = "gaussian:sigma=2 (or fwhm=, truncate=4), box:5 or box:5x7, disk:7, log:1.5"
 # The first word of a mask's name, and what a number without a name stands for.
 _FIRST = {"gaussian": "sigma", "box": "size", "disk": "size", "log": "sigma"}
@@ -20,6 +21,18 @@ _FWHM = math.sqrt(8 * math.log(2))
 def is_named(text: str) -> bool:
     """Whether a word is the name of a mask."""
     return text.partition(":")[0] in _FIRST and ":" in text
+
+
+def named_beam(text: str) -> tuple[float, float, float] | None:
+    """The beam of ``beam:12`` (arcsec; also arcmin, deg) or ``beam:12x8,pa=30``, in degrees; None where it is no such name."""
+    if not text.startswith("beam:"):
+        return None
+    size = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
+    found = re.fullmatch(rf"beam:{size}(?:x{size})?(arcsec|arcmin|deg)?(?:,pa=(-?\d+\.?\d*))?", text)
+    if found is None:
+        raise ArgumentError("mask", repr(text), "a beam such as beam:12arcsec or beam:12x8,pa=30")
+    unit = _DEGREES[found[3] or ""]
+    return float(found[1]) * unit, float(found[2] or found[1]) * unit, float(found[4] or 0)
 
 
 class NamedMask:

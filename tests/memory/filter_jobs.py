@@ -47,9 +47,20 @@ def gaussian_laplace(scale: int) -> Job:
     )
 
 
+def match_beam(scale: int) -> Job:
+    x, out = _image(scale)
+    header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "BMAJ": 4e-3, "BMIN": 3e-3, "BPA": 30.0}
+    how: dict[str, Any] = {"method": "direct", "device": "cpu"}
+    return (
+        lambda memory: fp.plan_match_beam(x.shape, header, 8e-3, dtype=">f4", memory=memory, **how),
+        lambda memory: fp.match_beam(x, header, 8e-3, out=out, memory=memory, **how),
+    )
+
+
 FILTERS: dict[str, Callable[[int], Job]] = {
     "median_filter": median_filter,
     "gaussian_filter": gaussian_filter,
     "gaussian_filter_wide": gaussian_filter_wide,
     "gaussian_laplace": gaussian_laplace,
+    "match_beam": match_beam,
 }

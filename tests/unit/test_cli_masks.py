@@ -151,6 +151,25 @@ def test_holes_are_filled_from_what_is_known(shell, tmp_path):
         assert code == 2 and "slope.npy: holds weights whose sum is 0" in err and not (tmp_path / "not.npy").exists(), err
 
 
+def test_a_beam_by_name_is_the_images_afterwards(shell):
+    header = fits.Header({"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1 / 3600, "CDELT2": 1 / 3600, "BUNIT": "Jy/beam"})
+    header["BMAJ"], header["BMIN"], header["BPA"] = 6 / 3600, 4 / 3600, 30.0
+    image = RNG.standard_normal((80, 90)).astype("f4")
+    fits.writeto("in.fits", image, header)
+    code, _, err = shell("convolve", "in.fits", "beam:12x8,pa=50", "-o", "out.fits", "--device", "cpu")
+    assert code == 0, err
+    want, _ = fp.match_beam(image, header, (12 / 3600, 8 / 3600, 50), device="cpu")
+    np.testing.assert_array_equal(fits.getdata("out.fits"), want)
+    with fp.open_image("out.fits") as result:
+        assert (result.beam.major, result.beam.minor, result.beam.angle) == pytest.approx((12 / 3600, 8 / 3600, 50))
+    assert "convolved to the beam 12 x 8 arcsec at 50 degrees" in str(fits.getheader("out.fits")["HISTORY"]).replace("\n", "")
+    np.save("plain.npy", image)
+    for words, told in ((("in.fits", "beam:5"), "lies within"), (("in.fits", "beam:wide"), "beam:12arcsec"),
+                        (("plain.npy", "beam:12"), "no header"), (("in.fits", "beam:12", "--mode", "full"), "same")):  # fmt: skip
+        code, _, err = shell("convolve", *words, "-o", "no.fits", "-q", "--device", "cpu")
+        assert code == 2 and told in err and len(err.strip().splitlines()) == 1, err
+
+
 def test_methods_by_name(shell):
     image = RNG.standard_normal((300, 310)).astype("f4")
     np.save("image.npy", image)

@@ -1,0 +1,207 @@
+"""The Gaussian that makes one beam of another: by covariances, on the sky and in pixels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.api._flux import parse_unit
+from footprint.api._header import Beam, beam_of, celestial, fits_header, unit_of
+from footprint.errors import ArgumentError
+
+_FWHM = math.sqrt(8 * math.log(2))
+_DOUBLE = np.dtype(np.float64)
+_REACH = 5
+"""Standard deviations after which weights end."""
+# A Gaussian wider than this, in pixels, has the moments of its samples to eight digits.
+_SAMPLED = 1.0
+# What its samples' covariance may be off by, beside the beam's.
+_OFF = 1e-3
+
+
+@dataclass(frozen=True)
+class BeamMask:
+    """Weights in order of convolution, with the face of a file; they add up to ``gain``.
+
+    Attributes
+    ----------
+    shape, dtype, path
+        As an image's.
+    covariance
+        In pixels, of (x, y), by which weights are made.
+    gain
+        The ratio of the beams' areas where the unit is by the beam, else 1.
+    beam
+        That the result has.
+    """
+
+    shape: tuple[int, int]
+    covariance: tuple[float, float, float]
+    gain: float
+    beam: Beam
+    path: str
+    dtype: Any = _DOUBLE
+    header: Any = None
+    sigma: Any = None
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that `read` holds beside ``out``: some rows."""
+        return 64 * (self.shape[1] + 64)
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of the mask."""
+        y0 = self.shape[0] // 2
+        total = sum(float(self._row(y).sum()) for y in range(-y0, y0 + 1))
+        for row, y in zip(out, range(rows.start - y0, rows.stop - y0)):
+            row[...] = self._row(y) * (self.gain / total)
+
+    def _row(self, y: int) -> np.ndarray:
+        return _samples(self.covariance, y, self.shape[1] // 2)
+
+    def __enter__(self) -> BeamMask:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
+
+
+def beam_mask(header: Any, target: Any) -> BeamMask:
+    """The mask that gives an image of this header the beam ``target``, in units of the header.
+
+    Raises
+    ------
+    ArgumentError
+        The header has no beam, or no sky; the target is none, or smaller than the image's beam in some direction.
+    """
+    header = fits_header(header)
+    wanted = target_beam(target)
+    sky, why = celestial(header)
+    if sky is None:
+        told = f"no celestial coordinates{', ' + why if why else ''}"
+        raise ArgumentError("header", told, "those of an image of the sky, by which the beam is known in pixels")
+    if header.get("CASAMBM", False):
+        raise ArgumentError(
+            "header", "CASAMBM, a beam for every channel", "one beam", "match planes whose own beam is in their header"
+        )
+    own = beam_of(header, None)
+    if own is None:
+        raise ArgumentError("header", "no beam", "BMAJ, BMIN and BPA in degrees")
+    more = _covariance(wanted) - _covariance(own)
+    least, most = np.linalg.eigvalsh(more)
+    if least < -1e-6 * own.minor**2:
+        fix = f"the smallest round beam that will do is {_words(Beam(own.major, own.major, 0.0, None))}"
+        raise ArgumentError("target", f"a beam of {_words(wanted)}", f"one that the image's, {_words(own)}, lies within", fix)
+    scale = np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]]
+    inverse = np.linalg.inv(scale)
+    in_pixels = inverse @ (more if most > 1e-6 * own.minor**2 else np.zeros((2, 2))) @ inverse.T
+    covariance, half = _sampled(in_pixels, (inverse @ _covariance(wanted) @ inverse.T))
+    gain = _gain(unit_of(header), wanted.major * wanted.minor / (own.major * own.minor))
+    return BeamMask((2 * half[1] + 1, 2 * half[0] + 1), covariance, gain, wanted, f"beam {_words(wanted)}")
+
+
+def target_beam(target: Any) -> Beam:
+    """A beam as it may be given: ours, radio_beam's, or (major, minor, angle) in degrees or with units."""
+    if isinstance(target, Beam):
+        return target
+    if hasattr(target, "major") and hasattr(target, "pa"):
+        target = (target.major, target.minor, target.pa)
+    parts = list(target) if isinstance(target, tuple | list) else [target]
+    try:
+        numbers = [float(part.to_value("deg") if hasattr(part, "to_value") else part) for part in parts]
+    except Exception:
+        numbers = []
+    major, minor, angle = ([*numbers, numbers[0], 0.0] if len(numbers) == 1 else [*numbers, 0.0] + [math.nan] * 3)[:3]
+    if not (0 < minor <= major < math.inf and math.isfinite(angle)) or len(numbers) > 3:
+        raise ArgumentError(
+            "target", repr(target), "(major, minor, angle) in degrees, major the larger", "a number is a round beam"
+        )
+    return Beam(major, minor, angle, None)
+
+
+def _covariance(beam: Beam) -> np.ndarray:
+    """Of (east, north), in square degrees; the angle is of the major axis, from north through east."""
+    along = np.array([math.sin(math.radians(beam.angle)), math.cos(math.radians(beam.angle))])
+    across = np.array([-along[1], along[0]])
+    return ((beam.major / _FWHM) ** 2) * np.outer(along, along) + ((beam.minor / _FWHM) ** 2) * np.outer(across, across)
+
+
+def _samples(covariance: tuple[float, float, float], y: int, half: int) -> np.ndarray:
+    """A row of samples of a Gaussian; along an axis that it has no width in, there is one."""
+    xx, xy, yy = covariance
+    x = np.arange(-half, half + 1, dtype=float)
+    if xx <= 0 or yy <= 0:
+        flat = np.zeros(2 * half + 1)
+        flat[half] = 1.0
+        if xx > 0:
+            flat = np.exp(-(x * x) / (2 * xx))
+        return flat * (math.exp(-y * y / (2 * yy)) if yy > 0 else float(y == 0))
+    determinant = xx * yy - xy * xy
+    return np.exp(-(yy * x * x - 2 * xy * x * y + xx * y * y) / (2 * determinant))
+
+
+def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]]:
+    """The covariance whose samples on the pixels have the one that is wanted, and how far they reach along x and y.
+
+    A Gaussian narrower than a pixel is wider than its samples, or narrower: it is made the other way until they are right.
+    """
+    half = [max(math.ceil(_REACH * math.sqrt(max(v, 0.0))), 1 if v > 0 else 0) for v in np.diag(wanted)]
+    reach = half[0], half[1]
+    trial = wanted.copy()
+    if np.linalg.eigvalsh(wanted)[0] < _SAMPLED**2 and wanted.any():
+        allowed = _OFF * np.linalg.eigvalsh(beam)[0]
+        off = math.inf
+        for _ in range(200):
+            found = _moments(_three(trial), reach)
+            off = np.abs(found - wanted).max()
+            if off < 1e-3 * allowed:
+                break
+            trial = _positive(trial + (wanted - found))
+        if not off <= allowed:
+            raise ArgumentError(
+                "target",
+                "a beam nearer to the image's than its pixels can tell",
+                "one that is wider by a pixel or so in every direction",
+            )
+    return _three(trial), reach
+
+
+def _three(covariance: np.ndarray) -> tuple[float, float, float]:
+    return float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
+
+
+def _positive(covariance: np.ndarray) -> np.ndarray:
+    """The nearest that is one, and not flat."""
+    sizes, axes = np.linalg.eigh(covariance)
+    return (axes * np.maximum(sizes, 0.01)) @ axes.T
+
+
+def _moments(covariance: tuple[float, float, float], half: tuple[int, int]) -> np.ndarray:
+    """Second moments of samples, a row at a time."""
+    x = np.arange(-half[0], half[0] + 1, dtype=float)
+    sums = np.zeros(4)
+    for y in range(-half[1], half[1] + 1):
+        row = _samples(covariance, y, half[0])
+        one, first = row.sum(), row @ x
+        sums += one, row @ (x * x), first * y, one * y * y
+    return np.array([[sums[1], sums[2]], [sums[2], sums[3]]]) / sums[0]
+
+
+def _gain(unit: str, areas: float) -> float:
+    """By what values grow: with the beam's area where they are by the beam."""
+    if "beam" not in unit.lower() and "bm" not in unit.lower():
+        return 1.0
+    from astropy import units as u
+
+    found = parse_unit(unit)
+    powers = dict(zip(getattr(found, "bases", ()), getattr(found, "powers", ())))
+    if u.beam not in powers:
+        raise ArgumentError("header", f"BUNIT {unit!r}", "a unit that is read, such as 'Jy/beam' or 'Jy/pixel'")
+    return float(areas ** -float(powers[u.beam]))
+
+
+def _words(beam: Beam) -> str:
+    size = f"{3600 * beam.major:.6g} x {3600 * beam.minor:.6g} arcsec"
+    return size if beam.major == beam.minor else f"{size} at {beam.angle:.6g} degrees"

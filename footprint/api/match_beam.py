@@ -1,0 +1,124 @@
+"""Convolve an image of the sky to a given beam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from footprint.api._arrays import Memory, described, where
+from footprint.api._beam import beam_mask
+from footprint.api._call import Described, planned
+from footprint.api._filtered import number, operation, returned
+from footprint.api._header import fits_header, matched_header
+from footprint.api._mask import file_mask
+from footprint.api._method import made_by
+from footprint.api.convolve import convolve
+from footprint.dtypes import floating
+from footprint.errors import ShapeError
+from footprint.kernels.common.borders import border
+from footprint.plan.plan import Plan
+from footprint.plan.slots import Given
+
+
+def match_beam(
+    image: Any,
+    header: Any,
+    target: Any,
+    *,
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    method: str = "auto",
+    dtype: Any = None,
+    out: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> tuple[Any, Any]:
+    """Convolve an image to a common Gaussian beam: the beam of the result is ``target``, and fluxes stay what they are.
+
+    The mask is the Gaussian whose covariance is the target's less the image's, on the sky and through the header's matrix of
+    pixels, so pixels need be neither square nor upright. Its weights add up to 1 where a pixel's value is by the pixel, by solid
+    angle or a temperature, and to the ratio of the beams' areas where it is by the beam: a point source keeps its peak in Jy/beam.
+
+    Parameters
+    ----------
+    image : array (n_y, n_x)
+        As in `convolve`.
+    header : mapping or astropy.io.fits.Header
+        BMAJ, BMIN, BPA (or the last AIPS CLEAN line of its history), celestial coordinates, BUNIT.
+    target : (major, minor, angle), float or Beam
+        Full widths at half maximum in degrees (or with units) and the angle of the major axis from north through east; a number
+        is a round beam; the ``beam`` of an open image and radio_beam's are taken, too.
+    boundary, cval, nan, method, dtype, out, memory, device
+        As in `convolve`; weights of a Gaussian that is not upright are no product.
+
+    Returns
+    -------
+    (array, astropy.io.fits.Header)
+        The image, as `convolve` returns it, and its header: the new beam, and what was done in its history.
+
+    Raises
+    ------
+    ArgumentError
+        No beam or no sky in the header; a target that the image's beam does not lie within, or that is nearer to it than pixels
+        can tell.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "BUNIT": "Jy/beam",
+    ...           "BMAJ": 4e-3, "BMIN": 3e-3, "BPA": 30.0}
+    >>> image = np.zeros((64, 64)); image[32, 32] = 1
+    >>> result, made = fp.match_beam(image, header, 8e-3)
+    >>> made["BMAJ"], made["BMIN"]
+    (0.008, 0.008)
+    """
+    mask = beam_mask(header, target)
+    options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype, "out": out}
+    result = convolve(image, mask, memory=memory, device=device, **options)
+    return result, matched_header(fits_header(header), mask)
+
+
+def plan_match_beam(
+    shape: tuple[int, int],
+    header: Any,
+    target: Any,
+    *,
+    dtype: str = "float32",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    method: str = "auto",
+    result: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `match_beam` of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype, boundary, cval, nan, method, result, memory, device
+        As in `plan_convolve`.
+    header, target
+        As in `match_beam`.
+
+    Returns
+    -------
+    Plan
+        Its inputs are the image and the mask.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "BMAJ": 4e-3, "BMIN": 3e-3}
+    >>> fp.plan_match_beam((512, 512), header, 8e-3, device="cpu").n_parts
+    1
+    """
+    if len(shape) != 2:
+        raise ShapeError("shape", shape, "(n_y, n_x)")
+    mask = beam_mask(header, target)
+    spec, given = described(shape, dtype)
+    sums, kind = floating(result, "result")
+    op, weights = operation(spec, mask.shape, "same", border(boundary), number(cval), sums, nan)
+    made = Described(returned(op.out_specs(spec, weights)[0], kind), Given())
+    op, rest = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)
+    return planned("convolve", op, [Described(spec, given), *rest], [made], where(device), memory)
