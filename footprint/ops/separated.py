@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -91,9 +92,15 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Separated:
     if values.size and not np.isfinite(values).all():
         raise ArgumentError("mask", "weights that are NaN or infinite", "finite ones", "method='direct' takes any")
     small = "float32" in (np.dtype(dtype).name, np.asarray(weights).dtype.name)
-    columns, sizes, rows = np.linalg.svd(values, full_matrices=False)
     most = max(1, int(_WORTH * values.size / sum(values.shape)))
     allowed = TOLERANCE["float32" if small else "float64"] * np.abs(values).sum()
+    # One product has all that it is in any row and column: found without the singular values, whose library wakes its threads.
+    y, x = np.unravel_index(np.abs(values).argmax(), values.shape)
+    root = math.sqrt(abs(values[y, x])) or 1.0
+    column, row = values[:, x] / root, values[y] * math.copysign(1 / root, values[y, x])
+    if np.abs(values - np.outer(column, row)).sum() <= allowed:
+        return _made(op, column[None], row[None])
+    columns, sizes, rows = np.linalg.svd(values, full_matrices=False)
     for rank in range(1, min(most, len(sizes)) + 1):
         values = values - np.outer(columns[:, rank - 1] * sizes[rank - 1], rows[rank - 1])
         if np.abs(values).sum() <= allowed:
