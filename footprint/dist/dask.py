@@ -34,6 +34,8 @@ def convolve(
 ) -> Any:
     """Convolve a Dask image with a mask, same size; as `footprint.convolve`, lazily, block by block with the mask's halo.
 
+    Large masks go by transforms of tiles on the CPU, as each block's shape decides; blocks then differ from the whole by rounding.
+
     Parameters
     ----------
     image : dask.array.Array (n_y, n_x)
