@@ -16,7 +16,7 @@ METHODS_OF_CONVOLUTION = [
         "footprint/kernels/overlap_save/cpu.py",
         "                work[at : at + plane] = 0\n        for s",
         "                pass\n        for s",
-        (METHODS + "the_same_bits_at_every_budget",),
+        (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "a tile without a neighbour is paired with what lay there",
     ),
     Mutant(
@@ -30,7 +30,7 @@ METHODS_OF_CONVOLUTION = [
         "footprint/ops/overlap_save.py",
         "return self.tile + 1 - self.block[0]",
         "return 1",
-        (METHODS + "the_same_bits_at_every_budget",),
+        (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "parts begin between tiles",
     ),
     Mutant(
