@@ -7,14 +7,12 @@ from typing import Any
 from footprint.api._arrays import Memory, described, where
 from footprint.api._beam import beam_mask
 from footprint.api._call import Described, planned
-from footprint.api._filtered import number, operation, returned
+from footprint.api._filtered import How, number, operation, returned
 from footprint.api._header import fits_header, matched_header
 from footprint.api._mask import file_mask
 from footprint.api._method import made_by
 from footprint.api.convolve import convolve
-from footprint.dtypes import floating
 from footprint.errors import ShapeError
-from footprint.kernels.common.borders import border
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 
@@ -117,8 +115,8 @@ def plan_match_beam(
         raise ShapeError("shape", shape, "(n_y, n_x)")
     mask = beam_mask(header, target)
     spec, given = described(shape, dtype)
-    sums, kind = floating(result, "result")
-    op, weights = operation(spec, mask.shape, "same", border(boundary), number(cval), sums, nan)
-    made = Described(returned(op.out_specs(spec, weights)[0], kind), Given())
+    how = How.of("same", boundary, result, nan, name="result")
+    op, weights = operation(spec, mask.shape, how, number(cval))
+    made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())
     op, rest = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)
     return planned("convolve", op, [Described(spec, given), *rest], [made], where(device), memory)
