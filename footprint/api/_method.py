@@ -28,7 +28,7 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
         return by_method(method, op, image, limits_and_budget(device, None)[0]), [mask]
     if len(op.taps) != 2 or 0 in op.taps or op.batch:
         asked = "images of a batch" if op.batch else f"a mask of shape {op.taps}"
-        raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only one image's mask is")
+        raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
     # Shapes that do not fit are told before the mask is taken apart.
     op.out_specs(image, mask.spec)
     if mask.data is None:

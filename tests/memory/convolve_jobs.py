@@ -12,36 +12,77 @@ import footprint as fp
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
-def _job(x: np.ndarray, mask: np.ndarray, out: np.ndarray, **how: Any) -> Job:
+RNG = np.random.default_rng(3)
+
+
+def _image(n: int, m: int) -> np.ndarray:
+    return RNG.standard_normal((n, m), np.float32)
+
+
+def _job(x: np.ndarray, mask: np.ndarray, **how: Any) -> Job:
+    """An array, filtered, and where its result goes."""
+    out, how = np.ones(x.shape, "f4"), {"device": "cpu", **how}
     return (
-        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, device="cpu", **how),
-        lambda memory: fp.convolve(x, mask, out=out, memory=memory, device="cpu", **how),
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, **how),
+        lambda memory: fp.convolve(x, mask, out=out, memory=memory, **how),
     )
+
+
+def convolve(scale: int) -> Job:
+    # Foreign bytes, so that the plan must own converted rows.
+    return _job(_image(512 * scale, 1024).astype(">f4"), np.ones((9, 9), "f4") / 81)
+
+
+def _signal(*shape: int) -> np.ndarray:
+    """Long and thin, of foreign bytes."""
+    return RNG.standard_normal(shape, np.float32).astype(">f4")
+
+
+def convolve_signal(scale: int) -> Job:
+    return _job(_signal(2_500_000 * scale), np.ones(21, "f4") / 21, boundary="reflect")
+
+
+def convolve_thin(scale: int) -> Job:
+    return _job(_signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27)
+
+
+def convolve_mask(scale: int) -> Job:
+    """A mask larger than the image, which has to be turned and cast."""
+    return _job(_image(16, 64 * scale), RNG.standard_normal((200 * scale, 60 * scale)), method="direct")
+
+
+def convolve_fft(scale: int) -> Job:
+    """Tiles of a thread each, and what additions of many blocks of the mask lose."""
+    return _job(_image(512 * scale, 1024).astype(">f4"), RNG.standard_normal((90, 70)))
+
+
+def convolve_separable(scale: int) -> Job:
+    return _job(_image(512 * scale, 1024).astype(">f4"), np.ones((80, 40)) / 3200, method="separable")
 
 
 def convolve_stored(scale: int) -> Job:
     """Counts, which are read as they are: what threads keep of them is all there is."""
     x = np.random.default_rng(3).integers(0, 4000, (512 * scale, 1024)).astype("u2")
-    return _job(x, np.ones((21, 21), "f4") / 441, np.ones(x.shape, "f4"))
+    return _job(x, np.ones((21, 21), "f4") / 441, method="direct")
 
 
 def convolve_nan(scale: int) -> Job:
     """What is a number, where, and the sums of weights there."""
     x = np.random.default_rng(3).standard_normal((512 * scale, 1024), np.float32)
     x[::7, ::5] = np.nan
-    return _job(x, np.ones((9, 9), "f4") / 81, np.ones(x.shape, "f4"), nan="interpolate")
+    return _job(x, np.ones((9, 9), "f4") / 81, nan="interpolate")
 
 
 def convolve_volume(scale: int) -> Job:
     """Foreign bytes, so that the plan must own converted planes."""
     x = np.random.default_rng(3).standard_normal((16 * scale, 160, 200), np.float32).astype(">f4")
-    return _job(x, np.ones((5, 3, 4), "f4") / 60, np.ones(x.shape, "f4"))
+    return _job(x, np.ones((5, 3, 4), "f4") / 60)
 
 
 def convolve_batch(scale: int) -> Job:
     """Images one after another, that are not an array's last axes."""
     x = np.random.default_rng(3).standard_normal((160, 200, 16 * scale), np.float32)
-    return _job(x, np.ones((5, 4), "f4") / 20, np.ones(x.shape, "f4"), axes=(0, 1))
+    return _job(x, np.ones((5, 4), "f4") / 20, axes=(0, 1))
 
 
 def convolve_complex(scale: int) -> Job:
@@ -56,6 +97,12 @@ def convolve_complex(scale: int) -> Job:
 
 
 JOBS: dict[str, Callable[[int], Job]] = {
+    "convolve": convolve,
+    "convolve_signal": convolve_signal,
+    "convolve_thin": convolve_thin,
+    "convolve_mask": convolve_mask,
+    "convolve_fft": convolve_fft,
+    "convolve_separable": convolve_separable,
     "convolve_stored": convolve_stored,
     "convolve_nan": convolve_nan,
     "convolve_volume": convolve_volume,

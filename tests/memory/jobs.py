@@ -36,47 +36,6 @@ def touched(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.ones(shape, dtype)
 
 
-def _filtered(x: np.ndarray, mask: np.ndarray, **how: Any) -> Job:
-    """An array, filtered, and where its result goes."""
-    out, how = touched(*x.shape), {"device": "cpu", **how}
-    return (
-        lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, **how),
-        lambda memory: fp.convolve(x, mask, out=out, memory=memory, **how),
-    )
-
-
-def convolve(scale: int) -> Job:
-    # Foreign bytes, so that the plan must own converted rows.
-    return _filtered(image(512 * scale, 1024).astype(">f4"), np.ones((9, 9), "f4") / 81)
-
-
-def _signal(*shape: int) -> np.ndarray:
-    """Long and thin, of foreign bytes."""
-    return RNG.standard_normal(shape, np.float32).astype(">f4")
-
-
-def convolve_signal(scale: int) -> Job:
-    return _filtered(_signal(2_500_000 * scale), np.ones(21, "f4") / 21, boundary="reflect")
-
-
-def convolve_thin(scale: int) -> Job:
-    return _filtered(_signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27)
-
-
-def convolve_mask(scale: int) -> Job:
-    """A mask larger than the image, which has to be turned and cast."""
-    return _filtered(image(16, 64 * scale), RNG.standard_normal((200 * scale, 60 * scale)), method="direct")
-
-
-def convolve_fft(scale: int) -> Job:
-    """Tiles of a thread each, and what additions of many blocks of the mask lose."""
-    return _filtered(image(512 * scale, 1024).astype(">f4"), RNG.standard_normal((90, 70)))
-
-
-def convolve_separable(scale: int) -> Job:
-    return _filtered(image(512 * scale, 1024).astype(">f4"), np.ones((80, 40)) / 3200, method="separable")
-
-
 def foreign_image(scale: int) -> np.ndarray:
     """Big-endian noise with sources, so that the plan must own converted rows."""
     x = image(512 * scale, 1024)
@@ -346,12 +305,6 @@ def reconstruct_tiles(scale: int) -> Job:
 
 
 JOBS: dict[str, Callable[[int], Job]] = {
-    "convolve": convolve,
-    "convolve_signal": convolve_signal,
-    "convolve_thin": convolve_thin,
-    "convolve_mask": convolve_mask,
-    "convolve_fft": convolve_fft,
-    "convolve_separable": convolve_separable,
     "convolve_file": convolve_file,
     "convolve_to_fits": convolve_to_fits,
     **convolve_jobs.JOBS,
