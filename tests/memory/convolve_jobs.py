@@ -33,17 +33,17 @@ def convolve(scale: int) -> Job:
     return _job(_image(512 * scale, 1024).astype(">f4"), np.ones((9, 9), "f4") / 81)
 
 
-def _signal(*shape: int) -> np.ndarray:
+def signal(*shape: int) -> np.ndarray:
     """Long and thin, of foreign bytes."""
     return RNG.standard_normal(shape, np.float32).astype(">f4")
 
 
 def convolve_signal(scale: int) -> Job:
-    return _job(_signal(2_500_000 * scale), np.ones(21, "f4") / 21, boundary="reflect")
+    return _job(signal(2_500_000 * scale), np.ones(21, "f4") / 21, boundary="reflect")
 
 
 def convolve_thin(scale: int) -> Job:
-    return _job(_signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27)
+    return _job(signal(625_000 * scale, 3), np.ones((9, 3), "f4") / 27)
 
 
 def convolve_mask(scale: int) -> Job:

@@ -246,7 +246,7 @@ def pad(scale: int) -> Job:
 
 
 def pad_signal(scale: int) -> Job:
-    x, out = _signal(625_000 * scale), touched(625_000 * scale + 20)
+    x, out = convolve_jobs.signal(625_000 * scale), touched(625_000 * scale + 20)
     return (
         lambda memory: fp.plan_pad(x.shape, 10, "reflect", dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.pad(x, 10, "reflect", out=out, memory=memory, device="cpu"),
@@ -254,7 +254,7 @@ def pad_signal(scale: int) -> Job:
 
 
 def pad_thin(scale: int) -> Job:
-    x, out = _signal(625_000 * scale, 3), touched(625_000 * scale + 20, 23)
+    x, out = convolve_jobs.signal(625_000 * scale, 3), touched(625_000 * scale + 20, 23)
     return (
         lambda memory: fp.plan_pad(x.shape, 10, "wrap", dtype=">f4", memory=memory, device="cpu"),
         lambda memory: fp.pad(x, 10, "wrap", out=out, memory=memory, device="cpu"),
