@@ -16,7 +16,7 @@ from footprint.api._sky import Sky, sky_of
 from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.ops.local_sources import MAPS, LocalIslands, local_sources
+from footprint.ops.local_sources import MAPS, LocalDeblend, LocalIslands, local_sources
 from footprint.ops.mesh import SPLINES, Cells
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip
@@ -67,13 +67,24 @@ class Levels:
         return [one.face for one in self.maps.values() if one is not None]
 
     def steps(
-        self, capacity: int, clip: SigmaClip, sigma: float, connectivity: int, min_area: int, flood: float | None, labels: bool
+        self,
+        capacity: int,
+        clip: SigmaClip,
+        sigma: float,
+        connectivity: int,
+        min_area: int,
+        flood: float | None,
+        labels: bool,
+        contrast: float | None,
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-        how = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
-        islands = LocalIslands(level, connectivity, min_area, seed, capacity, labels, saved=tuple(self.saved), **how)  # type: ignore[arg-type]
-        return local_sources(islands, self.cells, clip)
+        how: dict[str, Any] = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
+        how["saved"] = tuple(self.saved)
+        if contrast is not None:
+            apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
+            return local_sources(apart, self.cells, clip)
+        return local_sources(LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how), self.cells, clip)
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""
@@ -141,7 +152,7 @@ def kinds_of(
 
 
 def check_one_background(levels: Levels | None, **options: Any) -> None:
-    """Parts of islands are told, and fits weighed, by one noise so far."""
+    """Fits are weighed by one noise so far."""
     for name, value in options.items():
         if levels is not None and value:
             got = f"{value!r} beside a mesh or maps"

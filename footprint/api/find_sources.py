@@ -167,7 +167,7 @@ def find_sources(
     apart = check_contrast(deblend, contrast)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
-    check_one_background(levels, deblend=deblend, fit=fit)
+    check_one_background(levels, fit=fit)
     steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, fitted, levels)
     check_capacity(capacity)
     rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
@@ -306,7 +306,7 @@ def plan_find_sources(
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     levels, fitted = kinds_of(*words, box, filter_size, kappa, saved), check_fit(fit, sky_of(None, header))
-    check_one_background(levels, deblend=deblend, fit=fit)
+    check_one_background(levels, fit=fit)
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
@@ -390,5 +390,5 @@ def _steps(
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     if levels is not None:
-        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels)
+        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels, contrast)
     return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast, fit=fit)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
@@ -66,35 +67,55 @@ class Deblend(Op):
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Basins and passes part by part; the tree; labels and moments part by part, of basins that are found again."""
-        image, stats, count, members, moments, boxes, *labels = refs
+        image, stats, *results = refs
+
+        def seen(again: bool) -> Seen:
+            x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+            return Seen(x, x, stats, lambda boxes, moments: None)
+
+        b.library("catalogue's columns", (SOURCE_ROW + MEMBER_ROW) * self.capacity)
+        with ExitStack() as stack:
+            self.steps(b, image, results, seen, stack)
+
+    def steps(self, b: Builder, image: Ref, results: list[Ref], seen: Callable[[bool], Seen], stack: ExitStack) -> None:
+        """Record the steps on what is ``seen`` of every part, once and ``again``."""
+        count, members, moments, boxes, *labels = results
         whole, cut = image.slot.spec, bool(b.cuts)
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        # What is entered last is taken first: how many there are before all else.
+        who, n, m = (stack.enter_context(b.deliver(ref)) for ref in (members, boxes, moments))
+        ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
+        c = stack.enter_context(b.deliver(count))
+        x, values, stats, at_peaks = seen(False)
         how: dict[str, Any] = {"height": whole.shape[0], "sigma": self.flood, "connectivity": self.connectivity}
         how |= {"strip": self._strip(whole), "first": b.first(x, "y")}
         rules = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast, "min_area": self.min_area}
-        b.library("catalogue's columns", (SOURCE_ROW + MEMBER_ROW) * self.capacity)
-        with ExitStack() as stack:
-            # What is entered last is taken first: how many there are before all else.
-            who, n, m = (stack.enter_context(b.deliver(ref)) for ref in (members, boxes, moments))
-            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
-            c = stack.enter_context(b.deliver(count))
+        nodes = self._nodes(b, x, ids)
+        state = b.state("deblend.gather", x, again=cut, capacity=self.capacity)
+        b.launch("deblend.gather", x, stats, nodes, *state, **how)
+        with b.only("end") if cut else nullcontext():
+            b.launch("deblend.settle", stats, c, who, *state, **rules)
+        if cut:
+            b.next_phase()
+            x, values, stats, at_peaks = seen(True)
+            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels]
             nodes = self._nodes(b, x, ids)
-            state = b.state("deblend.gather", x, again=cut, capacity=self.capacity)
-            b.launch("deblend.gather", x, stats, nodes, *state, **how)
-            with b.only("end") if cut else nullcontext():
-                b.launch("deblend.settle", stats, c, who, *state, **rules)
-            if cut:
-                b.next_phase()
-                x = b.bring(image, dtype=x.spec.dtype)
-                ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels]
-                nodes = self._nodes(b, x, ids)
-            painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
-            b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
-            measured = b.state("measure.islands", x, painted, stats, c, m, n, again=cut)
-            place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0}
-            b.launch("measure.islands", x, painted, stats, c, m, n, *measured, **place)
+        painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
+        b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
+        measured = b.state("measure.islands", values, painted, stats, c, m, n, again=cut)
+        place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0}
+        b.launch("measure.islands", values, painted, stats, c, m, n, *measured, **place)
+        at_peaks(n, m)
 
     def _nodes(self, b: Builder, x: Ref, ids: list[Ref]) -> Ref:
         """Where basins are found: in the labels' place where their numbers fit."""
         wide = "int32" if x.slot.spec.size < 2**31 - 1 else "int64"
         return ids[0] if ids and wide == "int32" else b.like(x, wide, "basins of a part")
+
+
+class Seen(NamedTuple):
+    """Of a part: what pixels are ranked by, what is measured, the statistics of both, and what is done with boxes and moments."""
+
+    ranks: Ref
+    values: Ref
+    stats: Ref
+    at_peaks: Callable[[Ref, Ref], None]

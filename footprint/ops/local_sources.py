@@ -6,7 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from footprint.dtypes import kernel_dtype
+from footprint.kernels.sigma_clip.contract import NOISE
+from footprint.ops.base import Op
+from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen
 from footprint.ops.find_sources import Islands
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.mesh import Cells
@@ -19,18 +24,17 @@ from footprint.spec import ArraySpec
 MAPS = ("background", "noise")
 
 
-@dataclass(frozen=True)
-class LocalIslands(Islands):
-    """`Islands` over maps of background and noise.
+class OverMaps(Op):
+    """What reads maps of background and noise.
 
     Each is of a ``mesh`` (painted from smooth cells) or a ``map`` that is given; a background of ``clip`` is one value.
     ``size`` is that of a cell; ``saved`` names the maps that are results too.
     """
 
-    background: str = "mesh"
-    noise: str = "mesh"
-    size: int = 64
-    saved: tuple[str, ...] = ()
+    background: str
+    noise: str
+    size: int
+    saved: tuple[str, ...]
 
     @property
     def _reads(self) -> dict[str, str]:
@@ -49,8 +53,33 @@ class LocalIslands(Islands):
         return tuple(self._reads.values())
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image, cells, statistics and maps, as far as they are needed; as `Islands`, and the maps that are saved."""
+        """Image, cells, statistics and maps, as far as they are needed; as without them, and the maps that are saved."""
         return tuple(self._reads), (*super().names()[1], *self.saved)
+
+    def _maps(self, b: Builder, x: Ref, given: dict[str, Ref], targets: dict[str, Ref]) -> tuple[Ref, ...]:
+        """Background and noise of a part, in ``targets`` where they are given."""
+        found = []
+        for which, (name, kind) in enumerate(zip(MAPS, (self.background, self.noise))):
+            if kind == "map":
+                found.append(b.bring(given[f"{name} map"], dtype=x.spec.dtype))
+                continue
+            target = targets[name] if name in targets else b.like(x, x.spec.dtype, name)
+            if kind == "mesh":
+                b.launch("mesh.paint", given["cells"], target, first=b.first(target, "y"), size=self.size, which=which)
+            else:
+                b.launch("mesh.level", given["stats"], target)
+            found.append(target)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
+    """`Islands` over maps of background and noise."""
+
+    background: str = "mesh"
+    noise: str = "mesh"
+    size: int = 64
+    saved: tuple[str, ...] = ()
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As `Islands`, with background and noise in the moments; the maps that are saved."""
@@ -84,23 +113,50 @@ class LocalIslands(Islands):
             with b.deliver(labels[0], dtype="int32") as painted:
                 b.launch("local_sources.paint", x, *maps, c, n, painted, *state, **how)
 
-    def _maps(self, b: Builder, x: Ref, given: dict[str, Ref], targets: dict[str, Ref]) -> tuple[Ref, ...]:
-        """Background and noise of a part, in ``targets`` where they are given."""
-        found = []
-        for which, (name, kind) in enumerate(zip(MAPS, (self.background, self.noise))):
-            if kind == "map":
-                found.append(b.bring(given[f"{name} map"], dtype=x.spec.dtype))
-                continue
-            target = targets[name] if name in targets else b.like(x, x.spec.dtype, name)
-            if kind == "mesh":
-                b.launch("mesh.paint", given["cells"], target, first=b.first(target, "y"), size=self.size, which=which)
-            else:
-                b.launch("mesh.level", given["stats"], target)
-            found.append(target)
-        return tuple(found)
+
+@dataclass(frozen=True)
+class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
+    """`Deblend` over maps of background and noise: pixels are ranked by how many noises they are over the background."""
+
+    background: str = "mesh"
+    noise: str = "mesh"
+    size: int = 64
+    saved: tuple[str, ...] = ()
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """As `Deblend`, with background and noise in the moments; the maps that are saved."""
+        count, members, _, _, *labels = super().out_specs(*specs)
+        one = ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx")
+        return (count, members, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Maps, ranks and values of every part, and the steps of `Deblend` on them."""
+        given = dict(zip(self._reads, refs))
+        results = list(refs[len(given) :])
+        kept = results[len(results) - len(self.saved) :]
+        image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
+        one = np.zeros(8)
+        one[NOISE] = 1
+        unit = b.const(one, "a noise of 1")
+        b.library("catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.capacity)
+        with ExitStack() as stack:
+
+            def seen(again: bool) -> Seen:
+                x = b.bring(image, dtype=dtype)
+                # Maps are results of the last time that a part is seen.
+                last = zip(self.saved, kept) if again or not b.cuts else ()
+                targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
+                level, spread = self._maps(b, x, given, targets)
+                ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
+                b.launch("deblend.told", x, level, spread, ranks, values)
+                place = {"first": b.first(x, "y")}
+                at_peaks = lambda boxes, moments: b.launch("deblend.at_peaks", level, spread, boxes, moments, **place)
+                return Seen(ranks, values, unit, at_peaks)
+
+            self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
 
 
-def local_sources(islands: LocalIslands, cells: Cells, clip: SigmaClip) -> Pipeline:
+def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip) -> Pipeline:
     """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
     reads, writes = islands.names()
     stages, results = [], []
@@ -110,8 +166,8 @@ def local_sources(islands: LocalIslands, cells: Cells, clip: SigmaClip) -> Pipel
     if "stats" in reads:
         stages.append(Stage(clip, ("image",), ("stats", "counts")))
         results += ["stats", "counts"]
-    count, *tables = writes[:3]
-    results += [*tables, count, *writes[3:]]
+    first = [name for name in ("moments", "boxes", "members", "count") if name in writes]
+    results += [*first, *(name for name in writes if name not in first)]
     inputs = tuple(name for name in reads if name not in results)
     return Pipeline((*stages, Stage(islands, reads, writes)), inputs, tuple(results))
 
@@ -119,9 +175,14 @@ def local_sources(islands: LocalIslands, cells: Cells, clip: SigmaClip) -> Pipel
 def local_rules(steps: Pipeline) -> dict[str, float | int]:
     """What such a pipeline finds sources by, as a catalogue's metadata say it; maps that are given are not clipped."""
     *before, islands = (stage.op for stage in steps.stages)
-    assert isinstance(islands, LocalIslands)
-    told: dict[str, float | int] = {"sigma": islands.seed or islands.sigma, "flood": islands.sigma}
+    assert isinstance(islands, LocalIslands | LocalDeblend)
+    if isinstance(islands, LocalDeblend):
+        told: dict[str, float | int] = {"sigma": islands.sigma, "flood": islands.flood}
+    else:
+        told = {"sigma": islands.seed or islands.sigma, "flood": islands.sigma}
     told |= {"connectivity": islands.connectivity, "min_area": islands.min_area}
+    if isinstance(islands, LocalDeblend):
+        told |= {"contrast": islands.contrast, "prominence": islands.prominence}
     for op in before:
         if isinstance(op, Cells):
             told["kappa"] = op.kappa

@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 LOCAL, MESH = "footprint/kernels/local_sources/cpu.py", "footprint/kernels/mesh/cpu.py"
 REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
 PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
+APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
 
 SKIES = [
@@ -25,6 +26,14 @@ SKIES = [
         "first=0",
         PARTS,
         "every part has the first one's maps",
+    ),
+    Mutant("footprint/kernels/deblend/cpu.py", "over / noise if noise > 0", "over if noise > 0", APART, "ranks are not in noises"),
+    Mutant(
+        "footprint/ops/local_sources.py",
+        "if again or not b.cuts else ()",
+        "if not again else ()",
+        PARTS,
+        "maps of another part are kept",
     ),
     Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),

@@ -21,6 +21,11 @@ and their numbers are the same wherever an image is cut at strips.
   how many there are in it, and the label 1 + row. Where sources are more than there is room for, tables and labels mean nothing.
 * ``launch("deblend.paint", block, stats, count, nodes, labels, *state, first=, height=, sigma=, connectivity=, strip=, climb=,
   capacity=)`` for all blocks in order: ``labels`` int32 from ``nodes``, which are made anew with ``climb``; both may be one array.
+* ``launch("deblend.told", block, level, spread, ranks, values)``: of maps of background and noise, arrays of the block's shape and
+  dtype: ``values`` over the level, and ``ranks``, these over the spread, NaN where that is not over 0. Ranks are what the other
+  kernels then take for the block, with a noise of 1 above 0.
+* ``launch("deblend.at_peaks", level, spread, boxes, moments, first=)``: both maps into the columns LEVEL and SPREAD of those whose
+  peak lies in the block.
 * ``state``  what `gather_state` asks for, kept from launch to launch.
 """
 

@@ -12,6 +12,8 @@ from numba import njit, prange
 
 from footprint.kernels.deblend.contract import AT, FIRST, LINK, MET, PIXELS, SEEN, TREE
 from footprint.kernels.deblend.tree import meet, settle
+from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
+from footprint.kernels.find_sources.contract import PIXELS as COUNTED
 from footprint.kernels.find_sources.cpu import _level as level
 
 # The directions of neighbours in raster order, and where a pixel stays.
@@ -273,4 +275,31 @@ def paint(
     _paint(nodes, labels, basins, offset)
 
 
-__all__ = ["gather", "paint", "settle"]
+@njit(cache=True, parallel=True, nogil=True)
+def _told(block, level, spread, ranks, values):
+    for y in prange(block.shape[0]):
+        for x in range(block.shape[1]):
+            over, noise = np.float64(block[y, x]) - np.float64(level[y, x]), np.float64(spread[y, x])
+            values[y, x] = over
+            ranks[y, x] = over / noise if noise > 0 else np.nan
+
+
+def told(block, level, spread, ranks, values) -> None:
+    """See `footprint.kernels.deblend.contract`."""
+    _told(block, level, spread, ranks, values)
+
+
+@njit(cache=True, nogil=True)
+def _at_peaks(level, spread, boxes, moments, first):
+    for k in range(boxes.shape[0]):
+        y = boxes[k, Y_PEAK] - first
+        if boxes[k, COUNTED] > 0 and 0 <= y < level.shape[0]:
+            moments[k, LEVEL], moments[k, SPREAD] = level[y, boxes[k, X_PEAK]], spread[y, boxes[k, X_PEAK]]
+
+
+def at_peaks(level, spread, boxes, moments, *, first) -> None:
+    """See `footprint.kernels.deblend.contract`."""
+    _at_peaks(level, spread, boxes, moments, first)
+
+
+__all__ = ["at_peaks", "gather", "paint", "settle", "told"]
