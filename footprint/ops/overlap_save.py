@@ -19,6 +19,8 @@ METHODS = ("auto", "direct", "separable", "fft")
 _SPEED = {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45}
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = 0.5
+# Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
+_TRIED = 256
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def _tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> Ov
     out = op.out_specs(image, weights)[0].shape
     block = []
     for taps, n in zip(op.taps, out):
-        numbers = range(blocks(taps, tile * 7 // 8), blocks(taps, tile // 4) + 1)
+        fewest = blocks(taps, tile * 7 // 8)
+        numbers = range(fewest, min(blocks(taps, tile // 4), fewest + _TRIED) + 1)
         number = min(numbers, key=lambda count: count * -(-n // (tile + 1 - blocks(taps, count))))
         block.append(blocks(taps, number))
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
