@@ -192,7 +192,7 @@ def command(
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
-      footprint sources mosaic.fits -o catalogue.ecsv --background mesh --box 64 --save-noise noise.fits
+      footprint sources mosaic.fits -o out.ecsv --background mesh --box 64
     """
     from footprint.cli.outputs import check_names, check_png, under_option
     from footprint.cli.sources_job import jobs_of, make_folders, plane_of, run
