@@ -79,11 +79,22 @@ def try_axes(scale: int) -> Job:
     scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 300, endpoint=False))
     axes, options = [n_x / 2 - 1, n_x / 2, n_x / 2 + 1.5], {"method": "direct", "log": False, "device": "cpu"}
 
-    def run(memory: Any) -> None:
-        with fp.create_volume(Path(folder.name) / "volume.h5", (3, n_x, n_x), overwrite=True) as volume:
-            fp.try_axes(scan, axes, out=volume, memory=memory, **options)
+    def plan(memory: Any) -> Any:
+        return fp.plan_try_axes(scan, axes, written=True, memory=memory, **options)
 
-    return lambda memory: fp.plan_try_axes(scan, axes, written=True, memory=memory, **options), run
+    def run(memory: Any) -> None:
+        budgets = [memory]
+        if scale == 1:
+            # The small job loads the code of both ways: the row kept, and read again by tiles.
+            try:
+                plan(1)
+            except fp.BudgetError as error:
+                budgets.append(error.smallest)
+        for budget in budgets:
+            with fp.create_volume(Path(folder.name) / "volume.h5", (3, n_x, n_x), overwrite=True) as volume:
+                fp.try_axes(scan, axes, out=volume, memory=budget, **options)
+
+    return plan, run
 
 
 def axis_by_vo(scale: int) -> Job:
