@@ -7,54 +7,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from footprint.dtypes import complex_of, native
-from footprint.ops.base import Op
-from footprint.ops.convolve import Correlate
+from footprint.ops.convolve import OfSums
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Reach, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 
 @dataclass(frozen=True)
-class ComplexSums(Op):
+class ComplexSums(OfSums):
     """The sums of ``of`` where the image is complex, or the mask, or both; ``conjugate`` takes the mask's conjugate.
 
     ``many`` says how many of the two are complex.
     """
 
-    of: Correlate
     many: int
     conjugate: bool = False
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of image and mask."""
-        return self.of.axes
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """As the sums are."""
-        return self.of.cut
-
-    @property
-    def units(self) -> dict[str, str]:  # type: ignore[override]
-        """As the sums'."""
-        return self.of.units
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """As the sums are."""
-        return self.of.cuts_on(limits, ins)
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image, mask and out."""
-        return self.of.names()
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Those of the sums, of complex numbers."""
         return tuple(ArraySpec(spec.shape, complex_of(spec.dtype), spec.axes) for spec in self.of.out_specs(*specs))
-
-    def halo(self, axis: str) -> Reach:
-        """That of the sums."""
-        return self.of.halo(axis)
 
     def flops(self, *specs: ArraySpec) -> float:
         """Two sums, or four."""

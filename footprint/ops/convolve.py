@@ -169,3 +169,41 @@ class Correlate(Op):
             x, y = (ref.reshape(-1, *ref.spec.shape[self.batch :]) for ref in (x, y))
         with b.repeat(y) as loop:
             b.launch(kernel, x.row(loop), w, y.row(loop), cval=float(self.cval), **how)
+
+
+@dataclass(frozen=True)
+class OfSums(Op):
+    """What is made of the sums of ``of``, and cut as they are."""
+
+    of: Correlate
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of image and mask."""
+        return self.of.axes
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """As the sums are."""
+        return self.of.cut
+
+    @property
+    def units(self) -> dict[str, str]:  # type: ignore[override]
+        """As the sums'."""
+        return self.of.units
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """As the sums are."""
+        return self.of.cuts_on(limits, ins)
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, mask and out."""
+        return self.of.names()
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Those of the sums."""
+        return self.of.out_specs(*specs)
+
+    def halo(self, axis: str) -> Reach:
+        """That of the sums."""
+        return self.of.halo(axis)

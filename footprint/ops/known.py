@@ -7,55 +7,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from footprint.ops.base import Op
-from footprint.ops.convolve import Correlate
+from footprint.ops.convolve import OfSums
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Reach, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 TREATMENTS = ("propagate", "interpolate", "ignore")
 
 
 @dataclass(frozen=True)
-class Known(Op):
+class Known(OfSums):
     """The sums of ``of`` over all that is not NaN; with ``scaled`` over the sum of the weights there, times that of all weights.
 
     A NaN that lies outside as the constant is none of what is known either.
     """
 
-    of: Correlate
     scaled: bool = True
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of image and mask."""
-        return self.of.axes
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """As the sums are."""
-        return self.of.cut
-
-    @property
-    def units(self) -> dict[str, str]:  # type: ignore[override]
-        """As the sums'."""
-        return self.of.units
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """As the sums are."""
-        return self.of.cuts_on(limits, ins)
-
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image, mask and out."""
-        return self.of.names()
-
-    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Those of the sums."""
-        return self.of.out_specs(*specs)
-
-    def halo(self, axis: str) -> Reach:
-        """That of the sums."""
-        return self.of.halo(axis)
 
     def flops(self, *specs: ArraySpec) -> float:
         """Sums of values, and of weights."""

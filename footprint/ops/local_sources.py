@@ -24,6 +24,7 @@ from footprint.spec import ArraySpec
 MAPS = ("background", "noise")
 
 
+@dataclass(frozen=True)
 class OverMaps(Op):
     """What reads maps of background and noise.
 
@@ -31,10 +32,10 @@ class OverMaps(Op):
     ``size`` is that of a cell; ``saved`` names the maps that are results too.
     """
 
-    background: str
-    noise: str
-    size: int
-    saved: tuple[str, ...]
+    background: str = "mesh"
+    noise: str = "mesh"
+    size: int = 64
+    saved: tuple[str, ...] = ()
 
     @property
     def _reads(self) -> dict[str, str]:
@@ -76,11 +77,6 @@ class OverMaps(Op):
 class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
     """`Islands` over maps of background and noise."""
 
-    background: str = "mesh"
-    noise: str = "mesh"
-    size: int = 64
-    saved: tuple[str, ...] = ()
-
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As `Islands`, with background and noise in the moments; the maps that are saved."""
         count, _, _, *labels = super().out_specs(*specs)
@@ -117,11 +113,6 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
 @dataclass(frozen=True)
 class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
     """`Deblend` over maps of background and noise: pixels are ranked by how many noises they are over the background."""
-
-    background: str = "mesh"
-    noise: str = "mesh"
-    size: int = 64
-    saved: tuple[str, ...] = ()
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As `Deblend`, with background and noise in the moments; the maps that are saved."""
