@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,12 +140,17 @@ class Geometry:
 
     def table(self, scale: float = 1.0) -> np.ndarray:
         """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight times ``scale``."""
+        return self._rays * (1.0, 1.0, 1.0, scale)
+
+    @cached_property
+    def _rays(self) -> np.ndarray:
+        """The table with weights as they are: a job that is fitted to its budget asks for it many times."""
         angles = np.asarray(self.angles, np.float64)
         cos, nsin = np.cos(angles), -np.sin(angles)
         x0, _, y0, _ = self.box
         shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
         offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
-        return np.stack([cos, nsin, offset, angle_weights(angles, self.turn) * scale], axis=1)
+        return np.stack([cos, nsin, offset, angle_weights(angles, self.turn)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ class Crossing:
 
         for count, region in enumerate(pieces(spec.shape, ring.most)):
             at = count % ring.pieces
-            if len(flying) == ring.pieces:
+            # Half of the ring is on its way while the other half is copied.
+            if len(flying) > ring.pieces // 2:
                 land()
             lane.free(at)
             part = tuple(r.stop - r.start for r in region)
