@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from typing import NoReturn
+
+import numpy as np
 
 from footprint.errors import ArgumentError, choose
-from footprint.kernels.overlap_save.contract import TILES, blocks
+from footprint.kernels.overlap_save.contract import CHIP, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost, rates
@@ -15,10 +18,11 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
-# How fast transforms of larger tiles are beside those that stay in a core's own cache (benchmarks/convolve.py).
-_SPEED = {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45}
-# Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
-_WORTH = 0.5
+# Direct sums are nearer to the truth, so transforms have to take less than this share of their time; on a GPU, where memory bounds
+# both from below, of a smaller lead.
+_WORTH = {"cpu": 0.5, "gpu": 0.85}
+# Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
+_CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
 _TRIED = 256
 
@@ -54,8 +58,13 @@ class OverlapSave(Correlate):
         (out,) = self.out_specs(*specs)
         across = [-(-n // (self.tile + 1 - b)) for n, b in zip(out.shape, self.block)]
         pairs, number = across[0] * -(-across[1] // 2), math.prod(map(blocks, self.taps, self.block))
+        masks = number
+        if limits.cores:
+            # Its compute units take their shares of tiles side by side, however few there are.
+            masks = limits.cores * (max(CHIP) // self.tile) ** 2
+            pairs = -(-pairs // masks) * masks
         each = 5 * self.tile**2 * math.log2(self.tile**2)
-        transforms = number * (2 * pairs + 1) * each / _SPEED[self.tile]
+        transforms = (2 * number * pairs + masks) * each / SPEED[limits.family][self.tile]
         return Cost(sum(spec.nbytes for spec in specs) + number * out.nbytes, 0.0, number, transforms)
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -72,22 +81,35 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     choose("method", method, METHODS)
     if method == "direct":
         return op
-    able = limits.family == "cpu" and len(op.taps) == 2 and not op.batch
-    if method == "fft" and not able:
-        what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
-        asked = what or f"the device {limits.device}"
-        raise ArgumentError("method", f"'fft' for {asked}", "'direct' there", "transforms of tiles are made of images, on the CPU")
-    if not able or 0 in image.shape or 0 in op.taps or len(image.shape) != 2:
+    sums = np.dtype(op.summed(image.dtype))
+    lengths = tiles(limits, sums.itemsize) if len(op.taps) == 2 and not op.batch else []
+    if method == "fft" and not lengths:
+        _refuse(op, sums.name, limits)
+    if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != 2:
         return op
-    weights = ArraySpec(op.taps, op.summed(image.dtype))
-    one = rates(replace(limits, threads=1))
-    seconds = lambda some: some.cost(limits, image, weights).seconds(one)
-    found: OverlapSave = min((_tiled(op, tile, image, weights) for tile in TILES), key=seconds)
+    weights = ArraySpec(op.taps, sums.str)
+    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
+    one = rates(usual)
+    seconds = lambda some: some.cost(usual, image, weights).seconds(one)
+    found: OverlapSave = min((_tiled(op, tile, image, weights) for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
-    if method == "auto" and spent > _WORTH * direct:
+    if method == "auto" and spent > _WORTH[limits.family] * direct:
         return op
-    compared = f"{format_seconds(spent)} of a core by prediction, direct sums {format_seconds(direct)}"
+    whose = f"of {_CORES} compute units" if limits.cores else "of a core"
+    compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
     return replace(found, why=f"method: fft, in tiles of {found.tile} x {found.tile}; {compared}")
+
+
+def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
+    """Say why there are no transforms of tiles."""
+    what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
+    if what:
+        raise ArgumentError(
+            "method", f"'fft' for {what}", "'direct' there", "transforms of tiles are made of images, one at a time"
+        )
+    least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
+    fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
+    raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)
 
 
 def _tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> OverlapSave:

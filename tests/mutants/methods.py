@@ -3,6 +3,7 @@
 from tests.mutants import Mutant
 
 METHODS = "tests/backend/test_convolve_methods.py::test_"
+GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
@@ -32,6 +33,30 @@ METHODS_OF_CONVOLUTION = [
         "return 1",
         (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "parts begin between tiles",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "factor2 = POWER(-size_of(known[LARGEST + 1]))",
+        "factor2 = factor1",
+        (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it[opencl:0]",),
+        "the tiles of a pair have one size on a GPU",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "r >= deep + taps - 1 ? NEEDLESS",
+        "r >= TILE ? NEEDLESS",
+        (METHODS + "the_same_bits_at_every_budget[opencl:0-fft-f4-constant]",),
+        "rows that no output of a tile needs have a say in its size",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "n > 0, keep, n == total - 1);\n        if (r < deep && c < other)",
+        "n > first, keep, n == total - 1);\n        if (r < deep && c < other)",
+        (GPU + "more_blocks_than_are_kept_at_once",),
+        "the second launch forgets what the first made",
+        devices="opencl",
     ),
     Mutant(
         "footprint/ops/separated.py",

@@ -43,8 +43,10 @@ def plans() -> dict[str, Any]:
     """Jobs that between them launch everything."""
     on = {"device": "null:h100"}
     image, stack = (600, 700), (4, 50, 60)
-    found = {
-        f"convolve {m[0]}x{m[1]}": fp.plan_convolve(image, m, **on) for m in ((3, 3), (5, 5), (9, 9), (15, 4), (31, 31), (70, 64))
+    found = {f"convolve {m[0]}x{m[1]}": fp.plan_convolve(image, m, **on) for m in ((3, 3), (5, 5), (9, 9), (15, 4), (31, 31))}
+    found |= {"convolve by a large mask": fp.plan_convolve(image, (70, 64), method="direct", **on)}
+    found |= {
+        f"convolve by tiles {kind}": fp.plan_convolve(image, (31, 31), method="fft", dtype=kind, **on) for kind in ("f4", "f8")
     }
     found |= {
         f"convolve {border}": fp.plan_convolve(image, (13, 13), boundary=border, **on)
