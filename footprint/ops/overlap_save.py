@@ -18,8 +18,7 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
-# Direct sums are nearer to the truth, so transforms have to take less than this share of their time; on a GPU, where memory bounds
-# both from below, of a smaller lead.
+# Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.5, "gpu": 0.85}
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
@@ -76,7 +75,8 @@ class OverlapSave(Correlate):
 def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> Correlate:
     """The operation that makes the sums of ``op`` by "direct" or "fft", or with "auto" by the one that is predicted to be quick.
 
-    The choice goes by the shapes alone: not by values, budget, threads or parts, none of which may change a result.
+    The choice goes by the shapes, and by what a GPU's chip holds, alone: not by values, budget, threads or parts, none of which may
+    change a result.
     """
     choose("method", method, METHODS)
     if method == "direct":

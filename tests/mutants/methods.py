@@ -44,10 +44,10 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",
-        "r >= deep + taps - 1 ? NEEDLESS",
-        "r >= TILE ? NEEDLESS",
-        (METHODS + "the_same_bits_at_every_budget[opencl:0-fft-f4-constant]",),
-        "rows that no output of a tile needs have a say in its size",
+        "if (odd2) known[ODD + 1] = 1;",
+        "if (odd2) known[ODD] = 1;",
+        (METHODS + "what_is_not_finite_reaches_what_direct_sums_reach[opencl:0]",),
+        "what is not finite in the second tile of a pair is laid to the first on a GPU",
         devices="opencl",
     ),
     Mutant(
