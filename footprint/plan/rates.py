@@ -46,7 +46,7 @@ class Rates:
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
-_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3, transforms=12e12)
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3, transforms=15e12)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=50e9)
 
 # Bytes a second that come of decompressing, and seconds each chunk takes beside: gzip of 16-bit counts, one thread of such a core.

@@ -18,7 +18,7 @@ from footprint.spec import ArraySpec, Limits
 
 SPEED = {
     "cpu": {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
-    "gpu": {32: 0.8, 64: 1.0, 128: 1.0},
+    "gpu": {32: 0.8, 64: 1.0, 128: 0.8},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
 that stay in a core's own cache (benchmarks/convolve.py)."""
