@@ -72,6 +72,8 @@ _HOME = {
     "backproject": "api.backproject",
     "fbp": "api.fbp",
     "plan_backproject": "api.backproject",
+    "plan_project": "api.project",
+    "project": "api.project",
     "plan_ramp_filter": "api.ramp_filter",
     "ramp_filter": "api.ramp_filter",
     "plan_fbp": "api.fbp",

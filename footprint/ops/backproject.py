@@ -138,9 +138,19 @@ class Geometry:
         high = offset + np.maximum(0, (width - 1) * cos) + np.maximum(0, (n_y - 1) * nsin)
         return float(low.min()), float(high.max())
 
-    def table(self, scale: float = 1.0) -> np.ndarray:
-        """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight times ``scale``."""
-        return self._rays * (1.0, 1.0, 1.0, scale)
+    @property
+    def seen(self) -> dict[str, float]:
+        """Centre and radius, in the slice, of the circle that every projection has seen: what ``slices.circle`` is told."""
+        x0, _, top, _ = self.box
+        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
+        return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
+
+    def table(self, scale: float = 1.0, weighted: bool = True) -> np.ndarray:
+        """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight (or 1) times ``scale``."""
+        found = self._rays * (1.0, 1.0, 1.0, scale)
+        if not weighted:
+            found[:, 3] = scale
+        return found
 
     @cached_property
     def _rays(self) -> np.ndarray:
@@ -157,11 +167,12 @@ class Geometry:
 class Backproject(Op):
     """Sum rows into slices: out[z, y, x] = sum of weight_a row_a(h_a(x, y)), by linear interpolation, zeros outside.
 
-    Slices and rows of them may be made apart; sums over angles add up.
+    Slices and rows of them may be made apart; sums over angles add up. Not ``weighted``, it is the transpose of `Project`.
     """
 
     geometry: Geometry
     scale: float = 1.0
+    weighted: bool = True
 
     axes = ("za.",)
     cut = "zy"
@@ -194,7 +205,7 @@ class Backproject(Op):
         """Record one launch; a part's table is that of its angles, seen from its first row."""
         rows, out = refs
         x = b.bring(rows, "float32")
-        table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=x)
+        table = b.const(self.geometry.table(self.scale, self.weighted), "geometry", axes="a.", of=x)
         y0 = b.first(out, "y")
         if not isinstance(y0, int):
             moved = b.like(table, "float64", "geometry of the part")

@@ -132,14 +132,8 @@ class Fbp(Op):
             step.record(b, rows, volume)
             if self.circle:
                 with b.only("last"):
-                    b.launch("slices.circle", volume, **self._seen(), value=0.0, y0=b.first(volume, "y"))
+                    b.launch("slices.circle", volume, **self.geometry.seen, value=0.0, y0=b.first(volume, "y"))
         self._explain(b, sino)
-
-    def _seen(self) -> dict[str, float]:
-        """Centre and radius of the circle that every projection has seen."""
-        x0, _, top, _ = self.geometry.box
-        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
-        return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
 
     def _explain(self, b: Builder, sino: Ref) -> None:
         """Say how a slice was cut."""
