@@ -77,6 +77,8 @@ def plans() -> dict[str, Any]:
         for n in (500, 20000)
     }
     found |= {f"fbp {n}": fp.plan_fbp((n, 90, 128), circle=True, **on) for n in (1, 3)}
+    found |= {f"project {n}": fp.plan_project((n, 90, 128), 60, **on) for n in (1, 5)}
+    found |= {f"{m}": getattr(fp, f"plan_{m}")((5, 90, 128), pixel_size=0.1, **on) for m in ("sirt", "cgls", "tv")}
     found |= {"fourier in groups": fp.plan_fbp((900, 128), method="fourier", memory="3.2MB", **on)}
     found |= {"fbp in tiles": fp.plan_fbp((2, 300, 512), memory="900kB", circle=True, **on)}
     found |= {
