@@ -48,6 +48,8 @@ class Iterative(Op):
         The result is divided by it.
     circle
         Zeros outside the circle that every projection has seen.
+    turn
+        Angles go round, and the axis lies near the detector's edge: that circle is the one that the farther edge describes.
     """
 
     geometry: Geometry
@@ -57,6 +59,7 @@ class Iterative(Op):
     positive: bool = False
     pixel_size: float | None = None
     circle: bool = False
+    turn: bool = False
 
     axes = ("zax",)
     cut = "z"
@@ -73,7 +76,7 @@ class Iterative(Op):
         if len(sino.shape) != 3 or sino.shape[2:] != (self.geometry.n_x,):
             raise ShapeError("sinogram", f"shape {sino.shape}", f"(n_z, n_angles, {self.geometry.n_x})")
         (slices,) = Backproject(self.geometry).out_specs(sino)
-        return (slices.named("z.."),)
+        return (slices.named("zy."),)
 
     def _check(self) -> None:
         choose("method", self.method, METHODS)
@@ -114,8 +117,12 @@ class Iterative(Op):
             if self.pixel_size is not None:
                 b.launch("slices.scale", volume, factor=1.0 / self.pixel_size)
             if self.circle:
-                b.launch("slices.circle", volume, **self.geometry.seen, value=0.0)
+                b.launch("slices.circle", volume, **self._seen(), value=0.0)
         b.note(self.note)
+
+    def _seen(self) -> dict[str, float]:
+        center, last = self.geometry.center, self.geometry.n_x - 1
+        return self.geometry.seen | ({"radius": max(center, last - center) + 0.5} if self.turn else {})
 
     def _sirt(self, b: Builder, lines: Ref, volume: Ref) -> None:
         rows, columns = self._gains(b, lines, volume)
