@@ -16,11 +16,12 @@ from footprint.api._deblend import capacities, check_contrast, host_only, island
 from footprint.api._fit import check_fit
 from footprint.api._image import Passes, Reading, foretold, from_file, host, see
 from footprint.api._levels import Levels, check_one_background, kinds_of, levels_of, planned_maps, target
+from footprint.api._room import again, first_that_fits
 from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
-from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
+from footprint.errors import ArgumentError, CapacityError, ShapeError, choose
 from footprint.ops.find_sources import sources
 from footprint.ops.fit import Fit
 from footprint.ops.label import check_connectivity
@@ -28,7 +29,6 @@ from footprint.ops.pipeline import Pipeline
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
-from footprint.units import format_bytes
 
 
 def find_sources(
@@ -175,10 +175,18 @@ def find_sources(
     stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
 
+    ins = [seen.face, *(levels.faces if levels is not None else [])]
+
+    def outs_of(found: Islands, capacity: int) -> list[Face]:
+        return _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
+
+    def plan(capacity: int, memory: Memory) -> Plan:
+        outs = outs_of(islands(count, apart, seen.spec.shape, fitted), capacity)
+        return planned("find_sources", steps(capacity), ins, outs, runs_on, memory)
+
     def attempt(capacity: int) -> Islands | Crowded:
         found = islands(count, apart, seen.spec.shape, fitted)
-        outs = _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
-        ins = [seen.face, *(levels.faces if levels is not None else [])]
+        outs = outs_of(found, capacity)
         try:
             call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
         except Crowded as short:
@@ -186,11 +194,11 @@ def find_sources(
             return short.with_traceback(None)
         return found
 
-    found = _first_that_fits(rooms, attempt)
+    found = first_that_fits(rooms, attempt)
     while isinstance(found, Crowded):
         if capacity is not None:
             raise CapacityError("capacity", found.room, found.enough)
-        found = _again(attempt, found)
+        found = again(attempt, plan, found, memory)
     if told is not None:
         told.end()
     if levels is not None and levels.mesh and any(np.isnan(value) for value in levels.typical.values()):
@@ -216,18 +224,6 @@ def _outs(
         return [stats, counts, *found.sinks(capacity), count, *ids]
     clip = [stats, counts] if levels.clip else []
     return [*levels.sink(shape), *clip, *found.sinks(capacity, local=True), count, *ids, *levels.saved.values()]
-
-
-def _again(attempt: Callable[[int], Islands | Crowded], short: Crowded) -> Islands | Crowded:
-    """With the room that is needed; the budget that is said to do for it does."""
-    try:
-        return attempt(short.needed)
-    except BudgetError as error:
-        if short.enough > short.needed:
-            return _again(attempt, Crowded(short.enough, short.room))
-        what = f"a catalogue of {short.needed} components, as this image has,"
-        fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or a higher sigma"
-        raise BudgetError(error.budget, error.terms, error.smallest, what, fix) from None
 
 
 def plan_find_sources(
@@ -327,17 +323,7 @@ def plan_find_sources(
         outs = _outs(islands(0, apart, spec.shape, fitted), room, stats, counts, count, ids, spec.shape, levels)
         return planned("find_sources", steps(room), ins, outs, runs_on, memory)
 
-    return _first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
-
-
-def _first_that_fits(capacities: tuple[int, ...], make: Callable[[int], Any]) -> Any:
-    """With the first capacity that the budget allows."""
-    for capacity in capacities[:-1]:
-        try:
-            return make(capacity)
-        except BudgetError:
-            continue
-    return make(capacities[-1])
+    return first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
 
 
 def check_capacity(capacity: object, name: str = "capacity") -> None:

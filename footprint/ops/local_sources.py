@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -84,30 +83,20 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
         return (count, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Maps, then one launch; labels of a job that is cut when all islands are known, over maps that are made again."""
-        n_reads = len(self._reads)
+        """The kernel on pixels and maps, which are made again whenever a part is seen."""
         given = dict(zip(self._reads, refs))
-        count, moments, boxes, *others = refs[n_reads:]
-        labels, saved = others[: self.labels], dict(zip(self.saved, others[self.labels :]))
-        dtype = kernel_dtype(given["image"].spec.dtype)
-        x = b.bring(given["image"], dtype=dtype)
-        at_once = labels if not b.cuts else []
-        kernel = "local_sources.labelled" if at_once else "local_sources.table"
-        how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
-        keep = {"min_area": self.min_area, "seed": self.seed}
+        results = list(refs[len(given) :])
+        kept = results[len(results) - len(self.saved) :]
+        image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
         b.library("catalogue's columns", LOCAL_ROW * self.capacity)
         with ExitStack() as stack:
-            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
-            maps = self._maps(b, x, given, {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in saved.items()})
-            n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
-            state = b.state(kernel, x, *maps, c, m, n, again=bool(b.cuts))
-            b.launch(kernel, x, *maps, c, m, n, *ids, *state, height=given["image"].slot.spec.shape[0], **keep, **how)
-        if labels and not at_once:
-            b.next_phase()
-            x = b.bring(given["image"], dtype=dtype)
-            maps = self._maps(b, x, given, {})
-            with b.deliver(labels[0], dtype="int32") as painted:
-                b.launch("local_sources.paint", x, *maps, c, n, painted, *state, **how)
+
+            def seen(last: bool) -> tuple[Ref, ...]:
+                x = b.bring(image, dtype=dtype)
+                targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept) if last}
+                return x, *self._maps(b, x, given, targets)
+
+            self.steps(b, "local_sources", image, results[: len(results) - len(kept)], seen, stack)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,8 @@ def plans() -> dict[str, Any]:
             f"sigma_clip {kind}": fp.plan_sigma_clip(image, dtype=kind, **on),
             f"threshold {kind}": fp.plan_threshold(image, dtype=kind, **on),
             f"measure {kind}": fp.plan_measure(image, dtype=kind, **on),
+            f"sigma_clip {kind} in parts": fp.plan_sigma_clip((3000, 3000), dtype=kind, memory="30MB", **on),
+            f"sources {kind} in parts": fp.plan_find_sources((3000, 3000), dtype=kind, labels=True, memory="30MB", **on),
         }
         found |= {
             f"sources {kind} {c} {labels}": fp.plan_find_sources(image, dtype=kind, connectivity=c, min_area=2, labels=labels, **on)
