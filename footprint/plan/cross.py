@@ -218,7 +218,7 @@ class Crossing:
         for r, n in zip(region, spec.shape):
             flat = flat * n + r.start
         order = geometry.group if ref.slot.held else geometry.order
-        start = flat * spec.itemsize + (geometry.start(ref.slot) if whole is not None else 0)
+        start = flat * spec.itemsize + (geometry.start(ref.slot) if whole is not None or ref.slot.kind == "kept" else 0)
         return self.bound.view(ref.slot, order, start, ArraySpec(part, spec.dtype), whole)
 
 

@@ -117,4 +117,28 @@ SOURCES = [
         "every part's cells are the first",
         devices="cpu,opencl",
     ),
+    Mutant(
+        "footprint/plan/geometry.py",
+        "return self.turn == 0",
+        "return True",
+        (BACKEND + "gpu_parts.py::test_parts_that_cross_a_bus_stay_where_there_is_room",),
+        "what stays on a device crosses the bus in every pass",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/plan/steps.py",
+        'if slot.kind in ("const", "kept") else 0',
+        'if slot.kind == "const" else 0',
+        (BACKEND + "gpu_parts.py::test_parts_that_cross_a_bus_stay_where_there_is_room",),
+        "every part that stays lies on the first",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/plan/cross.py",
+        ' or ref.slot.kind == "kept" else 0',
+        " else 0",
+        (BACKEND + "gpu_parts.py::test_parts_that_cross_a_bus_stay_where_there_is_room",),
+        "every part crosses to the place of the first",
+        devices="cpu,opencl",
+    ),
 ]
