@@ -16,6 +16,7 @@ from footprint.api._sky import Sky, sky_of
 from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.fit import Fit
 from footprint.ops.local_sources import MAPS, LocalDeblend, LocalIslands, local_sources
 from footprint.ops.mesh import SPLINES, Cells
 from footprint.ops.pipeline import Pipeline
@@ -76,6 +77,7 @@ class Levels:
         flood: float | None,
         labels: bool,
         contrast: float | None,
+        fit: Fit | None,
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
@@ -83,8 +85,8 @@ class Levels:
         how["saved"] = tuple(self.saved)
         if contrast is not None:
             apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
-            return local_sources(apart, self.cells, clip)
-        return local_sources(LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how), self.cells, clip)
+            return local_sources(apart, self.cells, clip, fit)
+        return local_sources(LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how), self.cells, clip, fit)
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""
@@ -149,14 +151,6 @@ def kinds_of(
                 f"save_{name}", f"beside a {name} map that is given", f"a {name} that is found", f"leave save_{name} out"
             )
     return Levels(kinds, cells)
-
-
-def check_one_background(levels: Levels | None, **options: Any) -> None:
-    """Fits are weighed by one noise so far."""
-    for name, value in options.items():
-        if levels is not None and value:
-            got = f"{value!r} beside a mesh or maps"
-            raise ArgumentError(name, got, "one background and noise", f"leave {name} or background out")
 
 
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:

@@ -15,7 +15,7 @@ from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import capacities, check_contrast, host_only, islands
 from footprint.api._fit import check_fit
 from footprint.api._image import Passes, Reading, foretold, from_file, host, see
-from footprint.api._levels import Levels, check_one_background, kinds_of, levels_of, planned_maps, target
+from footprint.api._levels import Levels, kinds_of, levels_of, planned_maps, target
 from footprint.api._room import again, first_that_fits
 from footprint.api._sky import sky_of
 from footprint.api.measure import Crowded, Islands
@@ -136,9 +136,10 @@ def find_sources(
         the centre; not what a threshold cuts off); name (IAU, by the position); and where they differ from place to place,
         background and noise at the peak, from which snr and errors then come. With ``deblend`` rows are parts of islands, as
         ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
-        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, in a sum. With ``fit``, each
-        with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec), fit_peak, fit_flux (over the whole plane,
-        so that no threshold cuts it off), and of "gaussian" fit_a, fit_b, fit_theta; fit_chi2 (over degrees of freedom, as if
+        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, 16 where it is narrower than
+        the beam, in a sum. With ``fit``, each with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec),
+        fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off), of "gaussian" fit_a, fit_b, fit_theta, and of a
+        known beam deconv_a, deconv_b, deconv_theta (what is left without it); fit_chi2 (over degrees of freedom, as if
         pixels were independent). NaN where a fit went nowhere.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
 
@@ -167,7 +168,6 @@ def find_sources(
     apart = check_contrast(deblend, contrast)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
-    check_one_background(levels, fit=fit)
     steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, fitted, levels)
     check_capacity(capacity)
     rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
@@ -302,7 +302,6 @@ def plan_find_sources(
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     levels, fitted = kinds_of(*words, box, filter_size, kappa, saved), check_fit(fit, sky_of(None, header))
-    check_one_background(levels, fit=fit)
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
@@ -376,5 +375,5 @@ def _steps(
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     if levels is not None:
-        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels, contrast)
+        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels, contrast, fit)
     return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast, fit=fit)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
 from footprint.dtypes import kernel_dtype
-from footprint.kernels.sigma_clip.contract import NOISE
+from footprint.kernels.deblend.contract import strip_rows
+from footprint.kernels.sigma_clip.contract import NOISE, rows_per_block
 from footprint.ops.base import Op
 from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen
 from footprint.ops.find_sources import Islands
+from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
@@ -109,15 +112,19 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
         one = ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx")
         return (count, members, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
 
+    def _strip(self, image: ArraySpec) -> int:
+        """Whole cells, and what a clip is cut at, or no part would suit both."""
+        width, kinds = image.shape[1], (self.background, self.noise)
+        rows = rows_per_block(image.size, width) if "clip" in kinds else 1
+        return self.strip or strip_rows(width, math.lcm(rows, self.size if "mesh" in kinds else 1))
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps, ranks and values of every part, and the steps of `Deblend` on them."""
         given = dict(zip(self._reads, refs))
         results = list(refs[len(given) :])
         kept = results[len(results) - len(self.saved) :]
         image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
-        one = np.zeros(8)
-        one[NOISE] = 1
-        unit = b.const(one, "a noise of 1")
+        unit = _unit(b)
         b.library("catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.capacity)
         with ExitStack() as stack:
 
@@ -136,7 +143,34 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
             self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
 
 
-def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip) -> Pipeline:
+@dataclass(frozen=True)
+class LocalFit(OverMaps, Fit):  # type: ignore[misc]
+    """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
+
+    @property
+    def _reads(self) -> dict[str, str]:
+        """The tables, too."""
+        return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Maps of every part, and the steps of `Fit`."""
+        given = dict(zip(self._reads, refs))
+
+        def pixels() -> tuple[Ref, ...]:
+            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
+            return x, *self._maps(b, x, given, {})
+
+        self.steps(b, _unit(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
+
+
+def _unit(b: Builder) -> Ref:
+    """A background of 0 and a noise of 1, for kernels whose pixels or tables have their own."""
+    one = np.zeros(8)
+    one[NOISE] = 1
+    return b.const(one, "a noise of 1")
+
+
+def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip, fit: Fit | None = None) -> Pipeline:
     """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
     reads, writes = islands.names()
     stages, results = [], []
@@ -146,16 +180,22 @@ def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip) -> Pipeline:
     if "stats" in reads:
         stages.append(Stage(clip, ("image",), ("stats", "counts")))
         results += ["stats", "counts"]
-    first = [name for name in ("moments", "boxes", "members", "count") if name in writes]
+    stages.append(Stage(islands, reads, writes))
+    if fit is not None:
+        maps = {name: getattr(islands, name) for name in ("background", "noise", "size")}
+        local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)  # type: ignore[attr-defined]
+        stages.append(Stage(local, *local.names()))
+        writes = (*writes, "fits")
+    first = [name for name in ("moments", "boxes", "members", "fits", "count") if name in writes]
     results += [*first, *(name for name in writes if name not in first)]
     inputs = tuple(name for name in reads if name not in results)
-    return Pipeline((*stages, Stage(islands, reads, writes)), inputs, tuple(results))
+    return Pipeline(tuple(stages), inputs, tuple(results))
 
 
 def local_rules(steps: Pipeline) -> dict[str, float | int]:
     """What such a pipeline finds sources by, as a catalogue's metadata say it; maps that are given are not clipped."""
-    *before, islands = (stage.op for stage in steps.stages)
-    assert isinstance(islands, LocalIslands | LocalDeblend)
+    ops = [stage.op for stage in steps.stages]
+    islands = next(op for op in ops if isinstance(op, LocalIslands | LocalDeblend))
     if isinstance(islands, LocalDeblend):
         told: dict[str, float | int] = {"sigma": islands.sigma, "flood": islands.flood}
     else:
@@ -163,7 +203,7 @@ def local_rules(steps: Pipeline) -> dict[str, float | int]:
     told |= {"connectivity": islands.connectivity, "min_area": islands.min_area}
     if isinstance(islands, LocalDeblend):
         told |= {"contrast": islands.contrast, "prominence": islands.prominence}
-    for op in before:
+    for op in ops:
         if isinstance(op, Cells):
             told["kappa"] = op.kappa
         elif isinstance(op, SigmaClip):

@@ -166,7 +166,15 @@ def deblended(scale: int) -> Job:
 def deblended_mesh(scale: int) -> Job:
     """With maps of a part, the background kept."""
     x, level = foreign_image(scale), touched(512 * scale, 1024)
-    about: dict[str, Any] = {"background": "mesh", "box": 32, "deblend": True, "sigma": 4.0, "flood": 3.2, "device": "cpu"}
+    about: dict[str, Any] = {
+        "background": "mesh",
+        "box": 32,
+        "deblend": True,
+        "sigma": 4.0,
+        "flood": 3.2,
+        "fit": "gaussian",
+        "device": "cpu",
+    }
     return (
         lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", save_background=True, memory=memory, **about),
         lambda memory: fp.find_sources(x, save_background=level, memory=memory, **about),

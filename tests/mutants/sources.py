@@ -141,4 +141,28 @@ SOURCES = [
         "every part crosses to the place of the first",
         devices="cpu,opencl",
     ),
+    Mutant(
+        "footprint/kernels/fit/cpu.py",
+        "noise * moments[k, SPREAD] if moments.shape[1] > SPREAD else noise",
+        "noise",
+        (BACKEND + "local_fit.py::test_the_noise_is_that_of_the_place",),
+        "errors are of one noise, wherever a source lies",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/ops/local_sources.py",
+        'math.lcm(rows, self.size if "mesh" in kinds else 1)',
+        "rows",
+        (BACKEND + "local_fit.py::test_parts_and_threads_change_no_bit",),
+        "strips and cells share no rows: nothing can be cut",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/api/_fit.py",
+        "+ yx / det",
+        "- yx / det",
+        (BACKEND + "local_fit.py::test_the_beam_is_taken_off_the_shapes",),
+        "the beam that is taken off leans the other way",
+        plain=True,
+    ),
 ]
