@@ -69,20 +69,22 @@ class Levels:
 
     def steps(
         self,
-        capacity: int,
         clip: SigmaClip,
         sigma: float,
         connectivity: int,
         min_area: int,
-        flood: float | None,
+        capacity: int,
         labels: bool,
+        *,
+        flood: float | None,
         contrast: float | None,
         fit: Fit | None,
+        inverted: bool,
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
         how: dict[str, Any] = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
-        how["saved"] = tuple(self.saved)
+        how |= {"saved": tuple(self.saved), "inverted": inverted}
         if contrast is not None:
             apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
             return local_sources(apart, self.cells, clip, fit)

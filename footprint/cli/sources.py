@@ -33,6 +33,13 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--fit", default=None, metavar="SHAPE", help="Fit Gaussians: point for the beam's shape, gaussian for any of their own."
         ),
+        click.option(
+            "--reliability",
+            type=float,
+            default=None,
+            metavar="SHARE",
+            help="Choose --sigma so that this share of detections, such as 0.9, is real by the inverted image.",
+        ),
         click.option("--deblend", is_flag=True, help="Take apart sources that stand on one island; give --flood 3, too."),
         click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
         click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),

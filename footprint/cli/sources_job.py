@@ -201,7 +201,14 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
-    planes = planes_of(job)
+    planes, plans = planes_of(job), [0]
+
+    def largest(plan: Any) -> None:
+        """One search may take several plans: the report has the one that takes most."""
+        if plan.footprint.total > max(plans):
+            reporter.plan(plan)
+        plans.append(plan.footprint.total)
+
     if job.png is not None and len(planes) > 1:
         raise ArgumentError("--png", f"{job.png} for a cube of {len(planes)} planes", "one plane", "give --plane N")
     tables = []
@@ -215,7 +222,7 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
-                    told = {"on_plan": reporter.plan if number == 0 else None, "progress": progress}
+                    told = {"on_plan": largest if number == 0 else None, "progress": progress}
                     tables.append(_one(job, image, **sink(number), **told, **options))
         table = tables[0] if len(planes) == 1 else stacked(tables)
         if job.out is not None:

@@ -25,7 +25,7 @@ class Deblend(Op):
     """Labels and measures the sources on islands of pixels over ``flood`` noises, by the tree of their summits and passes.
 
     The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
-    begin at multiples of it.
+    begin at multiples of it. ``inverted``: of the image turned about its background.
     """
 
     sigma: float
@@ -37,6 +37,7 @@ class Deblend(Op):
     labels: bool
     prominence: float = 1.5
     strip: int = 0
+    inverted: bool = False
 
     axes = ("yx", ".")
     cut = "y"
@@ -71,6 +72,7 @@ class Deblend(Op):
 
         def seen(again: bool) -> Seen:
             x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+            x = turned(b, x, stats) if self.inverted else x
             return Seen(x, x, stats, lambda boxes, moments: None)
 
         b.library("catalogue's columns", (SOURCE_ROW + MEMBER_ROW) * self.capacity)
@@ -110,6 +112,13 @@ class Deblend(Op):
         """Where basins are found: in the labels' place where their numbers fit."""
         wide = "int32" if x.slot.spec.size < 2**31 - 1 else "int64"
         return ids[0] if ids and wide == "int32" else b.like(x, wide, "basins of a part")
+
+
+def turned(b: Builder, image: Ref, about: Ref) -> Ref:
+    """The image turned about the background of a clip, or about a map of it."""
+    out = b.like(image, image.spec.dtype, "turned about the background")
+    b.launch("threshold.invert_over" if about.spec.shape == image.spec.shape else "threshold.invert", image, out, about)
+    return out
 
 
 class Seen(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.find_sources.contract import turns
 from footprint.ops.base import Op
-from footprint.ops.deblend import Deblend
+from footprint.ops.deblend import Deblend, turned
 from footprint.ops.fit import Fit
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
@@ -49,7 +49,10 @@ class Over(Op):
 
 @dataclass(frozen=True)
 class Islands(Op):
-    """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted."""
+    """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted.
+
+    ``inverted``: of the image turned about its background, without labels.
+    """
 
     sigma: float
     connectivity: int
@@ -57,6 +60,7 @@ class Islands(Op):
     seed: float
     capacity: int
     labels: bool
+    inverted: bool = False
 
     axes = ("yx", ".")
     cut = "y"
@@ -79,7 +83,8 @@ class Islands(Op):
         with ExitStack() as stack:
 
             def seen(last: bool) -> tuple[Ref, ...]:
-                return b.bring(image, dtype=kernel_dtype(image.spec.dtype)), stats
+                x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+                return turned(b, x, stats) if self.inverted else x, stats
 
             self.steps(b, "find_sources", image, results, seen, stack)
 
@@ -126,6 +131,7 @@ def sources(
     flood: float | None = None,
     contrast: float | None = None,
     fit: Fit | None = None,
+    inverted: bool = False,
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -143,14 +149,16 @@ def sources(
         Takes apart what stands on one island; members are then a result, after the tables.
     fit
         Fitted to what was found; fits are then a result, before the count.
+    inverted
+        Whether what lies as far below the background is looked for.
     """
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-    if contrast is not None or fit is not None:
+    if contrast is not None or fit is not None or inverted:
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
-        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels)
+        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels, inverted)
         if contrast is not None:
-            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels)
+            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels, inverted=inverted)
         steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
         if fit is not None:
             steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))

@@ -12,7 +12,7 @@ from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
 from footprint.kernels.sigma_clip.contract import NOISE, rows_per_block
 from footprint.ops.base import Op
-from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen
+from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
 from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
@@ -97,7 +97,8 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
             def seen(last: bool) -> tuple[Ref, ...]:
                 x = b.bring(image, dtype=dtype)
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept) if last}
-                return x, *self._maps(b, x, given, targets)
+                maps = self._maps(b, x, given, targets)
+                return turned(b, x, maps[0]) if self.inverted else x, *maps
 
             self.steps(b, "local_sources", image, results[: len(results) - len(kept)], seen, stack)
 
@@ -134,6 +135,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
                 last = zip(self.saved, kept) if again or not b.cuts else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
                 level, spread = self._maps(b, x, given, targets)
+                x = turned(b, x, level) if self.inverted else x
                 ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
                 b.launch("deblend.told", x, level, spread, ranks, values)
                 place = {"first": b.first(x, "y")}

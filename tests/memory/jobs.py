@@ -163,6 +163,16 @@ def deblended(scale: int) -> Job:
     )
 
 
+def reliable(scale: int) -> Job:
+    """Three searches, one of the inverted image."""
+    source, about = _file(foreign_image(scale)), {"reliability": 0.9, "flood": 4.0, "background": "mesh", "device": "cpu"}
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, **about}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **about),
+    )
+
+
 def deblended_mesh(scale: int) -> Job:
     """With maps of a part, the background kept."""
     x, level = foreign_image(scale), touched(512 * scale, 1024)
@@ -335,6 +345,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "find_sources_file": find_sources_file,
     "deblended": deblended,
     "deblended_mesh": deblended_mesh,
+    "reliable": reliable,
     "find_sources_mesh": find_sources_mesh,
     "find_sources_maps": find_sources_maps,
     "background": background,

@@ -147,7 +147,6 @@ SOURCES = [
         "noise",
         (BACKEND + "local_fit.py::test_the_noise_is_that_of_the_place",),
         "errors are of one noise, wherever a source lies",
-        plain=True,
     ),
     Mutant(
         "footprint/ops/local_sources.py",
@@ -155,7 +154,6 @@ SOURCES = [
         "rows",
         (BACKEND + "local_fit.py::test_parts_and_threads_change_no_bit",),
         "strips and cells share no rows: nothing can be cut",
-        plain=True,
     ),
     Mutant(
         "footprint/api/_fit.py",
@@ -163,6 +161,20 @@ SOURCES = [
         "- yx / det",
         (BACKEND + "local_fit.py::test_the_beam_is_taken_off_the_shapes",),
         "the beam that is taken off leans the other way",
+    ),
+    Mutant(
+        "footprint/api/_reliability.py",
+        "1 + wrong <=",
+        "wrong <=",
+        (BACKEND + "reliability.py::test_is_the_lowest_threshold_with_few_negatives",),
+        "a few peaks of noise pass for sources",
         plain=True,
+    ),
+    Mutant(
+        "footprint/ops/local_sources.py",
+        "x = turned(b, x, level) if self.inverted else x",
+        "x = turned(b, x, spread) if self.inverted else x",
+        (BACKEND + "reliability.py::test_so_many_are_real_at_any_budget",),
+        "the image is turned about its noise",
     ),
 ]

@@ -61,6 +61,9 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
     assert report["fit"] == "point" and table["fit_flux"].unit == "Jy" and {"fit_ra", "fit_peak_err"} <= set(table.colnames)
     assert np.load(tmp_path / "s.npy").max() == 3
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--reliability", 0.5, "--overwrite", "--json")
+    report = json.loads(printed.out)
+    assert code == 0 and report["reliability"] == 0.5 and report["sigma"] >= 4 and report["negatives"] == 0
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)

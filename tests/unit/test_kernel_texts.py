@@ -49,6 +49,10 @@ def plans() -> dict[str, Any]:
         f"convolve by tiles {kind}": fp.plan_convolve(image, (31, 31), method="fft", dtype=kind, **on) for kind in ("f4", "f8")
     }
     found |= {
+        f"sources by their inverse, {by}": fp.plan_find_sources(image, reliability=0.9, background=by, **on)
+        for by in ("global", "mesh")
+    }
+    found |= {
         f"convolve {border}": fp.plan_convolve(image, (13, 13), boundary=border, **on)
         for border in ("nearest", "reflect", "mirror", "wrap")
     }
