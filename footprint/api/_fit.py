@@ -43,6 +43,17 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
     return Fit(1, free, min(max(math.ceil(reach) + 1, 3), _LARGEST), beam)
 
 
+def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: dict[str, Any]) -> dict[str, Any]:
+    """The images of fits that are wanted; what needs fits, or deblending, has them."""
+    kept = {name: value for name, value in saved.items() if value is not None}
+    for name in (*(["residual"] if residual else []), *(f"save_{name}" for name in kept)):
+        if fit is None:
+            raise ArgumentError(name, "no fits", "fits to take off the image", "give fit='point' or 'gaussian'")
+    if residual and apart is None:
+        raise ArgumentError("residual", "islands that are not taken apart", "deblending", "give deblend=True")
+    return kept
+
+
 def inverse_beam(sky: Sky) -> tuple[float, ...]:
     """The inverse of the beam's covariance in pixels: yy, yx, xx; () where the header does not tell."""
     if sky.beam is None or not sky.beam_area:

@@ -80,6 +80,8 @@ class Levels:
         contrast: float | None,
         fit: Fit | None,
         inverted: bool,
+        residual: bool,
+        models: tuple[str, ...],
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
@@ -87,8 +89,9 @@ class Levels:
         how |= {"saved": tuple(self.saved), "inverted": inverted}
         if contrast is not None:
             apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
-            return local_sources(apart, self.cells, clip, fit)
-        return local_sources(LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how), self.cells, clip, fit)
+            return local_sources(apart, self.cells, clip, fit, residual, models)
+        whole = LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how)
+        return local_sources(whole, self.cells, clip, fit, models=models)
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""
@@ -205,6 +208,15 @@ def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Arr
     if any(shared(other, seen) for other in others):
         raise ArgumentError(name, "memory shared with a map", "an array of its own")
     return seen
+
+
+def models_of(kept: dict[str, Any], image: Image, others: Sequence[Face]) -> tuple[Face, ...]:
+    """What takes the images of fits, each memory of its own."""
+    found: list[Face] = []
+    for name, value in kept.items():
+        taken = [one for one in (*others, *found) if isinstance(one, Array)]
+        found.append(target(value, f"save_{name}", kernel_dtype(image.spec.dtype), image, taken, floating=True))
+    return tuple(found)
 
 
 def planned_maps(spec: ArraySpec, levels: Levels, streamed: bool, reading: Reading | None) -> list[Face]:

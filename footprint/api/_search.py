@@ -41,6 +41,10 @@ class Rules:
         What is fitted, with room for none yet.
     inverted
         Whether the image is turned about its background.
+    residual
+        Whether what fits leave is searched, too.
+    models
+        Images of fits that are results.
     """
 
     clip: SigmaClip
@@ -51,10 +55,13 @@ class Rules:
     contrast: float | None = None
     fit: Fit | None = None
     inverted: bool = False
+    residual: bool = False
+    models: tuple[str, ...] = ()
 
     def steps(self, capacity: int, labels: bool, levels: Levels | None) -> Pipeline:
         """The pipeline with room for so many components."""
-        how: dict[str, Any] = {"flood": self.flood, "contrast": self.contrast, "fit": self.fit, "inverted": self.inverted}
+        names = ("flood", "contrast", "fit", "inverted", "residual", "models")
+        how: dict[str, Any] = {name: getattr(self, name) for name in names}
         known = (self.clip, self.sigma, self.connectivity, self.min_area, capacity, labels)
         return sources(*known, **how) if levels is None else levels.steps(*known, **how)
 
@@ -92,6 +99,8 @@ class Search:
         Components there is room for; None for as many as there turn out to be.
     device, memory, on_plan, told
         Where and how it runs, and who is told.
+    models
+        What takes the images of fits.
     stats, counts
         Of the clip, when it has run.
     """
@@ -105,6 +114,7 @@ class Search:
     memory: Memory = None
     on_plan: Callable[[Plan], None] | None = None
     told: Passes | None = None
+    models: tuple[Face, ...] = ()
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
 
@@ -112,7 +122,8 @@ class Search:
         """The same by other rules, with a catalogue for its only result."""
         levels = None if self.levels is None else replace(self.levels, saved={})
         stats, counts = self.stats.copy(), self.counts.copy()
-        return replace(self, rules=replace(self.rules, fit=None, **rules), levels=levels, ids=(), stats=stats, counts=counts)
+        plain = replace(self.rules, fit=None, residual=False, models=(), **rules)
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), stats=stats, counts=counts)
 
     @property
     def faces(self) -> list[Face]:
@@ -149,10 +160,11 @@ class Search:
         """What takes the results, in the order of the steps."""
         stats, counts = host(self.stats), host(self.counts)
         if self.levels is None:
-            return [stats, counts, *found.sinks(capacity), count, *self.ids]
+            return [stats, counts, *found.sinks(capacity), count, *self.ids, *self.models]
         clip = [stats, counts] if self.levels.clip else []
         tables = found.sinks(capacity, local=True)
-        return [*self.levels.sink(self.image.spec.shape), *clip, *tables, count, *self.ids, *self.levels.saved.values()]
+        cells, saved = self.levels.sink(self.image.spec.shape), self.levels.saved.values()
+        return [*cells, *clip, *tables, count, *self.ids, *saved, *self.models]
 
     def takers(self, count: Any) -> Islands:
         """What takes the tables."""

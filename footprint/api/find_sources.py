@@ -13,9 +13,9 @@ from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import check_contrast, host_only
-from footprint.api._fit import check_fit
+from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
-from footprint.api._levels import kinds_of, levels_of, planned_maps, target
+from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
 from footprint.api._sky import sky_of
@@ -38,6 +38,7 @@ def find_sources(
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
+    residual: bool = False,
     reliability: float | None = None,
     lesson: bool = False,
     blank: str = "auto",
@@ -50,6 +51,8 @@ def find_sources(
     filter_size: int = 3,
     save_background: Any = None,
     save_noise: Any = None,
+    save_model: Any = None,
+    save_residual: Any = None,
     labels: Any = None,
     capacity: int | None = None,
     memory: Memory = None,
@@ -87,6 +90,9 @@ def find_sources(
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own. Runs on the CPU.
+    residual : bool
+        Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
+        is 0, and no pixel has the label.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -108,6 +114,8 @@ def find_sources(
         Pixels along a side of the mesh's cells, some times the largest source; cells along a side of its median filter.
     save_background, save_noise : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
         Receive background and noise at every pixel.
+    save_model, save_residual : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
+        Receive the sum of all fits at every pixel, and the image less that.
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
@@ -167,13 +175,21 @@ def find_sources(
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
-    known = {"min_area": pixels, "contrast": apart, "fit": fitted}
+    kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
+    models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
+    known: dict[str, Any] = {
+        "min_area": pixels,
+        "contrast": apart,
+        "fit": fitted,
+        "residual": bool(residual),
+        "models": tuple(kept),
+    }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = plain.where(device) if apart is None and fitted is None else host_only(device, seen.face)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told)
+    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -202,6 +218,7 @@ def plan_find_sources(
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
+    residual: bool = False,
     reliability: float | None = None,
     lesson: bool = False,
     background: str = "global",
@@ -210,6 +227,8 @@ def plan_find_sources(
     filter_size: int = 3,
     save_background: bool = False,
     save_noise: bool = False,
+    save_model: bool = False,
+    save_residual: bool = False,
     labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
@@ -229,8 +248,8 @@ def plan_find_sources(
         Of the image.
     background, noise : str
         As in `find_sources`; "map" for a map that is given, of the image's dtype.
-    save_background, save_noise : bool
-        Whether background and noise are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
+    save_background, save_noise, save_model, save_residual : bool
+        Whether these are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
     labels : bool or "file"
         Whether labels are wanted: an int32 array, unless they, too, go to a file.
     streamed : bool
@@ -242,7 +261,7 @@ def plan_find_sources(
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, reliability, lesson, box, filter_size,
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, reliability, lesson, box, filter_size,
     capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
@@ -273,12 +292,15 @@ def plan_find_sources(
 
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
-    known = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
+    kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
+    known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
+    known |= {"residual": bool(residual), "models": tuple(kept)}
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = where(device) if apart is None and fitted is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
-    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory)
+    models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
+    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models)
     return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)

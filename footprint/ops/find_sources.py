@@ -15,6 +15,7 @@ from footprint.ops.fit import Fit
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
+from footprint.ops.residual import MODELS, Models, twice
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -132,6 +133,8 @@ def sources(
     contrast: float | None = None,
     fit: Fit | None = None,
     inverted: bool = False,
+    residual: bool = False,
+    models: tuple[str, ...] = (),
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -151,6 +154,10 @@ def sources(
         Fitted to what was found; fits are then a result, before the count.
     inverted
         Whether what lies as far below the background is looked for.
+    residual
+        Whether what fits leave is searched, too.
+    models
+        Images that are results, of `MODELS`.
     """
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
     if contrast is not None or fit is not None or inverted:
@@ -162,7 +169,9 @@ def sources(
         steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
         if fit is not None:
             steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
-        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels")
+            steps[1:] = twice(steps[1], steps[2], sigma, local=False) if residual else steps[1:]
+            steps += [Stage(Models(models), *Models(models).names())] if models else []
+        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels", *MODELS)
         made = {name for stage in steps for name in stage.writes}
         return Pipeline(tuple(steps), ("image",), tuple(name for name in order if name in made))
     marks = "marks" if between else "mask"

@@ -6,18 +6,17 @@ import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import numpy as np
-
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
-from footprint.kernels.sigma_clip.contract import NOISE, rows_per_block
+from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.ops.base import Op
-from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen, turned
+from footprint.ops.deblend import FITTED, MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
 from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
+from footprint.ops.residual import Models, twice, unit_noise, without
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -107,6 +106,11 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
 class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
     """`Deblend` over maps of background and noise: pixels are ranked by how many noises they are over the background."""
 
+    @property
+    def _reads(self) -> dict[str, str]:
+        """What fits were found, where they are taken off."""
+        return super()._reads | dict.fromkeys(FITTED if self.residual else (), ".")
+
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As `Deblend`, with background and noise in the moments; the maps that are saved."""
         count, members, _, _, *labels = super().out_specs(*specs)
@@ -122,10 +126,12 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps, ranks and values of every part, and the steps of `Deblend` on them."""
         given = dict(zip(self._reads, refs))
-        results = list(refs[len(given) :])
+        fitted, results = [given[name] for name in FITTED if name in given], list(refs[len(given) :])
+        if fitted and b.cuts:
+            b.next_phase()
         kept = results[len(results) - len(self.saved) :]
         image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
-        unit = _unit(b)
+        unit = unit_noise(b)
         b.library("catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.capacity)
         with ExitStack() as stack:
 
@@ -135,7 +141,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
                 last = zip(self.saved, kept) if again or not b.cuts else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
                 level, spread = self._maps(b, x, given, targets)
-                x = turned(b, x, level) if self.inverted else x
+                x = turned(b, x, level) if self.inverted else without(b, x, *fitted) if fitted else x
                 ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
                 b.launch("deblend.told", x, level, spread, ranks, values)
                 place = {"first": b.first(x, "y")}
@@ -162,17 +168,17 @@ class LocalFit(OverMaps, Fit):  # type: ignore[misc]
             x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
             return x, *self._maps(b, x, given, {})
 
-        self.steps(b, _unit(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
+        self.steps(b, unit_noise(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
 
 
-def _unit(b: Builder) -> Ref:
-    """A background of 0 and a noise of 1, for kernels whose pixels or tables have their own."""
-    one = np.zeros(8)
-    one[NOISE] = 1
-    return b.const(one, "a noise of 1")
-
-
-def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip, fit: Fit | None = None) -> Pipeline:
+def local_sources(
+    islands: LocalIslands | LocalDeblend,
+    cells: Cells,
+    clip: SigmaClip,
+    fit: Fit | None = None,
+    residual: bool = False,
+    models: tuple[str, ...] = (),
+) -> Pipeline:
     """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
     reads, writes = islands.names()
     stages, results = [], []
@@ -182,12 +188,18 @@ def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip, fit: Fit | N
     if "stats" in reads:
         stages.append(Stage(clip, ("image",), ("stats", "counts")))
         results += ["stats", "counts"]
-    stages.append(Stage(islands, reads, writes))
+    found = [Stage(islands, reads, writes)]
     if fit is not None:
-        maps = {name: getattr(islands, name) for name in ("background", "noise", "size")}
-        local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)  # type: ignore[attr-defined]
-        stages.append(Stage(local, *local.names()))
-        writes = (*writes, "fits")
+        maps: dict[str, Any] = {name: getattr(islands, name) for name in ("background", "noise", "size")}
+        local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)
+        found.append(Stage(local, *local.names()))
+        writes = (*writes, "fits", *models)
+        if residual:
+            assert isinstance(islands, LocalDeblend)
+            found = twice(found[0], found[1], islands.sigma, local=True)
+        if models:
+            found.append(Stage(Models(models), *Models(models).names()))
+    stages += found
     first = [name for name in ("moments", "boxes", "members", "fits", "count") if name in writes]
     results += [*first, *(name for name in writes if name not in first)]
     inputs = tuple(name for name in reads if name not in results)

@@ -172,9 +172,24 @@ SOURCES = [
     ),
     Mutant(
         "footprint/ops/local_sources.py",
-        "x = turned(b, x, level) if self.inverted else x",
-        "x = turned(b, x, spread) if self.inverted else x",
+        "turned(b, x, level) if self.inverted",
+        "turned(b, x, spread) if self.inverted",
         (BACKEND + "reliability.py::test_so_many_are_real_at_any_budget",),
         "the image is turned about its noise",
+    ),
+    Mutant(
+        "footprint/kernels/model/cpu.py",
+        "+ SHARE * there",
+        "",
+        (BACKEND + "residual.py::test_only_what_is_new_is_joined",),
+        "what a fit is wrong by is a source",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/ops/residual.py",
+        'fits, count, out, first=b.first(image, "y"))',
+        "fits, count, out, first=0)",
+        (BACKEND + "residual.py::test_parts_and_threads_change_no_bit",),
+        "fits are taken off the first part alone",
     ),
 ]

@@ -61,9 +61,15 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
     assert report["fit"] == "point" and table["fit_flux"].unit == "Jy" and {"fit_ra", "fit_peak_err"} <= set(table.colnames)
     assert np.load(tmp_path / "s.npy").max() == 3
-    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--reliability", 0.5, "--overwrite", "--json")
+    kept = ("--residual", "--save-model", tmp_path / "m.npy", "--save-residual", tmp_path / "r.fits", "--reliability", 0.5)
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--fit", "gaussian", *kept, "--overwrite", "--json")
     report = json.loads(printed.out)
     assert code == 0 and report["reliability"] == 0.5 and report["sigma"] >= 4 and report["negatives"] == 0
+    rest, model = fits.getdata(tmp_path / "r.fits"), np.load(tmp_path / "m.npy")
+    assert np.allclose(rest, data[0, 0] - model, atol=1e-4, equal_nan=True) and model.max() > 30
+    assert "deconv_a" in Table.read(out).colnames
+    code, printed = run(monkeypatch, capsys, image, "--deblend", "--residual")
+    assert code == 2 and "--residual: got no fits, wanted fits to take off the image; give --fit" in printed.err
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)
