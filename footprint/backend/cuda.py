@@ -123,6 +123,14 @@ def empty(index: int, spec: ArraySpec) -> cupy.ndarray:
             raise BackendError(f"cuda:{index}", f"no {format_bytes(spec.nbytes)} left for the result") from None
 
 
+def placed(index: int, array: Any) -> cupy.ndarray:
+    """A copy of a host array, by the caller's own CuPy."""
+    there = empty(index, ArraySpec(array.shape, array.dtype.str))
+    with cupy.cuda.Device(index):
+        there.set(array)
+    return there
+
+
 class Current:
     """A device current for the calling thread; afterwards the one that was. Yields the handle of its stream."""
 

@@ -45,7 +45,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--lesson",
             is_flag=True,
-            help="Take the background as 0, as the Carpentries' GPU lesson does.",
+            help="Take the background as 0, as the Carpentries' GPU lesson does; of one image also print its table.",
         ),
         click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
         click.option("--mask", default=None, metavar="FILE", help="No data where this image is not 0."),
@@ -213,10 +213,11 @@ def command(
       footprint sources *.fits -o catalogues/ --format vot
       footprint sources mosaic.fits -o out.ecsv --background mesh --box 64
     """
+    from footprint.cli.lesson import show_lesson
     from footprint.cli.outputs import check_names, check_png, under_option
-    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, run
+    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, planes_of, run
     from footprint.io.catalog import check_catalog
-    from footprint.io.image import check_image
+    from footprint.io.image import check_image, open_image
 
     reporter = Reporter(quiet, as_json)
     outputs = {"out": target, "segmentation": segmentation, "png": png}
@@ -243,6 +244,10 @@ def command(
     table, figures = run(jobs[0], reporter, overwrite, **options)
     if target is None and not reporter.silent:
         click.echo(_brightest(table))
+    if options["lesson"] and jobs[0].plane != "all":
+        rules = {name: options[name] for name in ("device", "memory", "sigma", "kappa", "connectivity")}
+        with open_image(jobs[0].image, planes_of(jobs[0])[0]) as source:
+            show_lesson(source, reporter, **rules)
     reporter.report(f"Found {counted(len(table), 'sources')}", figures)
     return 0
 
