@@ -32,13 +32,12 @@ def enough(plan: Planner, room: int, needed: int, smallest: int, memory: Memory)
     Smaller parts have more components between them, so the room must come on top of parts as large as those that were met.
     """
     part, low = plan(room, memory).chunk, smallest
-    if part is None:
-        return low
     high = plan(needed, None).footprint.total
     while high - low > max(64, low // 64):
         middle = (low + high) // 2
         cut = plan(needed, middle).chunk
-        low, high = (low, middle) if cut is None or cut.size >= part.size else (middle, high)
+        as_large = cut is None or (part is not None and cut.size >= part.size)
+        low, high = (low, middle) if as_large else (middle, high)
     return high
 
 
