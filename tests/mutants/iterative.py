@@ -9,7 +9,7 @@ OP, CPU, STEP = (f"footprint/{n}.py" for n in ("ops/iterative", "kernels/project
 
 ITERATIVE = [
     Mutant(CPU, "back = min(0.0, (LANES - 1) * step)", "back = 0.0", SHARED, "lines that run backwards are read from their front"),
-    Mutant(CPU, "(-3.0 - low) / step, (n - low) / step", "(-2.0 - low) / step, (n - 1 - low) / step", SHARED, "ends of a line"),
+    Mutant(CPU, "(-3.0 - low) / step, (n - low) / step", "(1.0 - low) / step, (n - 6.0 - low) / step", SHARED, "ends of a line"),
     Mutant(
         "footprint/kernels/project/project.knl",
         "if (!(most > -4.0 && least < (f64)n)) continue;",
