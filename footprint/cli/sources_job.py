@@ -16,6 +16,8 @@ from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
 _OF_A_PLANE = ("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std", "clip_count", "clip_iterations")
+# Options that bring kernels of their own, loaded before anything is measured.
+_LOADED = ("device", "deblend", "fit", "residual", "reliability")
 _FOLDERS = {
     "out": "",
     "segmentation": ".fits",
@@ -220,7 +222,7 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
-            kinds: dict[str, Any] = {name: options[name] for name in ("device", "deblend", "fit", "residual") if name in options}
+            kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds["background"] = "mesh" if local else "global"
             reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
