@@ -60,7 +60,7 @@ def test_parts_and_threads_change_no_bit(rng, monkeypatch, deblend, given):
         given = {"noise": np.full(image.shape, 0.6, ">f4")}
     elif given["background"] == "map":
         given = {"background": np.linspace(0, 20, 900)[:, None] + np.zeros(image.shape)}
-    options = RULES | given | {"deblend": deblend, "capacity": 1000, "fit": "gaussian"}
+    options = RULES | given | {"deblend": deblend, "capacity": 1000, "fit": "gaussian", "box": 50}
     whole = fp.find_sources(image, **options)
     assert len(whole) > 60 and np.isfinite(whole["fit_peak"]).all()
     foreign = image.astype(">f4")
