@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows

@@ -178,7 +178,6 @@ def test_blanks_and_constants(device, rng):
         ({"background": "mesh", "box": 2}, "box"),
         ({"background": "mesh", "lesson": True}, "lesson"),
         ({"background": "mesh", "maxiters": 3}, "maxiters"),
-        ({"background": "mesh", "fit": "gaussian"}, "fit"),
         ({"save_background": np.empty((20, 20))}, "save_background"),
         ({"background": "mesh", "save_noise": np.empty((20, 21))}, "save_noise"),
         ({"background": "mesh", "noise": np.ones((20, 20)), "save_noise": np.empty((20, 20))}, "save_noise"),
