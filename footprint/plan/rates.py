@@ -49,8 +49,8 @@ _NONE = float("inf")
 _GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3, transforms=15e12)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=50e9)
 
-# Bytes a second that come of decompressing, and seconds each chunk takes beside: gzip of 16-bit counts, one thread of such a core.
-_DECODE, _CHUNK = 2e8, 3e-5
+# Bytes a second that come of decompressing, and seconds each chunk takes beside: 16-bit counts, one thread of such a core.
+_DECODE, _CHUNK = {"deflate": 2e8, "bitshuffle": 3e9}, 3e-5
 
 
 def rates(limits: Limits) -> Rates:
@@ -66,9 +66,9 @@ def rates(limits: Limits) -> Rates:
     return Rates(memory, _CORE.flops * n, _CORE.launch, _NONE, copy, _CORE.updates * n, transforms=_CORE.transforms * n)
 
 
-def decoding(nbytes: float, chunks: float) -> float:
+def decoding(nbytes: float, chunks: float, threads: int = 1, method: str = "deflate") -> float:
     """Seconds to decompress so many chunks that make so many bytes: on the host, whatever device computes."""
-    return nbytes / _DECODE + chunks * _CHUNK
+    return nbytes / (_DECODE[method] * threads) + chunks * _CHUNK
 
 
 @dataclass(frozen=True)
