@@ -9,7 +9,7 @@ import numpy as np
 from footprint.dtypes import read_dtype
 
 # What reads ahead in compressed files has nothing to do here.
-_OF_FILES = ("keep", "chunk", "decodings", "window_bytes", "projection")
+_OF_FILES = ("keep", "decoding", "decodings", "window_bytes", "projection")
 
 
 def held_bytes(scan: Any, first: int, last: int) -> int:

@@ -22,7 +22,6 @@ from footprint.ops.flatfield import Flat, check_shifts
 from footprint.plan.builder import Builder
 from footprint.plan.faces import Filler, Region
 from footprint.plan.plan import Plan
-from footprint.plan.rates import decoding
 from footprint.plan.slots import Library
 from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
@@ -160,13 +159,8 @@ class ScanJob:
     # -- compressed scans ----------------------------------------------------------------------------------------------
     def _decoding(self, shape: tuple[int, ...]) -> float:
         """Seconds to decompress a block of rows; chunks that are taller are decompressed whole for it."""
-        chunk = getattr(self.scan, "chunk", None)
-        if chunk is None or not min(shape):
-            return 0.0
-        n_frames, height, n_x = shape
-        frames, tall = chunk[0], min(chunk[1], self.scan.shape[1])
-        chunks = -(-n_frames // frames) * -(-height // tall)
-        return decoding(chunks * frames * tall * n_x * np.dtype(self.scan.dtype).itemsize, chunks)
+        read = getattr(self.scan, "decoding", None)
+        return 0.0 if read is None else float(read(*shape[:2]))
 
     @property
     def decodes(self) -> bool:

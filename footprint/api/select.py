@@ -112,8 +112,8 @@ class Selected:
         value = getattr(self._scan, name)
         if name in _BY_ROWS:
             return lambda n_rows: value(n_rows * self.binning)
-        if name == "chunk" and value is not None:
-            return value[0], max(1, value[1] // self.binning)
+        if name == "decoding":
+            return lambda n_frames, n_rows: value(n_frames, n_rows * self.binning)
         return value
 
     # -- positions -----------------------------------------------------------------------------------------------------

@@ -9,20 +9,40 @@ from __future__ import annotations
 
 import math
 import os
-import zlib
+import threading
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import h5py
 import numpy as np
 
+from footprint import settings
 from footprint.errors import FormatError
-from footprint.io.frames import cast_into, missing_runs
+from footprint.io.coded import (
+    BITSHUFFLE,
+    DEFLATE,
+    FLETCHER32,
+    INFLATING,
+    SHUFFLE,
+    Bitshuffled,
+    Damaged,
+    announced,
+    inflate,
+    inflated,
+)
+from footprint.io.crew import MOST, shared
+from footprint.io.frames import cast_into
+from footprint.io.hdf5 import as_stored
+from footprint.io.pieces import Piece, Target, box, marked, pieces_of, runs
+from footprint.io.raw import filled
+from footprint.kernels.bitshuffle.contract import HEADER, Box
+from footprint.plan.rates import decoding
 
-_DEFLATE, _SHUFFLE, _FLETCHER32, _SZIP, _BLOSC, _LZ4, _BITSHUFFLE, _ZSTD = 1, 2, 3, 4, 32001, 32004, 32008, 32015
-_HARMLESS = (_SHUFFLE, _FLETCHER32)
-# Stored bytes read and bytes inflated at a time; zlib's own state beside them.
-_READ, _MADE, _STATE = 1 << 16, 1 << 18, 1 << 16
+_HARMLESS = (SHUFFLE, FLETCHER32)
+# Bytes of a chunk below which threads wait for Python more than they decode.
+_SMALL = 1 << 16
 # Of the table of chunks, a chunk: 28, and 16 while what is out of order is sorted. More chunks than this are no scan.
 _ENTRY, _MOST = 44, 1 << 24
 # What HDF5 holds to decode one chunk by a plugin: stored, decoded, and the filter's own copy.
@@ -49,73 +69,164 @@ class Chunks:
         self.path, self._data = path, dataset
         self.shape, self.chunk = tuple(dataset.shape), tuple(dataset.chunks)
         self.grid = tuple(-(-n // c) for n, c in zip(self.shape, self.chunk))
-        self.count, self.nbytes = math.prod(self.grid), math.prod(self.chunk) * dataset.dtype.itemsize
+        self.count, self._total = math.prod(self.grid), math.prod(self.chunk)
+        self.nbytes = self._total * dataset.dtype.itemsize
         if self.count > _MOST:
             raise FormatError(path, f"{dataset.name} is cut into {self.count} chunks", f"h5repack it into fewer than {_MOST}")
         plist = dataset.id.get_create_plist()
         self._filters = [plist.get_filter(i)[::2] for i in range(plist.get_nfilters())]
         codes = [code for code, _ in self._filters]
-        self.filtered, self._shuffled = bool(codes), codes[:1] == [_SHUFFLE]
+        self.filtered, self._shuffled = bool(codes), codes[:1] == [SHUFFLE]
         whole = not self._shuffled or self._filters[0][1][:1] == (dataset.dtype.itemsize,)
-        # Where the file begins with a block of the user's, offsets mean different things to different versions of HDF5.
-        self._own = codes in ([], [_DEFLATE], [_SHUFFLE, _DEFLATE]) and whole and dataset.file.userblock_size == 0
-        self._last = len(codes) - (2 if codes[-1:] == [_FLETCHER32] else 1)
+        plain = as_stored(dataset)
+        self._own = codes in ([], [DEFLATE], [SHUFFLE, DEFLATE]) and whole and plain
+        self._last = len(codes) - (2 if codes[-1:] == [FLETCHER32] else 1)
         if any(code not in _HARMLESS for code in codes[: max(self._last, 0)]):
             raise FormatError(path, f"{dataset.name} is compressed twice (filters {codes})", "h5repack it with one of them")
         self._table: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
         self._buffers: list[np.ndarray] = []
-        self._held = -1
-        self._fd = -1
+        self._held, self._cache = -1, threading.Lock()
+        self._fd, self._end = -1, 0
+        self.threads = min(settings.threads(), MOST, self.count) if self.filtered and self.nbytes >= _SMALL else 1
+        self._bits = self._bitshuffled() if codes == [BITSHUFFLE] and plain else None
+        if not self._own and not self._bits:
+            self.threads = 1
 
-    def host_bytes(self) -> int:
-        """Bytes that decoding takes: a chunk, what it is made from, and the table of all chunks."""
+    def _bitshuffled(self) -> Bitshuffled | None:
+        """What decodes bitshuffle-LZ4, where that is how chunks are stored."""
+        values, dtype = self._filters[0][1], self._data.dtype
+        if not Bitshuffled.knows(values, dtype) or self.nbytes >= 1 << 31:
+            return None
+        _limit_index(self._data)
+        # What is not None ends it.
+        first = self._data.id.chunk_iter(lambda info: info)
+        head = os.pread(self._file(), HEADER, first.byte_offset) if first is not None and not first.filter_mask else b""
+        bits = Bitshuffled(self._total, dtype, values, head, self.threads)
+        return bits if bits.small else None
+
+    def host_bytes(self, direct: bool = False) -> int:
+        """Bytes that decoding takes: a chunk, what it is made from, threads' buffers, and the table of all chunks.
+
+        ``direct`` is a read into rows of the file's dtype, which needs no chunk where it can be decoded in place.
+        """
+        table = self.count * _ENTRY + _INDEX_BYTES
+        if self._bits:
+            return table + self._bits.host_bytes(self.count) + (0 if direct else self.nbytes)
         if not self._own:
-            return self.nbytes * (1 + _COPIES) + self.count * _ENTRY + _INDEX_BYTES
-        made = self.nbytes * (1 + self._shuffled) + (_READ + _MADE + _STATE if self.filtered else 0)
-        return made + self.count * _ENTRY + _INDEX_BYTES
+            return self.nbytes * (1 + _COPIES) + table
+        if not self.filtered:
+            return table + (0 if direct and self._wide else self.nbytes)
+        return self.nbytes * (1 + self._shuffled) + self.threads * INFLATING + table
+
+    @property
+    def _wide(self) -> bool:
+        """Whether rows of a chunk are whole rows."""
+        return self.chunk[-1] >= self.shape[-1]
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether rows of a chunk are decoded without the others."""
+        return not self.filtered or self._bits is not None
+
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds to decompress rows of frames; chunks that are taller, or deeper, are decompressed whole where they must be."""
+        if not self.filtered or not min(n_frames, n_rows):
+            return 0.0
+        (deep, high), n_x = (1, *self.chunk)[-3:-1], self.shape[-1]
+        high = min(high, self.shape[-2])
+        chunks = -(-n_frames // deep) * -(-n_rows // high)
+        frames, rows = (n_frames, n_rows) if self._bits else (-(-n_frames // deep) * deep, -(-n_rows // high) * high)
+        nbytes = frames * rows * n_x * self._data.dtype.itemsize
+        return decoding(nbytes, chunks, self.threads, "bitshuffle" if self._bits else "deflate")
 
     def close(self) -> None:
         """Let the memory go, and the file."""
         self._buffers, self._table, self._held = [], None, -1
+        if self._bits:
+            self._bits.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, counted over all axes but the last two, cast to its dtype."""
-        (high, wide), n_x = self.chunk[-2:], self.shape[-1]
-        lead, cut = (1, *self.shape)[:-2], (1, *self.chunk)[:-2]
-        at = start
-        while at < stop:
-            place = [int(k) for k in np.unravel_index(at, lead)]
-            along = place[-1] % cut[-1]
-            end = min(stop, at + min(cut[-1] - along, lead[-1] - place[-1]))
-            frames = (*(k % c for k, c in zip(place[:-1], cut)), slice(along, along + end - at))
-            for y in range(rows.start // high, -(-rows.stop // high)):
-                y0, y1 = max(rows.start, y * high), min(rows.stop, (y + 1) * high)
-                for x in range(-(-n_x // wide)):
-                    x1 = min(n_x, (x + 1) * wide)
-                    index = (*(k // c for k, c in zip(place, cut)), y, x)[1:]
-                    part = self._part(index, frames, slice(y0 - y * high, y1 - y * high))[..., : x1 - x * wide]
-                    cast_into(out[at - start : end - start, y0 - rows.start : y1 - rows.start, x * wide : x1], part)
-            at = end
+        pieces = pieces_of(self.shape, self.chunk, start, stop, rows)
+        straight = self._bits is not None or (self._own and (self._wide if not self.filtered else self.threads > 1))
+        to = Target.of(out, self._data.dtype) if straight else None
+        if to is None:
+            for piece in pieces:
+                self._by_part(piece, out)
+            return
+        # Before threads ask for them.
+        self._entries()
+        first = next(pieces, None)
+        if first is None:
+            return
+        second = next(pieces, None)
+        if second is None:
+            self._straight(0, first, True, out, to)
+            return
+        shared(marked(first, second, pieces), lambda slot, one: self._straight(slot, *one, out, to), self.threads)
 
-    def _part(self, index: tuple[int, ...], frames: tuple[Any, ...], rows: slice) -> np.ndarray:
-        """Rows of frames of one chunk: of a decoded one, or, where it is stored as it is, no others than those."""
-        stored = None if self.filtered or not self._own else self._stored(int(np.ravel_multi_index(index, self.grid)))
+    def _by_part(self, piece: Piece, out: np.ndarray) -> None:
+        part = self._part(piece)[..., : piece.into[2].stop - piece.into[2].start]
+        cast_into(out[piece.into], part)
+
+    def _straight(self, slot: int, piece: Piece, last: bool, out: np.ndarray, to: Target) -> None:
+        """Decode what is wanted to where it goes, with the buffers of one thread."""
+        if self.filtered and not self._bits and (piece.number == self._held or (last and not piece.whole)):
+            # Kept whole: the next read may want the rest.
+            with self._cache:
+                self._by_part(piece, out)
+            return
+        stored = self._stored(piece.number)
         if stored is None:
-            return self.decoded(index).reshape(1, *self.chunk)[(*frames, rows)]
-        self._held, (high, wide) = -1, self.chunk[-2:]
-        lead, count, height = (1, *self.chunk)[:-2], frames[-1].stop - frames[-1].start, rows.stop - rows.start
-        first = int(np.ravel_multi_index((*frames[:-1], frames[-1].start), lead))
-        made = self._memory()[0].view(self._data.dtype)[: count * height * wide].reshape(count, height, wide)
-        row = wide * made.dtype.itemsize
-        # Whole frames lie together.
-        for part, k in [(made, 0)] if height == high else zip(made, range(count)):
-            at = ((first + k) * high + rows.start) * row
-            if at + part.nbytes > stored[1] or not _filled(self._fd, stored[0] + at, part):
-                raise self._lie(index, f"is {stored[1]} bytes at {stored[0]}")
-        return made
+            out[piece.into] = self._data.fillvalue
+            return
+        offset, size, mask = self._checked(piece.at, stored)
+        if mask:
+            with self._cache:
+                self._by_part(piece, out)
+            return
+        where, dtype = box(self.chunk, piece.frames, piece.rows, piece.into, to), self._data.dtype
+        swap = not dtype.isnative
+        with self._naming(piece.at):
+            if self._bits:
+                self._bits.decode(slot, self._fd, stored[0], offset, size, where, to.flat)
+            elif self.filtered:
+                inflate(self._fd, offset, size, self._total, dtype.itemsize, self._shuffled, swap, where, to.flat)
+            else:
+                self._raw(offset, size, where, to.flat)
+        if swap and not (self._bits or self._shuffled):
+            out[piece.into].byteswap(inplace=True)
+
+    def _part(self, piece: Piece) -> np.ndarray:
+        """Rows of frames of one chunk in the dtype of the file: of a decoded one, or, where it can be, no others than those."""
+        if not self.by_rows or not (self._own or self._bits):
+            return self.decoded(piece.at).reshape(1, *self.chunk)[(*piece.frames, piece.rows)]
+        self._held, wide = -1, self.chunk[-1]
+        count, height = piece.frames[-1].stop - piece.frames[-1].start, piece.rows.stop - piece.rows.start
+        made = self._memory()[0].view(self._data.dtype)[: count * height * wide]
+        stored = self._stored(piece.number)
+        if stored is None:
+            made[...] = self._data.fillvalue
+            return made.reshape(count, height, wide)
+        offset, size, mask = self._checked(piece.at, stored)
+        to = Target(made.view(np.uint8), wide, height * wide)
+        where = box(self.chunk, piece.frames, piece.rows, (slice(0, count), slice(0, height), slice(0, wide)), to)
+        with self._naming(piece.at):
+            if self._bits and not mask & 1:
+                self._bits.decode(0, self._fd, stored[0], offset, size, where, to.flat, swap=False)
+            else:
+                self._raw(offset, size, where, to.flat)
+        return made.reshape(count, height, wide)
+
+    def _raw(self, offset: int, size: int, where: Box, flat: np.ndarray) -> None:
+        """Read what a chunk has as it is."""
+        wide = self._data.dtype.itemsize
+        for start, stop, to in runs(where, 0, self._total):
+            if stop * wide > size or not filled(self._fd, offset + start * wide, flat[to * wide : (to + stop - start) * wide]):
+                raise Damaged(f"is {size} bytes at {offset}, its shape wants {self.nbytes}")
 
     def whole(self, out: np.ndarray) -> None:
         """Fill ``out``, of the dataset's shape, with all of it."""
@@ -144,69 +255,77 @@ class Chunks:
         if stored is None:
             made[...] = self._data.fillvalue
             return
-        offset, size, mask = stored
+        offset, size, mask = self._checked(index, stored)
         skipped = self._last < 0 or bool(mask >> self._last & 1)
-        if size > 2 * self.nbytes + 65536 or offset + size > os.fstat(self._fd).st_size:
-            raise self._lie(index, f"is {size} bytes at {offset}")
-        if not self._own:
+        if not self._own and not self._bits:
             if not skipped:
                 self._ask(index, offset, size)
             self._by_hdf5(index, made)
             return
         shuffled = self._shuffled and not mask & 1
         into = self._buffers[-1] if shuffled else self._buffers[0]
-        if skipped:
-            if size != self.nbytes:
-                raise self._lie(index, f"is {size} bytes")
-            _filled(self._fd, offset, into)
-        else:
-            self._inflate(index, offset, size, into)
+        with self._naming(index):
+            if skipped:
+                if size != self.nbytes or not filled(self._fd, offset, into):
+                    raise Damaged(f"is {size} bytes, its shape wants {self.nbytes}")
+            elif self._bits:
+                n = self._total
+                self._bits.decode(0, self._fd, stored[0], offset, size, Box(n, 1, 1, 0, n, n, 0, n, n), into, swap=False)
+            else:
+                for at, piece in inflated(self._fd, offset, size, self.nbytes):
+                    into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         if shuffled:
             wide = made.dtype.itemsize
             self._buffers[0].reshape(-1, wide)[...] = into.reshape(wide, -1).T
 
-    def _inflate(self, index: tuple[int, ...], offset: int, size: int, into: np.ndarray | None) -> None:
-        """Inflate to exactly the declared size, into memory or, to know only that it can be, into none."""
-        engine, done = zlib.decompressobj(), 0
-        for piece in _pieces(self._fd, offset, size):
-            made = b"first"
-            while not engine.eof and (piece or made):
-                made = engine.decompress(piece, min(_MADE, self.nbytes - done + 1))
-                piece = engine.unconsumed_tail
-                if done + len(made) > self.nbytes:
-                    raise self._lie(index, f"inflates to more than {self.nbytes} bytes")
-                if into is not None:
-                    into[done : done + len(made)] = np.frombuffer(made, np.uint8)
-                done += len(made)
-        if done != self.nbytes or not engine.eof:
-            raise self._lie(index, f"inflates to {done} bytes")
-
     def _ask(self, index: tuple[int, ...], offset: int, size: int) -> None:
         """Refuse a chunk whose compressor would make more of it than the dataset declares."""
         code, values = self._filters[self._last]
-        if code == _DEFLATE:
-            return self._inflate(index, offset, size, None)
-        says = announced(code, values, os.pread(self._fd, min(size, 64), offset))
-        if says is not None and says != self.nbytes:
-            raise self._lie(index, f"announces {says} bytes")
+        with self._naming(index):
+            if code == DEFLATE:
+                deque(inflated(self._fd, offset, size, self.nbytes), 0)
+                return
+            says = announced(code, values, os.pread(self._fd, min(size, 64), offset))
+            if says is not None and says != self.nbytes:
+                raise Damaged(f"announces {says} bytes, its shape wants {self.nbytes}")
 
     def _by_hdf5(self, index: tuple[int, ...], made: np.ndarray) -> None:
         box = tuple(slice(k * c, min((k + 1) * c, n)) for k, c, n in zip(index, self.chunk, self.shape))
         self._data.read_direct(made, box, tuple(slice(0, s.stop - s.start) for s in box))
 
-    def _stored(self, number: int) -> tuple[int, int, int] | None:
-        """Offset, size and skipped filters of a chunk; None where it was never written."""
-        if self._table is None:
-            self._fd = os.open(self._data.file.filename, os.O_RDONLY) if self._fd < 0 else self._fd
-            self._table = self._find()
-        numbers, offsets, sizes, masks = self._table
-        at = int(np.searchsorted(numbers, number))
+    def _file(self) -> int:
+        if self._fd < 0:
+            self._fd = os.open(self._data.file.filename, os.O_RDONLY)
+            self._end = os.fstat(self._fd).st_size
+        return self._fd
+
+    def _checked(self, index: tuple[int, ...], stored: tuple[int, int, int, int]) -> tuple[int, int, int]:
+        """Offset, size and skipped filters of a chunk that lies in its file and is not far too large."""
+        _, offset, size, mask = stored
+        if size > 2 * self.nbytes + 65536 or offset + size > self._end:
+            with self._naming(index):
+                raise Damaged(f"is {size} bytes at {offset}, its shape wants {self.nbytes}")
+        return offset, size, mask
+
+    def _stored(self, number: int) -> tuple[int, int, int, int] | None:
+        """Its entry in the table, offset, size and skipped filters of a chunk; None where it was never written."""
+        numbers, offsets, sizes, masks = self._entries()
+        # Where every chunk was written, each is in its place.
+        at = number if number < len(numbers) and numbers[number] == number else int(np.searchsorted(numbers, number))
         if at == len(numbers) or numbers[at] != number:
             return None
-        return int(offsets[at]), int(sizes[at]), int(masks[at])
+        return at, int(offsets[at]), int(sizes[at]), int(masks[at])
+
+    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        if self._table is None:
+            self._file()
+            self._table = self._find()
+            if self._bits:
+                self._bits.open(len(self._table[0]))
+        return self._table
 
     def _find(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        self._data.file.id.set_mdc_config(_small(self._data.file.id.get_mdc_config()))
+        _limit_index(self._data)
         count = min(self._data.id.get_num_chunks(), self.count)
         # Each lies together: searching a column of a table would copy it for every chunk.
         numbers, offsets, sizes = (np.empty(count, np.int64) for _ in range(3))
@@ -229,98 +348,18 @@ class Chunks:
                 column[:] = column[order]
         return found
 
-    def _lie(self, index: tuple[int, ...], found: str) -> FormatError:
-        at = [k * c for k, c in zip(index, self.chunk)]
-        return FormatError(
-            self.path, f"the chunk at {at} of {self._data.name} {found}, its shape wants {self.nbytes}", "it may be damaged"
-        )
+    @contextmanager
+    def _naming(self, index: tuple[int, ...]) -> Iterator[None]:
+        """Say of what chunk it is that something is wrong."""
+        try:
+            yield
+        except Damaged as error:
+            at = [k * c for k, c in zip(index, self.chunk)]
+            raise FormatError(self.path, f"the chunk at {at} of {self._data.name} {error}", "it may be damaged") from None
 
 
-class Kept:
-    """Rows of all frames that were decoded for the rows before them: chunks taller than what is read are decoded once a window.
-
-    Parameters
-    ----------
-    chunks
-        Where they come from.
-    shape
-        Of the frames ``(n, n_z, n_x)``.
-    dtype
-        As stored.
-    rows
-        How many are kept.
-    """
-
-    def __init__(self, chunks: Chunks, shape: tuple[int, int, int], dtype: np.dtype, rows: int) -> None:
-        self._chunks, self._n_z, (self._deep, self._high) = chunks, shape[1], (1, *chunks.chunk)[-3:-1]
-        self._values, self._known = np.empty((shape[0], rows, shape[2]), dtype), np.zeros(shape[0], bool)
-        self._from = self._to = 0
-
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> bool:
-        """Fill ``out``; False where more rows are wanted than are kept."""
-        if self._values.shape[0] == 0:
-            return False
-        n = self._values.shape[1]
-        if rows.stop - rows.start > n:
-            return False
-        if rows.start < self._from or rows.stop > self._to:
-            self._known[:] = False
-            stop_at = min(rows.start + n, self._n_z)
-            whole = stop_at // self._high * self._high
-            # Up to the end of a chunk: the rest of it would be decoded again with the next rows.
-            self._from, self._to = rows.start, whole if rows.stop <= whole else stop_at
-        for a, b in missing_runs(self._known[start:stop]):
-            # Whole chunks: their other frames are decoded anyway.
-            first, end = (start + a) // self._deep * self._deep, min(-(-(start + b) // self._deep) * self._deep, len(self._known))
-            self._chunks.read(first, end, slice(self._from, self._to), self._values[first:end, : self._to - self._from])
-            self._known[first:end] = True
-        cast_into(out, self._values[start:stop, rows.start - self._from : rows.stop - self._from])
-        return True
-
-
-def _small(sizes: Any) -> Any:
-    """The settings of HDF5's metadata cache with the size that is counted."""
+def _limit_index(dataset: h5py.Dataset) -> None:
+    """Give HDF5's metadata cache the size that is counted."""
+    sizes = dataset.file.id.get_mdc_config()
     sizes.set_initial_size, sizes.initial_size, sizes.min_size, sizes.max_size = True, _INDEX, _INDEX, _INDEX
-    return sizes
-
-
-def announced(code: int, values: tuple[int, ...], head: bytes) -> int | None:
-    """Bytes that a filter's own header says a chunk decodes to; None where it does not say."""
-    if code == _LZ4 or (code == _BITSHUFFLE and len(values) > 4 and values[4]):
-        return int.from_bytes(head[:8], "big")
-    if code == _BLOSC:
-        return int.from_bytes(head[4:8], "little")
-    if code == _SZIP:
-        return int.from_bytes(head[:4], "little")
-    if code == _ZSTD:
-        return _zstd(head)
-    return None
-
-
-def _zstd(head: bytes) -> int:
-    """The content size of a Zstandard frame (RFC 8878, 3.1.1.1); -1 where it has none, which its filter would guess at."""
-    if len(head) < 6 or head[:4] != b"\x28\xb5\x2f\xfd":
-        return -1
-    flags = head[4]
-    single, code = flags >> 5 & 1, flags >> 6
-    wide = (1 if single else 0, 2, 4, 8)[code]
-    at = 5 + (not single) + (0, 1, 2, 4)[flags & 3]
-    if not wide:
-        return -1
-    return int.from_bytes(head[at : at + wide], "little") + (256 if wide == 2 else 0)
-
-
-def _pieces(fd: int, offset: int, size: int) -> Iterator[bytes]:
-    for at in range(0, size, _READ):
-        yield os.pread(fd, min(_READ, size - at), offset + at)
-
-
-def _filled(fd: int, offset: int, array: np.ndarray) -> bool:
-    """Fill an array with a file's bytes; whether there were enough."""
-    view, done = array.reshape(-1).view(np.uint8).data, 0
-    while done < len(view):
-        got = os.preadv(fd, [view[done : done + (1 << 30)]], offset + done)
-        if not got:
-            return False
-        done += got
-    return True
+    dataset.file.id.set_mdc_config(sizes)

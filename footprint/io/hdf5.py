@@ -162,6 +162,22 @@ def some(names: Iterable[str], most: int = 6) -> str:
     return (", ".join(name[:80] for name in shown[:most]) + more) if shown else "nothing"
 
 
+def as_stored(dataset: h5py.Dataset) -> bool:
+    """Whether numbers in the file are NumPy's own, at offsets that count from its start."""
+    # Where the file begins with a block of the user's, offsets mean different things to different versions of HDF5.
+    plain = h5py.h5t.py_create(dataset.dtype, logical=True).equal(dataset.id.get_type())
+    return bool(plain) and dataset.file.userblock_size == 0
+
+
+def contiguous(dataset: h5py.Dataset, shape: tuple[int, int, int]) -> RawFrames | None:
+    """A dataset that lies in its file as it is; None where it is in chunks, elsewhere, in its header, or not yet written."""
+    layout = dataset.id.get_create_plist()
+    if layout.get_layout() != h5py.h5d.CONTIGUOUS or layout.get_external_count() or not dataset.size or not as_stored(dataset):
+        return None
+    offset = dataset.id.get_offset()
+    return None if offset is None else RawFrames(dataset.file.filename, offset, shape, dataset.dtype)
+
+
 class _Nothing:
     """The rows of an array without elements."""
 

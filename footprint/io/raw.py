@@ -31,6 +31,20 @@ def _bytes(array: np.ndarray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
+def filled(fd: int, offset: int, array: np.ndarray) -> bool:
+    """Fill a contiguous array with a file's bytes; whether there were enough. Any number of threads may, at once."""
+    done = os.preadv(fd, [array.data], offset)
+    if done == array.nbytes:
+        return True
+    view = _bytes(array)
+    while done < len(view):
+        got = os.preadv(fd, [view[done : done + (1 << 30)]], offset + done)
+        if not got:
+            return False
+        done += got
+    return True
+
+
 class RawFrames:
     """A C-ordered array ``(n, n_rows, n_x)`` of ``dtype`` that starts at byte ``offset`` of a file.
 
@@ -125,14 +139,8 @@ class RawFrames:
             if got < len(view):
                 raise FormatError(self.path, f"is truncated: it ends {len(view) - got} bytes before its last row does", _AGAIN)
             return
-        with self._lock:
-            self._file.seek(self.offset + first * self.row_bytes)
-            done = 0
-            while done < len(view):
-                got = self._file.readinto(view[done : done + (1 << 30)])
-                if not got:
-                    raise FormatError(self.path, f"ended {len(view) - done} bytes early while it was read", "was it changed?")
-                done += got
+        if not filled(self._file.fileno(), self.offset + first * self.row_bytes, array):
+            raise FormatError(self.path, "ended early while it was read", "was it changed?")
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``; others are staged like another dtype."""

@@ -143,10 +143,10 @@ class Scan:
         read = getattr(self._parts.projections.frames, "decodings", None)
         return read(n_rows) if read else 1
 
-    @property
-    def chunk(self) -> tuple[int, int] | None:
-        """Projections and rows of a compressed chunk; None where none is compressed, or it is not known."""
-        return getattr(self._parts.projections.frames, "chunk", None)
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that decompressing ``n_rows`` rows of ``n_frames`` projections is predicted to take."""
+        read = getattr(self._parts.projections.frames, "decoding", None)
+        return float(read(n_frames, n_rows)) if read else 0.0
 
     def window_bytes(self, n_rows: int) -> int:
         """Bytes that keeping ``n_rows`` decoded rows of all frames takes; 0 where nothing is decoded twice."""

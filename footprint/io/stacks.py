@@ -10,8 +10,10 @@ import h5py
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io.chunks import Chunks, Kept
-from footprint.io.frames import PIECE, cast_into, reading
+from footprint.io.chunks import Chunks
+from footprint.io.frames import PIECE, cast_into, missing_runs, reading
+from footprint.io.hdf5 import contiguous
+from footprint.io.raw import RawFrames
 from footprint.io.virtual import use_plugins
 from footprint.units import format_bytes
 
@@ -41,6 +43,48 @@ def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
         return found.reshape(-1)
 
 
+class Kept:
+    """Rows of all frames that were decoded for the rows before them: chunks taller than what is read are decoded once a window.
+
+    Parameters
+    ----------
+    chunks
+        Where they come from.
+    shape
+        Of the frames ``(n, n_z, n_x)``.
+    dtype
+        As stored.
+    rows
+        How many are kept.
+    """
+
+    def __init__(self, chunks: Chunks, shape: tuple[int, int, int], dtype: np.dtype, rows: int) -> None:
+        self._chunks, self._n_z, (self._deep, self._high) = chunks, shape[1], (1, *chunks.chunk)[-3:-1]
+        self._values, self._known = np.empty((shape[0], rows, shape[2]), dtype), np.zeros(shape[0], bool)
+        self._from = self._to = 0
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> bool:
+        """Fill ``out``; False where more rows are wanted than are kept."""
+        if self._values.shape[0] == 0:
+            return False
+        n = self._values.shape[1]
+        if rows.stop - rows.start > n:
+            return False
+        if rows.start < self._from or rows.stop > self._to:
+            self._known[:] = False
+            stop_at = min(rows.start + n, self._n_z)
+            whole = stop_at // self._high * self._high
+            # Up to the end of a chunk: the rest of it would be decoded again with the next rows.
+            self._from, self._to = rows.start, whole if rows.stop <= whole else stop_at
+        for a, b in missing_runs(self._known[start:stop]):
+            # Whole chunks: their other frames are decoded anyway.
+            first, end = (start + a) // self._deep * self._deep, min(-(-(start + b) // self._deep) * self._deep, len(self._known))
+            self._chunks.read(first, end, slice(self._from, self._to), self._values[first:end, : self._to - self._from])
+            self._known[first:end] = True
+        cast_into(out, self._values[start:stop, rows.start - self._from : rows.stop - self._from])
+        return True
+
+
 class Hdf5Frames:
     """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
 
@@ -65,6 +109,8 @@ class Hdf5Frames:
             self.shape: tuple[int, int, int] = (lead, dataset.shape[-2], dataset.shape[-1])
             self.dtype = dataset.dtype.newbyteorder("=")
             self._chunks = Chunks(path, dataset) if dataset.chunks and dataset.size else None
+            # As it lies in the file; None where HDF5 has to put it together.
+            self.raw: RawFrames | None = contiguous(dataset, self.shape)
             self._kept: Kept | None = None
             self._lock = threading.Lock()
 
@@ -74,24 +120,22 @@ class Hdf5Frames:
         Nothing is staged where ``out`` is contiguous and of the file's ``dtype``; None is any other ``out``.
         """
         if self._chunks:
-            return self._chunks.host_bytes()
+            return self._chunks.host_bytes(direct=dtype is not None and np.dtype(dtype) == self.dtype)
+        if self.raw:
+            return self.raw.host_bytes(n_rows, dtype)
         frame = n_rows * self.shape[2] * self.dtype.itemsize
         direct = dtype is not None and np.dtype(dtype) == self._data.dtype
         staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame
         # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
         return max(staged, PIECE) if self._data.is_virtual else staged
 
-    @property
-    def chunk(self) -> tuple[int, int] | None:
-        """Frames and rows of a compressed chunk; None where none is compressed."""
-        if not self._chunks or not self._chunks.filtered:
-            return None
-        frames, rows = (1, *self._chunks.chunk)[-3:-1]
-        return frames, rows
+    def decoding(self, n_frames: int, n_rows: int) -> float:
+        """Seconds that decompressing ``n_rows`` rows of ``n_frames`` frames takes, those that come with them included."""
+        return self._chunks.decoding(n_frames, n_rows) if self._chunks else 0.0
 
     def decodings(self, n_rows: int) -> int:
-        """How often every chunk is decoded where the stack is read by ``n_rows`` rows at a time; 1 where none is compressed."""
-        high = min(self._chunks.chunk[-2], self.shape[1]) if self._chunks and self._chunks.filtered else 1
+        """How often every chunk is decoded where the stack is read by ``n_rows`` rows at a time; 1 where rows are decoded alone."""
+        high = 1 if not self._chunks or self._chunks.by_rows else min(self._chunks.chunk[-2], self.shape[1])
         return -(-high // max(1, n_rows))
 
     def window_bytes(self, n_rows: int) -> int:
@@ -101,7 +145,7 @@ class Hdf5Frames:
     def keep(self, n_rows: int) -> None:
         """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
         with self._lock:
-            useful = n_rows > 0 and self._chunks is not None and self._chunks.filtered
+            useful = n_rows > 0 and self._chunks is not None and not self._chunks.by_rows
             self._kept = Kept(self._chunks, self.shape, self._data.dtype, n_rows) if useful and self._chunks else None
 
     def close(self) -> None:
@@ -109,6 +153,8 @@ class Hdf5Frames:
         self._kept = None
         if self._chunks:
             self._chunks.close()
+        if self.raw:
+            self.raw.close()
         if self._data:
             self._data.file.close()
 
@@ -125,6 +171,9 @@ class Hdf5Frames:
                 with self._lock:
                     if not (self._kept and self._kept.read(start, stop, rows, out)):
                         self._chunks.read(start, stop, rows, out)
+                return
+            if self.raw:
+                self.raw.read(start, stop, rows, out)
                 return
             if out.dtype == self._data.dtype and out.flags.c_contiguous:
                 self._read(start, stop, rows, out)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import hdf5plugin
 import numpy as np
 import pytest
 import tifffile
@@ -104,6 +105,18 @@ CASES = {
     "hdf5 contiguous": (_hdf5, ".h5", (200, 64, 512), {}),
     "hdf5 smaller than a piece": (_hdf5, ".h5", (181, 2, 640), {}),
     "hdf5 gzipped": (_hdf5, ".h5", (64, 64, 512), {"chunks": (8, 64, 512), "compression": "gzip", "shuffle": True}),
+    "hdf5 bitshuffle": (
+        _hdf5,
+        ".h5",
+        (100, 128, 512),
+        {"chunks": (1, 128, 512), "compression": hdf5plugin.Bitshuffle(cname="lz4")},
+    ),
+    "hdf5 bitshuffle, deep": (
+        _hdf5,
+        ".h5",
+        (64, 64, 512),
+        {"chunks": (16, 64, 512), "compression": hdf5plugin.Bitshuffle(cname="lz4")},
+    ),
     "hdf5 gzipped in one": (_hdf5, ".h5", (16, 256, 512), {"chunks": (16, 256, 512), "compression": "gzip"}),
     "hdf5 image in chunks": (_hdf5, ".h5", (2048, 2048), {"chunks": (64, 64), "compression": "gzip"}),
     "tiff": (_tiff, ".tif", (64, 64, 512), {}),
@@ -188,14 +201,16 @@ print(*run(many, 195.2, memory, int(rows)))
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scans")
-    for name, n, n_z, n_x in (("few.nx", 90, 4, 64), ("many.nx", 300, 160, 384)):
-        nxtomo(folder / name, [2] * 10 + [1] * 20 + [0] * n, n_z=n_z, n_x=n_x, chunks=(1, n_z, n_x), compression="gzip")
+    for storage, compression in (("gzip", "gzip"), ("bits", hdf5plugin.Bitshuffle(cname="lz4"))):
+        for name, n, n_z, n_x in (("few", 90, 4, 64), ("many", 300, 160, 384)):
+            key, path = [2] * 10 + [1] * 20 + [0] * n, folder / f"{name}-{storage}.nx"
+            nxtomo(path, key, n_z=n_z, n_x=n_x, chunks=(1, n_z, n_x), compression=compression)
     return folder
 
 
-@pytest.mark.parametrize("memory", ["25MB", "8MB"])
-def test_a_compressed_scan_stays_within_its_plan(scans, memory):
-    words = [sys.executable, "-c", _SCAN, str(scans / "few.nx"), str(scans / "many.nx"), memory, "24"]
+@pytest.mark.parametrize(("storage", "memory"), [("gzip", "25MB"), ("gzip", "8MB"), ("bits", "8MB")])
+def test_a_compressed_scan_stays_within_its_plan(scans, storage, memory):
+    words = [sys.executable, "-c", _SCAN, str(scans / f"few-{storage}.nx"), str(scans / f"many-{storage}.nx"), memory, "24"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     said, growth = map(int, done.stdout.split())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import h5py
+import hdf5plugin
 import numpy as np
 import pytest
 
@@ -122,10 +124,24 @@ def test_decompressing_is_foretold_as_often_as_it_is_done(scan):
     plain = fp.plan_reconstruct(scan.shape, memory="100MB", **options)
     whole = fp.plan_reconstruct(scan, memory="100MB", **options)
     nbytes = 2 * np.prod(scan.shape)
-    assert scan.chunk == (1, 16)
+    # A row comes with all of its chunk.
+    assert scan.decoding(30, 1) == scan.decoding(30, 16) > scan.decoding(15, 16)
     assert _lane(whole, "read") - _lane(plain, "read") == pytest.approx(nbytes / 2e8 + 30 * 3e-5, rel=0.2)
     with pytest.raises(fp.BudgetError) as caught:
         fp.plan_reconstruct(scan, memory=1000, **options)
     short = fp.plan_reconstruct(scan, memory=caught.value.smallest, **options)
     times = [int(note.split()[4]) for note in short.notes if "decompressed" in note]
     assert times and times[0] > 2 and _lane(short, "read") > 0.8 * times[0] * _lane(whole, "read")
+
+
+@pytest.mark.filterwarnings("ignore:.*no (flats|darks)")
+def test_blocks_of_bitshuffle_are_decoded_once_whatever_the_budget(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        storage = {"chunks": (1, 64, 640), "compression": hdf5plugin.Bitshuffle(cname="lz4")}
+        file.create_dataset("bits", data=np.ones((30, 64, 640), "u2"), **storage)
+    with fp.open_scan(f"{tmp_path}/a.h5:/bits", angles=np.arange(30) / 10) as scan:
+        # Rows apart take what they take together, but for what each chunk takes.
+        assert 8 * scan.decoding(30, 8) - scan.decoding(30, 64) == pytest.approx(7 * 30 * 3e-5)
+        plan = fp.plan_reconstruct(scan, written=True, device="cpu", center=300.0, log=False, memory="8MB")
+        assert plan.n_parts > 1 and not any("decompressed" in note for note in plan.notes)
+        assert plan.footprint.total <= 8_000_000
