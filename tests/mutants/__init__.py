@@ -20,6 +20,7 @@ class Mutant(NamedTuple):
 
 def mutants() -> list[Mutant]:
     """All of them."""
+    from tests.mutants.files import FILES
     from tests.mutants.fourier import FOURIER
     from tests.mutants.iterative import ITERATIVE
     from tests.mutants.kept import KEPT
@@ -33,5 +34,6 @@ def mutants() -> list[Mutant]:
     from tests.mutants.threads import THREADS_AND_TIMES
 
     return [
-        *FOURIER, *ITERATIVE, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES,
+        *FILES, *FOURIER, *ITERATIVE, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS,
+        *THREADS_AND_TIMES,
     ]  # fmt: skip

@@ -1,0 +1,48 @@
+"""Faults in what reads files straight to where their numbers are wanted."""
+
+from tests.mutants import Mutant
+
+CODED = "tests/unit/test_io_coded.py::test_"
+DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
+    f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
+)
+DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched",)
+VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
+BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
+
+FILES = [
+    Mutant(
+        DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"
+    ),
+    Mutant(DECODER, "if count < 0 or count + 4 > stop - to:", "if count < 0:", DAMAGE, "repeats run past a block"),
+    Mutant(DECODER, "if stored > min(layout.size - pos - 4, most):", "if stored > layout.size:", DAMAGE, "a block past its chunk"),
+    Mutant(
+        BUFFERS, "[: box.src // layout.block // stride + 1]", "[: box.src // layout.block + 1]", BLOCKS, "starts behind the rows"
+    ),
+    Mutant(
+        BUFFERS, "guess = (-(-last // layout.block) - block)", "guess = (blocks - block)", BLOCKS, "reads on to the end of chunks"
+    ),
+    Mutant(BUFFERS, "byte = width - 1 - plane if swap else plane", "byte = plane", VALUES, "bytes of planes in the file's order"),
+    Mutant(PIECES, "(n_rows == high and to.frame == high * wide)", "n_rows == high", VALUES, "frames run into each other"),
+    Mutant(
+        CHUNKS,
+        "        if mask:\n            with self._cache",
+        "        if False:\n            with self._cache",
+        (CODED + "filters_that_were_skipped_and_blocks_of_other_sizes",),
+        "what no filter was used on is decoded",
+    ),
+    Mutant(
+        "footprint/io/hdf5.py",
+        "return bool(plain) and dataset.file.userblock_size == 0",
+        "return True",
+        (CODED + "what_lies_elsewhere_is_read_by_hdf5",),
+        "numbers that are not NumPy's are taken as they lie",
+    ),
+    Mutant(
+        CREW,
+        "        if self._error is not None:\n            raise self._error",
+        "        pass",
+        (CODED + "the_first_error_ends_all_and_nobody_is_waited_for_who_has_not_come",),
+        "an error of a thread is lost",
+    ),
+]
