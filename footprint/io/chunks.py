@@ -66,7 +66,7 @@ class Chunks:
     """
 
     def __init__(self, path: str, dataset: h5py.Dataset) -> None:
-        self.path, self._data = path, dataset
+        self.path, self._data, self._dtype = path, dataset, dataset.dtype
         self.shape, self.chunk = tuple(dataset.shape), tuple(dataset.chunks)
         self.grid = tuple(-(-n // c) for n, c in zip(self.shape, self.chunk))
         self.count, self._total = math.prod(self.grid), math.prod(self.chunk)
@@ -136,7 +136,7 @@ class Chunks:
         high = min(high, self.shape[-2])
         chunks = -(-n_frames // deep) * -(-n_rows // high)
         frames, rows = (n_frames, n_rows) if self._bits else (-(-n_frames // deep) * deep, -(-n_rows // high) * high)
-        nbytes = frames * rows * n_x * self._data.dtype.itemsize
+        nbytes = frames * rows * n_x * self._dtype.itemsize
         return decoding(nbytes, chunks, self.threads, "bitshuffle" if self._bits else "deflate")
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Chunks:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, counted over all axes but the last two, cast to its dtype."""
         pieces = pieces_of(self.shape, self.chunk, start, stop, rows)
         straight = self._bits is not None or (self._own and (self._wide if not self.filtered else self.threads > 1))
-        to = Target.of(out, self._data.dtype) if straight else None
+        to = Target.of(out, self._dtype) if straight else None
         if to is None:
             for piece in pieces:
                 self._by_part(piece, out)
@@ -188,15 +188,17 @@ class Chunks:
             with self._cache:
                 self._by_part(piece, out)
             return
-        where, dtype = box(self.chunk, piece.frames, piece.rows, piece.into, to), self._data.dtype
+        where, dtype = box(self.chunk, piece.frames, piece.rows, piece.into, to), self._dtype
         swap = not dtype.isnative
-        with self._naming(piece.at):
+        try:
             if self._bits:
                 self._bits.decode(slot, self._fd, stored[0], offset, size, where, to.flat)
             elif self.filtered:
                 inflate(self._fd, offset, size, self._total, dtype.itemsize, self._shuffled, swap, where, to.flat)
             else:
                 self._raw(offset, size, where, to.flat)
+        except Damaged as error:
+            raise self._named(piece.at, error) from None
         if swap and not (self._bits or self._shuffled):
             out[piece.into].byteswap(inplace=True)
 
@@ -206,7 +208,7 @@ class Chunks:
             return self.decoded(piece.at).reshape(1, *self.chunk)[(*piece.frames, piece.rows)]
         self._held, wide = -1, self.chunk[-1]
         count, height = piece.frames[-1].stop - piece.frames[-1].start, piece.rows.stop - piece.rows.start
-        made = self._memory()[0].view(self._data.dtype)[: count * height * wide]
+        made = self._memory()[0].view(self._dtype)[: count * height * wide]
         stored = self._stored(piece.number)
         if stored is None:
             made[...] = self._data.fillvalue
@@ -223,7 +225,7 @@ class Chunks:
 
     def _raw(self, offset: int, size: int, where: Box, flat: np.ndarray) -> None:
         """Read what a chunk has as it is."""
-        wide = self._data.dtype.itemsize
+        wide = self._dtype.itemsize
         for start, stop, to in runs(where, 0, self._total):
             if stop * wide > size or not filled(self._fd, offset + start * wide, flat[to * wide : (to + stop - start) * wide]):
                 raise Damaged(f"is {size} bytes at {offset}, its shape wants {self.nbytes}")
@@ -238,7 +240,7 @@ class Chunks:
     def decoded(self, index: tuple[int, ...]) -> np.ndarray:
         """One chunk in the dtype of the file, valid until the next; the last is kept."""
         number = int(np.ravel_multi_index(index, self.grid))
-        made = self._memory()[0].view(self._data.dtype).reshape(self.chunk)
+        made = self._memory()[0].view(self._dtype).reshape(self.chunk)
         if number != self._held:
             self._held = -1
             self._decode(index, number, made)
@@ -354,8 +356,11 @@ class Chunks:
         try:
             yield
         except Damaged as error:
-            at = [k * c for k, c in zip(index, self.chunk)]
-            raise FormatError(self.path, f"the chunk at {at} of {self._data.name} {error}", "it may be damaged") from None
+            raise self._named(index, error) from None
+
+    def _named(self, index: tuple[int, ...], error: Damaged) -> FormatError:
+        at = [k * c for k, c in zip(index, self.chunk)]
+        return FormatError(self.path, f"the chunk at {at} of {self._data.name} {error}", "it may be damaged")
 
 
 def _limit_index(dataset: h5py.Dataset) -> None:

@@ -102,13 +102,12 @@ def box(chunk: tuple[int, ...], frames: tuple[Any, ...], rows: slice, into: tupl
     high, wide = chunk[-2:]
     count, n_rows, length = frames[-1].stop - frames[-1].start, rows.stop - rows.start, into[2].stop - into[2].start
     first = _number((*frames[:-1], frames[-1].start), (1, *chunk)[:-2])
-    dst = into[0].start * to.frame + into[1].start * to.row + into[2].start
-    found = Box(length, n_rows, count, (first * high + rows.start) * wide, wide, high * wide, dst, to.row, to.frame)
     if length == wide and (n_rows == 1 or to.row == wide):
-        found = found._replace(length=n_rows * length, rows=1)
-        if count == 1 or (n_rows == high and to.frame == high * wide):
-            found = found._replace(length=count * found.length, frames=1)
-    return found
+        n_rows, length = 1, n_rows * length
+        if count == 1 or (length == high * wide and to.frame == length):
+            count, length = 1, count * length
+    dst = into[0].start * to.frame + into[1].start * to.row + into[2].start
+    return Box(length, n_rows, count, (first * high + rows.start) * wide, wide, high * wide, dst, to.row, to.frame)
 
 
 def runs(box: Box, first: int, last: int) -> Iterator[tuple[int, int, int]]:

@@ -23,7 +23,7 @@ FILES = [
         BUFFERS, "guess = (-(-last // layout.block) - block)", "guess = (blocks - block)", BLOCKS, "reads on to the end of chunks"
     ),
     Mutant(BUFFERS, "byte = width - 1 - plane if swap else plane", "byte = plane", VALUES, "bytes of planes in the file's order"),
-    Mutant(PIECES, "(n_rows == high and to.frame == high * wide)", "n_rows == high", VALUES, "frames run into each other"),
+    Mutant(PIECES, "(length == high * wide and to.frame == length)", "length == high * wide", VALUES, "frames run into each other"),
     Mutant(
         CHUNKS,
         "        if mask:\n            with self._cache",

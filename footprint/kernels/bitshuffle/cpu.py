@@ -214,6 +214,21 @@ def _run(box, k):
 
 
 @njit(nogil=True, cache=True)
+def _placed(made, n, first, last, k, layout, box, out):
+    """Put what the box wants of elements ``first`` to ``last``, from run ``k`` on: byte planes of n, or elements where n is 0."""
+    for j in range(k, box.rows * box.frames):
+        src, dst = _run(box, j)
+        if src >= last:
+            break
+        start = max(src, first)
+        count, at = min(src + box.length, last) - start, (dst + start - src) * layout.width
+        if n:
+            _woven(made, n, start - first, count, layout.width, layout.swap, out, at)
+        else:
+            _plain(made, start - first, count, layout.width, layout.swap, out, at)
+
+
+@njit(nogil=True, cache=True)
 def _fits(held, n, layout, box, out, planes, woven):
     """Whether our own arguments are those of arrays that are large enough."""
     runs, bytes_of = box.rows * box.frames, layout.block * layout.width
@@ -256,18 +271,7 @@ def decode(held, n, pos, block, layout: Layout, box: Box, out, planes, woven, an
                 return -7, block, pos
             if known < layout.size:
                 return MORE, block, pos
-            for j in range(k, runs):
-                src, dst = _run(box, j)
-                start = max(src, whole)
-                _plain(
-                    held[pos - base :],
-                    start - whole,
-                    src + box.length - start,
-                    width,
-                    layout.swap,
-                    out,
-                    (dst + start - src) * width,
-                )
+            _placed(held[pos - base :], 0, whole, layout.total, k, layout, box, out)
             return DONE, block, pos
         if pos + 4 > known:
             return (-1 if pos + 4 > layout.size else MORE), block, pos
@@ -284,13 +288,7 @@ def decode(held, n, pos, block, layout: Layout, box: Box, out, planes, woven, an
             for b in range(width):
                 part = count // 8
                 _bytes_of_bits(planes[b * count : (b + 1) * count], part, words[b * part : (b + 1) * part])
-            for j in range(k, runs):
-                src, dst = _run(box, j)
-                if src >= last:
-                    break
-                start = max(src, first)
-                length = min(src + box.length, last) - start
-                _woven(woven, count, start - first, length, width, layout.swap, out, (dst + start - src) * width)
+            _placed(woven, count, first, last, k, layout, box, out)
         pos += 4 + stored
         block += 1
         if block % stride == 0 and block // stride < anchors.size:
