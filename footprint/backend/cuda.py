@@ -20,7 +20,7 @@ from footprint import settings
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, Courier
 from footprint.backend.compiling import compiling
-from footprint.backend.cuda_bus import courier, marked
+from footprint.backend.cuda_bus import Current, courier, marked
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError, ShapeError
@@ -129,25 +129,6 @@ def placed(index: int, array: Any) -> cupy.ndarray:
     with cupy.cuda.Device(index):
         there.set(array)
     return there
-
-
-class Current:
-    """A device current for the calling thread; afterwards the one that was. Yields the handle of its stream."""
-
-    __slots__ = ("_before", "_index")
-
-    def __init__(self, index: int) -> None:
-        self._index = index
-
-    def __enter__(self) -> int:
-        self._before = runtime.getDevice()
-        if self._before != self._index:
-            runtime.setDevice(self._index)
-        return cupy.cuda.get_current_stream().ptr
-
-    def __exit__(self, *error: object) -> None:
-        if self._before != self._index:
-            runtime.setDevice(self._before)
 
 
 @final

@@ -1,4 +1,4 @@
-"""Bytes across the bus, and events, straight from CuPy's runtime."""
+"""What jobs ask of CuPy's runtime at every turn: bytes across the bus, events, the device that is current."""
 
 from __future__ import annotations
 
@@ -29,3 +29,22 @@ def courier(device: int, host: int, up: bool, stream: Any) -> Courier:
         return marked(stream)
 
     return carry
+
+
+class Current:
+    """A device current for the calling thread; afterwards the one that was. Yields the handle of its stream."""
+
+    __slots__ = ("_before", "_index")
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    def __enter__(self) -> int:
+        self._before = runtime.getDevice()
+        if self._before != self._index:
+            runtime.setDevice(self._index)
+        return cupy.cuda.get_current_stream().ptr
+
+    def __exit__(self, *error: object) -> None:
+        if self._before != self._index:
+            runtime.setDevice(self._before)
