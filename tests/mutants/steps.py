@@ -6,14 +6,19 @@ STRIPES, PHASE, ZINGERS, SHELL = (
     f"tests/{n}.py::test_"
     for n in ("backend/test_remove_stripes", "backend/test_paganin", "backend/test_remove_zingers", "unit/test_cli_steps")
 )
-SORT, OP = "footprint/kernels/remove_stripes/cpu.py", "footprint/ops/remove_stripes.py"
+RANKS, SORT, OP = (
+    "footprint/kernels/remove_stripes/cpu_ranks.py",
+    "footprint/kernels/remove_stripes/cpu.py",
+    "footprint/ops/remove_stripes.py",
+)
 EVERY = (STRIPES + "every_method_is_the_plain_algorithm",)
 BITS = (PHASE + "the_same_bits_at_any_budget",)
 
 STEPS = [
-    Mutant(SORT, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
+    Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
     Mutant(SORT, "min(x + 2, n)", "min(x + 1, n)", EVERY, "neighbours of a stripe are not marked"),
     Mutant(SORT, "range(-5, 5)", "range(-4, 5)", EVERY, "nine around a value"),
+    Mutant(RANKS, "at + _mirrored(turn - 1 - before", "at + _mirrored(turn - before", EVERY, "another value leaves the window"),
     Mutant(OP, "_DROP = 0.05", "_DROP = 0.1", EVERY),
     Mutant(OP, "self._marks(ratio, snr, 2)", "self._marks(ratio, snr, 0)", (STRIPES + "columns_at_the_ends_are_not_bridged",)),
     Mutant(

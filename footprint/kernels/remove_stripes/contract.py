@@ -28,15 +28,23 @@ from __future__ import annotations
 from footprint.spec import ArraySpec, Limits
 
 TILE = 16
-"""Columns, or ranks, that a thread works on at a time: a cache line of them."""
+"""Columns that a thread works on at a time: a cache line of them."""
+WIDE = 128
+"""Columns whose sums over angles a thread has side by side."""
+RANKS = 64
+"""Ranks whose windows a thread slides together: vectors of every processor's width, and few bytes from each column's page."""
 
 
 def sort_work(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> tuple[ArraySpec, ...]:
-    """A second place for a column's keys and angles, per thread."""
-    shape = (limits.threads, lines.shape[1])
-    return ArraySpec(shape, "uint32"), ArraySpec(shape, "int32")
+    """Two places for a column's keys with their angles, per thread."""
+    return (ArraySpec((limits.threads, 2, lines.shape[1]), "uint64"),)
 
 
 def smooth_work(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> tuple[ArraySpec, ...]:
-    """A tile of rows, and the sorted window, per thread."""
-    return ArraySpec((limits.threads, TILE, keys.shape[1]), "uint32"), ArraySpec((limits.threads, size + 1), "uint32")
+    """The sorted windows of some ranks, and one value more in each, per thread."""
+    return (ArraySpec((limits.threads, (size + 1) * RANKS), "uint32"),)
+
+
+def unsort_work(limits: Limits, smoothed: ArraySpec, places: ArraySpec, lines: ArraySpec) -> tuple[ArraySpec, ...]:
+    """A tile of columns, per thread."""
+    return (ArraySpec((limits.threads, TILE, smoothed.shape[2]), "uint32"),)

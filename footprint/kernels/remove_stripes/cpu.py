@@ -1,4 +1,4 @@
-"""Stripes on the CPU: columns are sorted and filtered by tiles of sixteen, a cache line of every row."""
+"""Stripes on the CPU: which columns they are, and what is done about them; what goes by rank is in cpu_ranks.py."""
 
 from __future__ import annotations
 
@@ -6,140 +6,14 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.remove_stripes.contract import TILE
+from footprint.kernels.remove_stripes.contract import WIDE
+from footprint.kernels.remove_stripes.cpu_ranks import bits_of, smooth, sort, unsort, unsort_marked
 
-_TOP = np.uint32(0x80000000)
+__all__ = [
+    "bridge", "contrast", "detect", "divide", "means", "profile", "roughness", "smooth", "sort",
+    "subtract", "unsort", "unsort_marked",
+]  # fmt: skip
 _mirrored = njit(cache=True)(source_index)
-
-
-@njit(cache=True, nogil=True)
-def _key(bits):
-    """A number ordered as the float of these bits; both zeros are one."""
-    if bits == _TOP:
-        bits = np.uint32(0)
-    return ~bits if bits & _TOP else bits | _TOP
-
-
-@njit(cache=True, nogil=True)
-def _bits(key):
-    return key ^ _TOP if key & _TOP else ~key
-
-
-@njit(cache=True, nogil=True)
-def _radix(keys, places, spare_keys, spare_places):
-    """Sort by 8 bits at a time, stable; the result is where it began."""
-    count = np.zeros(257, np.int64)
-    for shift in range(0, 32, 8):
-        a, p = (keys, places) if shift % 16 == 0 else (spare_keys, spare_places)
-        b, q = (spare_keys, spare_places) if shift % 16 == 0 else (keys, places)
-        count[:] = 0
-        for i in range(a.size):
-            count[((a[i] >> np.uint32(shift)) & np.uint32(255)) + 1] += 1
-        for digit in range(256):
-            count[digit + 1] += count[digit]
-        for i in range(a.size):
-            digit = (a[i] >> np.uint32(shift)) & np.uint32(255)
-            at = count[digit]
-            count[digit] = at + 1
-            b[at], q[at] = a[i], p[i]
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _sort(lines, keys, places, spare_keys, spare_places):
-    n_a, n_x = lines.shape[1:]
-    tiles, threads = (n_x + TILE - 1) // TILE, spare_keys.shape[0]
-    units = lines.shape[0] * tiles
-    for t in prange(threads):
-        for unit in range(units * t // threads, units * (t + 1) // threads):
-            s, x0 = unit // tiles, unit % tiles * TILE
-            x1 = min(x0 + TILE, n_x)
-            for a in range(n_a):
-                for x in range(x0, x1):
-                    keys[s, x, a] = _key(lines[s, a, x])
-                    places[s, x, a] = a
-            for x in range(x0, x1):
-                _radix(keys[s, x], places[s, x], spare_keys[t], spare_places[t])
-
-
-@njit(cache=True, nogil=True)
-def _slide(row, size, window, to):
-    """Medians of a row (n,) by a sorted window that one value leaves and one joins at a time."""
-    n, before = row.size, size // 2
-    for k in range(size):
-        value, at = row[_mirrored(k - before, n, 2)], k
-        while at > 0 and window[at - 1] > value:
-            window[at] = window[at - 1]
-            at -= 1
-        window[at] = value
-    to[0] = window[before]
-    for x in range(1, n):
-        old, new = row[_mirrored(x - 1 - before, n, 2)], row[_mirrored(x + size - 1 - before, n, 2)]
-        if old != new:
-            low, high = 0, size - 1
-            while low < high:
-                middle = (low + high) // 2
-                if window[middle] < old:
-                    low = middle + 1
-                else:
-                    high = middle
-            if new > old:
-                while low + 1 < size and window[low + 1] < new:
-                    window[low] = window[low + 1]
-                    low += 1
-            else:
-                while low > 0 and window[low - 1] > new:
-                    window[low] = window[low - 1]
-                    low -= 1
-            window[low] = new
-        to[x] = window[before]
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _smooth(keys, smoothed, size, rows, window):
-    n_x, n_a = keys.shape[1:]
-    tiles, threads = (n_a + TILE - 1) // TILE, rows.shape[0]
-    units = keys.shape[0] * tiles
-    for t in prange(threads):
-        for unit in range(units * t // threads, units * (t + 1) // threads):
-            s, r0 = unit // tiles, unit % tiles * TILE
-            r1 = min(r0 + TILE, n_a)
-            for x in range(n_x):
-                for r in range(r0, r1):
-                    rows[t, r - r0, x] = keys[s, x, r]
-            for r in range(r0, r1):
-                _slide(rows[t, r - r0], size, window[t], smoothed[s, :, r])
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _unsort(smoothed, places, marks, lines):
-    n_x, n_a = smoothed.shape[1:]
-    tiles = (n_x + TILE - 1) // TILE
-    for unit in prange(smoothed.shape[0] * tiles):
-        s, x0 = unit // tiles, unit % tiles * TILE
-        for x in range(x0, min(x0 + TILE, n_x)):
-            if marks.shape[0] == 0 or marks[s, x] != 0:
-                for r in range(n_a):
-                    lines[s, places[s, x, r], x] = _bits(smoothed[s, x, r])
-
-
-def sort(lines: np.ndarray, keys: np.ndarray, places: np.ndarray, *work: np.ndarray) -> None:
-    """Sort every column; see `footprint.kernels.remove_stripes.contract` for all of these."""
-    _sort(lines.view(np.uint32), keys, places, *work)
-
-
-def smooth(keys: np.ndarray, smoothed: np.ndarray, *work: np.ndarray, size: int) -> None:
-    """Take medians along x."""
-    _smooth(keys, smoothed, size, *work)
-
-
-def unsort(smoothed: np.ndarray, places: np.ndarray, lines: np.ndarray) -> None:
-    """Put all values back."""
-    _unsort(smoothed, places, np.empty((0, 0), np.int32), lines.view(np.uint32))
-
-
-def unsort_marked(smoothed: np.ndarray, places: np.ndarray, marks: np.ndarray, lines: np.ndarray) -> None:
-    """Put values back in marked columns."""
-    _unsort(smoothed, places, marks, lines.view(np.uint32))
 
 
 # -- which columns are stripes -------------------------------------------------------------------------------------------
@@ -148,7 +22,7 @@ def _mean_of(keys, drop, one, value):
     """The mean of sorted values without some at both ends, in float64."""
     total = 0.0
     for r in range(drop, keys.size - drop):
-        one[0] = _bits(keys[r])
+        one[0] = bits_of(keys[r])
         total += value[0]
     return total / (keys.size - 2 * drop)
 
@@ -180,7 +54,7 @@ def _detect(ratio, order, marks, snr, edge):
     one = np.empty(1, np.uint32)
     low, high = 0.0, 0.0
     for k in range(n):
-        one[0] = _bits(order[n - 1 - k])
+        one[0] = bits_of(order[n - 1 - k])
         value = np.float64(one.view(np.float32)[0])
         high = value if k == 0 else high
         low = value
@@ -209,12 +83,12 @@ def detect(ratio: np.ndarray, order: np.ndarray, marks: np.ndarray, *, snr: floa
 @njit(cache=True, parallel=True, nogil=True)
 def _roughness(lines, rough):
     n_a, n_x = lines.shape[1:]
-    tiles = (n_x + TILE - 1) // TILE
+    tiles = (n_x + WIDE - 1) // WIDE
     for unit in prange(lines.shape[0] * tiles):
-        s, x0 = unit // tiles, unit % tiles * TILE
-        x1 = min(x0 + TILE, n_x)
-        total = np.zeros(TILE)
-        around = np.zeros(TILE)
+        s, x0 = unit // tiles, unit % tiles * WIDE
+        x1 = min(x0 + WIDE, n_x)
+        total = np.zeros(WIDE)
+        around = np.zeros(WIDE)
         for a in range(n_a):
             around[:] = 0
             for k in range(-5, 5):
@@ -275,11 +149,11 @@ def bridge(lines: np.ndarray, marks: np.ndarray) -> None:
 @njit(cache=True, parallel=True, nogil=True)
 def _means(lines, means, shares):
     n_a, n_x = lines.shape[1:]
-    tiles = (n_x + TILE - 1) // TILE
+    tiles = (n_x + WIDE - 1) // WIDE
     for unit in prange(lines.shape[0] * tiles):
-        s, x0 = unit // tiles, unit % tiles * TILE
-        x1 = min(x0 + TILE, n_x)
-        total = np.zeros(TILE)
+        s, x0 = unit // tiles, unit % tiles * WIDE
+        x1 = min(x0 + WIDE, n_x)
+        total = np.zeros(WIDE)
         for a in range(n_a):
             for x in range(x0, x1):
                 v = np.float64(lines[s, a, x])
