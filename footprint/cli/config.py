@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any, TypeVar
 
 import click
 
-from footprint.errors import ArgumentError, FormatError
+from footprint.cli.nabu import is_nabu, read_nabu
+from footprint.cli.translate import TRANSLATED, toml
+from footprint.errors import ArgumentError, FormatError, printable
 
 JOBS = ("reconstruct", "sources", "convolve", "filter")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +30,8 @@ def config_option(job: str) -> Callable[[F], F]:
         if path is not None:
             ctx.default_map = _defaults(path, job, ctx.command)
 
-    help_text = f"Options from the table [{job}] of a TOML file (see footprint config); those given here count more."
+    nabu = ", or from a nabu .conf" if job == "reconstruct" else ""
+    help_text = f"Options from the table [{job}] of a TOML file (see footprint config){nabu}; those given here count more."
     return click.option("--config", default=None, metavar="FILE", is_eager=True, expose_value=False, callback=read, help=help_text)
 
 
@@ -51,6 +55,14 @@ def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
 
 def _table(path: str, job: str) -> dict[str, Any]:
     """The job's table of the file."""
+    if is_nabu(path):
+        if job != "reconstruct":
+            raise FormatError(
+                path, f"is a configuration of nabu, and {job} is none of its jobs", f"footprint config {job} writes one"
+            )
+        found = read_nabu(path)
+        click.get_current_context().meta[TRANSLATED] = (path, found)
+        return found.table
     import tomllib
 
     from footprint.io.frames import existing_file
@@ -119,17 +131,21 @@ def _names(param: click.Parameter) -> list[str]:
 @click.argument("job", default="reconstruct")
 @click.option("-o", "--out", "target", default=None, metavar="FILE", help="Write it there, not to standard output.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-def command(job: str, target: str | None, overwrite: bool) -> None:
+@click.option("--from", "other", default=None, metavar="FILE", help="Translate a nabu .conf, and list what was not translated.")
+def command(job: str, target: str | None, overwrite: bool, other: str | None) -> None:
     """Write a TOML file with every option of JOB (reconstruct, sources, convolve or filter), its meaning and its default.
 
     \b
       footprint config -o scan.toml
+      footprint config --from nabu.conf -o scan.toml
       footprint reconstruct --config scan.toml
     """
     if job not in JOBS:
         near = difflib.get_close_matches(job, JOBS, 1, 0.5)
         raise ArgumentError("job", repr(job), f"one of {', '.join(JOBS)}", f"did you mean {near[0]}?" if near else "")
-    text = commented(job)
+    if other is not None and job != "reconstruct":
+        raise ArgumentError("--from", other, "it with the job reconstruct")
+    text = commented(job) if other is None else _translated(other)
     if target is None:
         click.echo(text, nl=False)
         return
@@ -138,6 +154,16 @@ def command(job: str, target: str | None, overwrite: bool) -> None:
     with output(target, overwrite) as temporary:
         Path(temporary).write_text(text, "utf-8")
     print(f"footprint: wrote {target}", file=sys.stderr)
+
+
+def _translated(path: str) -> str:
+    """A file with what nabu's says, and what it says that was not translated in comments."""
+    found = read_nabu(path)
+    found.tell(path)
+    lines = [f"# Translated from {os.path.basename(path)}, a configuration of nabu.", "", "[reconstruct]"]
+    lines += [f"{option} = {toml(value)}" for option, value in found.table.items()]
+    lines += ["", "# Not translated:"] * bool(found.left) + [f"# {line}: {why}" for line, why in found.left]
+    return "\n".join(printable(line) for line in lines) + "\n"
 
 
 def commented(job: str) -> str:

@@ -21,7 +21,7 @@ _COMMANDS = {
     "sources": "Find the sources in a radio or optical image and write a catalogue.",
     "convolve": "Convolve an image with a mask, in blocks of rows where memory is short.",
     "filter": "Filter an image by medians, Gaussians and the like, in blocks of rows where memory is short.",
-    "config": "Write a TOML file with every option of a job, for --config.",
+    "config": "Write a TOML file with every option of a job, or one translated from nabu, for --config.",
     "plan": "Show every byte a job would use, without reading any pixels and without the device.",
     "verify": "Run one job on two devices and compare their results and times.",
     "devices": "List the devices Footprint can use, and why the others are unavailable.",

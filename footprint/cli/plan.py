@@ -61,7 +61,7 @@ class _Jobs(click.Group):
         ):
             made = option(made)
         made = config_option(cmd_name)(made)
-        return click.command(name=cmd_name)(made)
+        return click.command(name=cmd_name, cls=getattr(job, "parsed_by", click.Command))(made)
 
 
 @click.group(cls=_Jobs, subcommand_metavar="JOB [ARGS]...")

@@ -12,6 +12,7 @@ from footprint.cli.axis import CENTER, check_axis_png, find_axis
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
+from footprint.cli.peers import WithPeers
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
 from footprint.cli.tries import Files, Tries, plan_tries, run_tries, tries_of
@@ -107,6 +108,9 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+parsed_by = WithPeers
+
+
 def plan_only(scan: str, target: str | None, memory: str | None, device: str, **options: Any) -> Any:
     """The plan of the job; opens the file for shapes and angles, reads no pixels."""
     from footprint.api._arrays import limits_and_budget, where
@@ -125,7 +129,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
         return cast.plan(budget, lambda memory: plan_reconstruct(source, written=True, memory=memory, device=device, **job))[0]
 
 
-@click.command()
+@click.command(cls=WithPeers)
 @job_options
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, .zarr, or a folder of TIFFs.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")

@@ -16,6 +16,7 @@ import click
 from footprint.backend.compiling import watched
 from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
+from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
 from footprint.plan.spent import measuring
 from footprint.units import counted, format_bytes, format_seconds
@@ -61,6 +62,11 @@ class Reporter:
         self.quiet, self.as_json = quiet, as_json
         self.figures: dict[str, Any] = {}
         self._bar: Any = None
+        context = click.get_current_context(silent=True)
+        path, found = (context.meta if context else {}).get(TRANSLATED, (None, None))
+        if found is not None:
+            self.figures["not_translated"] = [f"{line}: {why}" for line, why in found.left]
+            found.tell(path, brief=self.silent)
 
     @property
     def silent(self) -> bool:

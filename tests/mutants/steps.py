@@ -64,4 +64,18 @@ STEPS = [
         (ZINGERS + "the_same_bits_at_any_budget",),
     ),
     Mutant("footprint/cli/steps.py", "own / 100", "own", (SHELL + "options_are_the_steps_of_the_library",), "cm taken for m"),
+    Mutant(
+        "footprint/cli/nabu.py",
+        "else last + 1",
+        "else last",
+        ("tests/unit/test_cli_peers.py::test_a_configuration_of_nabu_is_the_same_job",),
+        "nabu's last row is lost",
+    ),
+    Mutant(
+        "footprint/cli/peers.py",
+        "int(last or first) + 1",
+        "int(last or first)",
+        ("tests/unit/test_cli_peers.py::test_spellings",),
+        "the slice that ends a range is lost",
+    ),
 ]

@@ -1,0 +1,349 @@
+"""A configuration of nabu, in options of ``footprint reconstruct``: what was translated, and what was not and why."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from typing import Any
+
+from footprint.cli.translate import FALSE, TRUE, Reader, Translation
+from footprint.errors import FormatError
+
+SECTIONS = ("dataset", "preproc", "phase", "reconstruction", "output", "postproc", "resources", "pipeline", "about")
+_FILTERS = (
+    "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "none",
+)  # fmt: skip
+_AXES = ("sliding-window", "growing-window")
+# What names the machine and the way there, and changes no number.
+_MACHINE = {
+    ("reconstruction", "implementation"), ("resources", "method"), ("resources", "cpu_workers"), ("resources", "threads_per_node"),
+    ("resources", "queue"), ("resources", "walltime"), ("pipeline", "verbosity"), ("about", "nabu_version"),
+    ("about", "nabu_config_version"), ("dataset", "nexus_version"), ("resources", "python_executable"),
+}  # fmt: skip
+# Of methods that are not chosen: they say nothing here.
+_ITERATIVE = (
+    "iterations", "optim_algorithm", "weight_tv", "preconditioning_filter", "positivity_constraint", "source_sample_dist",
+    "sample_detector_dist", "hbp_legs", "hbp_reduction_steps",
+)  # fmt: skip
+_RINGS = {"munch": "fw", "vo": "all", "mean-subtraction": "mean", "mean-division": "mean-division"}
+
+
+def is_nabu(path: str) -> bool:
+    """Whether a file's name says that nabu wrote it."""
+    return path.lower().endswith((".conf", ".cfg", ".ini"))
+
+
+def read_nabu(path: str) -> Translation:
+    """Translate a file.
+
+    Parameters
+    ----------
+    path
+        Of nabu's configuration, sections of ``key = value``.
+
+    Returns
+    -------
+    Translation
+        Every line of the file is in its ``done`` or ``left``.
+
+    Raises
+    ------
+    FormatError
+        Where the file is none.
+    """
+    from footprint.io.frames import existing_file
+
+    parser = configparser.ConfigParser(interpolation=None, inline_comment_prefixes=("#",), allow_no_value=True)
+    try:
+        parser.read_string(existing_file(path, "a configuration of nabu").read_text("utf-8"))
+    except (configparser.Error, UnicodeDecodeError, OSError) as error:
+        problem = " ".join(str(error).split())
+        raise FormatError(
+            path, f"is no configuration of nabu ({problem})", "it has lines such as [dataset] and key = value"
+        ) from None
+    if not set(parser.sections()) & set(SECTIONS):
+        raise FormatError(path, "has no section of nabu's", f"sections are {', '.join(SECTIONS)}")
+    lines = {(section, key): (value or "").strip() for section in parser.sections() for key, value in parser[section].items()}
+    reader = Reader(lines)
+    for part in (_data, _corrections, _phase, _rings, _slices, _part, _output, _machine):
+        part(reader)
+    reader.rest(_KNOWN, _MACHINE)
+    return reader.found
+
+
+def _data(r: Reader) -> None:
+    for key, option in (("location", "scan"), ("hdf5_entry", "entry")):
+        if r.get("dataset", key):
+            r.say(option, r.get("dataset", key), ("dataset", key))
+    binned = [r.number("dataset", key) if r.get("dataset", key) else 1.0 for key in ("binning", "binning_z")]
+    keys = (("dataset", "binning"), ("dataset", "binning_z"))
+    across, down = binned
+    if across is None or across != down or across != int(across):
+        r.skip("--binning averages squares: it wants whole numbers, binning and binning_z alike", *keys)
+    elif across > 1:
+        r.say("binning", int(across), *keys)
+    else:
+        r.same("as it is here", *keys)
+    every, _, first = r.get("dataset", "projections_subsampling").partition(":")
+    if every and (every.isdecimal() and first in ("", "0")):
+        words = ("dataset", "projections_subsampling")
+        r.say("every", int(every), words) if int(every) > 1 else r.same("as it is here", words)
+    elif every:
+        r.skip("--every begins with the first projection", ("dataset", "projections_subsampling"))
+    if r.get("dataset", "exclude_projections"):
+        r.skip("give the numbers to --exclude-angles", ("dataset", "exclude_projections"))
+    if r.get("dataset", "overwrite_metadata"):
+        r.skip("give --energy, --distance and --pixel-size", ("dataset", "overwrite_metadata"))
+    if r.get("reconstruction", "angles_file"):
+        r.say("angles", r.get("reconstruction", "angles_file"), ("reconstruction", "angles_file"))
+
+
+def _corrections(r: Reader) -> None:
+    flat, log = r.flag("preproc", "flatfield"), r.flag("preproc", "take_logarithm")
+    keys = (("preproc", "flatfield"), ("preproc", "take_logarithm"))
+    if flat is False and log is False:
+        r.say("no-log", True, *keys)
+    elif False in (flat, log):
+        r.skip("--no-log takes neither flats nor the logarithm; one without the other is not done", *keys)
+    elif "pca" in r.get("preproc", "flatfield").lower():
+        r.skip("flats are interpolated in time, not by principal components", keys[0])
+    elif flat or log:
+        r.same("as it is here", *keys)
+    for key, own in (("log_min_clip", 1e-6), ("log_max_clip", 10.0)):
+        value = r.number("preproc", key)
+        if value is not None:
+            (r.same if value == own else r.skip)(f"transmissions are clipped at {own:g} here", ("preproc", key))
+    keys = (("preproc", "ccd_filter_enabled"), ("preproc", "ccd_filter_threshold"))
+    if r.off(*keys[0]):
+        r.same("not asked for", *keys)
+    else:
+        r.skip("nabu adds the threshold to the median, --zingers multiplies: choose one, such as --zingers 0.04:size=3", *keys)
+    for key in ("normalize_srcurrent", "autonormalize", "flat_distortion_correction_enabled"):
+        if r.off("preproc", key):
+            r.same("not asked for", ("preproc", key))
+    if r.off("preproc", "flat_distortion_correction_enabled"):
+        r.same("not asked for", ("preproc", "flat_distortion_params"))
+    if not r.get("preproc", "tilt_correction"):
+        r.same("not asked for", ("preproc", "autotilt_options"))
+
+
+def _phase(r: Reader) -> None:
+    method = r.get("phase", "method").lower()
+    keys = [("phase", key) for key in ("method", "delta_beta", "padding_type")]
+    if method in ("paganin", "tie"):
+        padding = {"": "", "edge": "", "zeros": ":padding=zeros", "reflect": ":padding=reflect"}.get(
+            r.get("phase", "padding_type").lower()
+        )
+        if padding is None:
+            r.skip("--phase pads by edge, reflect, symmetric, air or zeros", keys.pop())
+        r.say("phase", f"{r.number('phase', 'delta_beta') or 100.0:g}{padding or ''}", *keys)
+    elif method:
+        r.skip("--phase is Paganin's filter", *keys)
+    else:
+        r.same("not asked for", *keys)
+    if method in ("", "paganin", "tie"):
+        r.same("not asked for", ("phase", "ctf_geometry"), ("phase", "ctf_advanced_params"), ("phase", "beam_shape"))
+    amount, sigma = r.number("phase", "unsharp_coeff") or 0.0, r.number("phase", "unsharp_sigma") or 0.0
+    keys = [("phase", key) for key in ("unsharp_coeff", "unsharp_sigma", "unsharp_method")]
+    if r.off(*keys[0]) or r.off(*keys[1]):
+        r.same("not asked for", *keys)
+    elif amount > 0 and sigma > 0 and r.get("phase", "unsharp_method").lower() in ("", "gaussian"):
+        r.say("unsharp", f"{amount:g}:sigma={sigma:g}", *keys)
+    else:
+        r.skip("--unsharp takes an amount and the sigma of a Gaussian", *keys)
+
+
+def _rings(r: Reader) -> None:
+    method, options = r.get("preproc", "sino_rings_correction").lower(), r.get("preproc", "sino_rings_options")
+    keys = (("preproc", "sino_rings_correction"), ("preproc", "sino_rings_options"))
+    if method in _RINGS:
+        given = {
+            name.strip(): value.strip() for name, _, value in (item.partition("=") for item in options.split(";")) if name.strip()
+        }
+        settings = _ring_settings(method, given)
+        if settings is None:
+            r.skip(f"its options are not those of --rings {_RINGS[method]}", *keys)
+        else:
+            r.say("rings", {"method": _RINGS[method], **settings}, *keys)
+    elif method:
+        r.skip("--rings has fw (munch), all (vo), mean and mean-division", *keys)
+    else:
+        r.same("not asked for", *keys)
+    double = "double_flatfield" if ("preproc", "double_flatfield") in r.lines else "double_flatfield_enabled"
+    keys = (("preproc", double), ("preproc", "dff_sigma"))
+    sigma = r.number("preproc", "dff_sigma") or 0.0
+    if r.off("preproc", double):
+        r.same("not asked for", *keys)
+    elif r.flag("preproc", double) and sigma > 0 and "rings" not in r.found.table:
+        r.say("rings", {"method": "double-flatfield", "sigma": sigma}, *keys)
+    elif sigma > 0:
+        r.skip("--rings takes one method: choose between this and double-flatfield", *keys)
+    else:
+        r.skip("--rings double-flatfield takes off what a Gaussian of sigma leaves: give dff_sigma", *keys)
+
+
+def _ring_settings(method: str, given: dict[str, str]) -> dict[str, Any] | None:
+    """Settings of --rings, with nabu's defaults; None where they cannot be said."""
+    try:
+        if method == "munch":
+            padded = given.pop("padding", "False").lower() in TRUE
+            found: dict[str, Any] = {
+                "sigma": float(given.pop("sigma", 1)),
+                "level": int(given.pop("levels", 10)),
+                "wavelet": "db15",
+            }
+            return None if given or padded else found
+        if method == "vo":
+            given.pop("dim", None)
+            sizes = {"size": int(given.pop("la_size", 51)), "small": int(given.pop("sm_size", 21))}
+            found = {"snr": float(given.pop("snr", 3)), **sizes}
+            return None if given else found
+        low, high = (float(n) for n in given.pop("filter_cutoff", "(0, 30)").strip("()[] ").split(","))
+    except ValueError:
+        return None
+    return {"sigma": high} if not given and low == 0 else None
+
+
+def _slices(r: Reader) -> None:
+    section, why = "reconstruction", "methods are direct sums (FBP) and fourier"
+    r.one_of(section, "method", "method", {"fbp": "direct"}, why)
+    r.one_of(
+        section,
+        "fbp_filter_type",
+        "filter",
+        {name: name for name in _FILTERS} | {"ram-lak": "ramlak"},
+        "--filter has no such filter",
+    )
+    paddings = {"zeros": "constant", "edges": "edge"} | {
+        name: name for name in ("constant", "edge", "reflect", "symmetric", "wrap")
+    }
+    r.one_of(section, "padding_type", "padding", paddings, "--padding is constant, edge, reflect, symmetric or wrap")
+    cutoff, axis = r.number(section, "fbp_filter_cutoff"), r.get(section, "rotation_axis_position")
+    if cutoff is not None:
+        r.say("cutoff", cutoff, (section, "fbp_filter_cutoff"))
+    if r.number(section, "rotation_axis_position") is not None:
+        r.say("center", float(axis), (section, "rotation_axis_position"))
+        r.same("not used where the axis is given", (section, "cor_options"), (section, "cor_slice"))
+    elif axis:
+        why = "this search is not done here: --center auto, and others in docs/axis.md"
+        r.one_of(section, "rotation_axis_position", "center", {name: name for name in _AXES} | {"centered": "registration"}, why)
+    half = {"auto": None, **dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
+    r.one_of(section, "enable_halftomo", "half-acquisition", half, "it is auto, 1 or 0")
+    if r.flag(section, "clip_outer_circle"):
+        r.say("circle", True, (section, "clip_outer_circle"))
+    elif r.flag(section, "clip_outer_circle") is False:
+        r.same("not asked for", (section, "clip_outer_circle"), (section, "outer_circle_value"))
+    for key, why in (("centered_axis", "slices are not moved: the axis lies at (c, c)"), ("angle_offset", "angles are the scan's")):
+        if r.flag(section, key) is False or r.number(section, key) == 0:
+            r.same("as it is here", (section, key))
+        elif r.get(section, key):
+            r.skip(why, (section, key))
+    if r.number(section, "outer_circle_value") == 0:
+        r.same("as it is here", (section, "outer_circle_value"))
+    if r.get(section, "method").lower() in ("", "fbp"):
+        r.same("of another method", *((section, key) for key in _ITERATIVE))
+
+
+def _part(r: Reader) -> None:
+    section = "reconstruction"
+    ends = {name: _ends(r.get(section, f"start_{name}"), r.get(section, f"end_{name}")) for name in "xyz"}
+    for names, option, write in (("z", "rows", _rows), ("xy", "roi", _roi)):
+        keys = [(section, f"{end}_{name}") for name in names for end in ("start", "end")]
+        if not any(r.get(*key) for key in keys):
+            continue
+        known = [ends[name] for name in names]
+        if all(pair == (0, None) for pair in known):
+            r.same("all of it", *keys)
+            continue
+        said = write([pair for pair in known if pair is not None]) if None not in known else None
+        if said is not None and option == "roi" and "binning" in r.found.table:
+            r.skip("--roi counts pixels of the slice, after --binning", *keys)
+            continue
+        if said is None:
+            r.skip(f"counts from the end: give --{option} in numbers, ends excluded", *keys)
+        else:
+            r.say(option, said, *keys)
+
+
+def _ends(start: str, end: str) -> tuple[int, int | None] | None:
+    """Where a range begins and, excluded, ends (None: with the last); nabu's end is included. None where it cannot be said."""
+    try:
+        first, last = int(start or 0), int(end or -1)
+    except ValueError:
+        return (0, 1) if start == end == "first" else None
+    if first < 0 or last < -1:
+        return None
+    return first, None if last == -1 else last + 1
+
+
+def _rows(ends: list[tuple[int, int | None]]) -> str:
+    first, last = ends[0]
+    return f"{first}:{'' if last is None else last}"
+
+
+def _roi(ends: list[tuple[int, int | None]]) -> list[int] | None:
+    found = [end for pair in ends for end in pair if end is not None]
+    return found if len(found) == 4 else None
+
+
+def _output(r: Reader) -> None:
+    folder, prefix, kind = (r.get("output", key) for key in ("location", "file_prefix", "file_format"))
+    keys = [("output", key) for key in ("location", "file_prefix", "file_format", "tiff_single_file")]
+    scan = r.get("dataset", "location")
+    prefix = prefix or (f"{os.path.splitext(os.path.basename(scan))[0]}_rec" if scan else "")
+    suffix = {
+        "": ".h5",
+        "hdf5": ".h5",
+        "h5": ".h5",
+        "nx": ".h5",
+        "tiff": ".tif" if r.flag("output", "tiff_single_file") else "",
+        "tif": "",
+    }
+    if kind.lower() not in suffix:
+        r.skip("volumes are .h5, .tif, .zarr or a folder of TIFFs: give --out", *keys)
+    elif prefix:
+        r.say("out", os.path.join(folder or os.path.dirname(scan), prefix) + suffix[kind.lower()], *keys)
+    if r.flag("output", "overwrite_results"):
+        r.say("overwrite", True, ("output", "overwrite_results"))
+    elif r.flag("output", "overwrite_results") is False:
+        r.same("as it is here", ("output", "overwrite_results"))
+    if kind.lower() in suffix:
+        r.same("of another format", ("output", "jpeg2000_compression_ratio"), ("output", "float_clip_values"))
+    if r.flag("postproc", "output_histogram") is False:
+        r.same("not asked for", ("postproc", "output_histogram"), ("postproc", "histogram_bins"))
+
+
+def _machine(r: Reader) -> None:
+    memory = r.get("resources", "memory_per_node").replace(" ", "")
+    if memory:
+        given = memory if memory.endswith("%") else f"{memory}GB" if r.number("resources", "memory_per_node") is not None else None
+        key = ("resources", "memory_per_node")
+        r.skip("give --memory", key) if given is None else r.say("memory", given, key)
+    numbers = [word for word in r.get("resources", "gpu_id").replace(" ", "").strip("[]").split(",") if word]
+    if numbers and all(word.isdecimal() for word in numbers):
+        r.say("device", ",".join(f"cuda:{word}" for word in numbers), ("resources", "gpu_id"), ("resources", "gpus"))
+    elif r.number("resources", "gpus") == 0:
+        r.say("device", "cpu", ("resources", "gpus"))
+    elif r.get("resources", "gpus"):
+        r.skip("--device auto takes the first GPU; several are --device cuda:*", ("resources", "gpus"))
+
+
+_KEYS = """
+dataset: location hdf5_entry binning binning_z projections_subsampling exclude_projections overwrite_metadata darks_flats_dir layout
+preproc: flatfield take_logarithm log_min_clip log_max_clip ccd_filter_enabled ccd_filter_threshold normalize_srcurrent
+preproc: autonormalize flat_distortion_correction_enabled flat_distortion_params tilt_correction autotilt_options
+preproc: rotate_projections rotate_projections_center detector_distortion_correction detector_distortion_correction_options double_flatfield
+preproc: double_flatfield_enabled dff_sigma sino_normalization sino_normalization_file sino_rings_correction sino_rings_options
+preproc: processes_file
+phase: method delta_beta padding_type unsharp_coeff unsharp_sigma unsharp_method ctf_geometry ctf_advanced_params beam_shape
+reconstruction: method angles_file rotation_axis_position cor_options cor_slice axis_correction_file angle_offset
+reconstruction: translation_movements_file fbp_filter_type fbp_filter_cutoff padding_type enable_halftomo clip_outer_circle
+reconstruction: outer_circle_value centered_axis start_x end_x start_y end_y start_z end_z crop_filtered_data
+output: location file_prefix file_format overwrite_results tiff_single_file float_clip_values jpeg2000_compression_ratio
+postproc: output_histogram histogram_bins
+resources: memory_per_node gpus gpu_id
+pipeline: save_steps resume_from_step steps_file
+"""
+_LINES = [line.split() for line in _KEYS.strip().splitlines()]
+_KNOWN = {(section.rstrip(":"), key) for section, *keys in _LINES for key in keys} | _MACHINE
+_KNOWN |= {("reconstruction", key) for key in _ITERATIVE}
