@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from footprint.cli.axis import CENTER, check_axis_png, find_axis
+from footprint.cli.axis import CENTER, check_axis_png
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
+from footprint.cli.log import logged
 from footprint.cli.peers import WithPeers
 from footprint.cli.render import Reporter, common_options
 from footprint.cli.steps import step_options, steps_of
@@ -116,6 +117,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
     from footprint.api._arrays import limits_and_budget, where
     from footprint.api._half import is_half
     from footprint.api.reconstruct import plan_reconstruct
+    from footprint.cli.reconstruct_job import check_roi
 
     with _open(scan, options) as opened:
         source = chosen(opened, options)
@@ -124,7 +126,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
             return plan_tries(source, job, memory, device)
         cast = cast_of(job)
         cast.given_to(job)
-        _check_roi(source, job, is_half(source, job["half_acquisition"], source.angles))
+        check_roi(source, job, is_half(source, job["half_acquisition"], source.angles))
         budget = limits_and_budget(where(device), memory)[1]
         return cast.plan(budget, lambda memory: plan_reconstruct(source, written=True, memory=memory, device=device, **job))[0]
 
@@ -134,6 +136,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, .zarr, or a folder of TIFFs.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
 @click.option("--axis-png", default=None, metavar="FILE", help="Also write a picture of the axis search.")
+@click.option("--log", "log_file", default=None, metavar="FILE", help="Add what is done, with times, to a plain text; errors, too.")
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
@@ -145,6 +148,7 @@ def command(
     target: str,
     png: str | None,
     axis_png: str | None,
+    log_file: str | None,
     black_frames: str,
     resume: bool,
     memory: str | None,
@@ -164,67 +168,25 @@ def command(
       footprint reconstruct scan.nx -o volume.h5 --memory 2GB --center auto
       footprint reconstruct tiffs -o slices --flats flats.tif --darks darks.tif
     """
-    from footprint.api._arrays import limits_and_budget, where
-    from footprint.api._half import is_half
-    from footprint.api.reconstruct import plan_reconstruct, reconstruct
-    from footprint.cli.outputs import check_names, check_png
-    from footprint.cli.warm import warm
-    from footprint.io.output import together
-    from footprint.io.volume import check_volume, create_volume
+    from footprint.cli.outputs import check_names
+    from footprint.cli.reconstruct_job import Run
 
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
-    check_names(read, {"out": target, "png": png, "axis-png": axis_png})
-    check_volume(target, overwrite)
-    check_png(png, overwrite)
-    check_png(axis_png, overwrite)
-    asked = dict(options)
-    with _open(scan, options) as opened:
-        source = chosen(opened, options)
-        job = _arguments(source, options)
-        check_axis_png(axis_png, job["center"])
-        if isinstance(job["center"], Tries):
+    check_names(read, {"out": target, "png": png, "axis-png": axis_png, "log": log_file})
+    files = Files(target, png, overwrite, resume, axis_png)
+    with logged(log_file, reporter):
+        files.check()
+        asked = dict(options)
+        with _open(scan, options) as opened:
+            source = chosen(opened, options)
+            job = _arguments(source, options)
+            check_axis_png(axis_png, job["center"])
             about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
-            files = Files(target, png, overwrite, resume)
-            run_tries(source, job, about, files, reporter, memory, device, black_frames)
-            return
-        cast = cast_of(job)
-        cast.given_to(job)
-        # Read once: what is free changes until the run, which is to be the plan that is shown.
-        budget = limits_and_budget(where(device), memory)[1]
-        # How large the slices of a half acquisition are depends on where its axis is.
-        half = is_half(source, job["half_acquisition"], source.angles)
-        found = find_axis(source, job, half, budget) if half else None
-        _check_roi(source, job, half)
-        plan, budget = cast.plan(budget, lambda memory: plan_reconstruct(source, written=True, memory=memory, device=device, **job))
-        n_rows, n_y, n_x = plan.outputs[0].spec.shape
-        slices = (n_rows, n_y, n_x)
-        reporter.plan(plan)
-        reporter.warm(lambda: warm(source, plan.limits.device, job, target))
-        with together():
-            with reporter.progress("reconstructing") as progress, reporter.measured():
-                # The search takes no more than the run that follows it.
-                found = found or find_axis(source, job, False, plan.footprint.total)
-                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
-                about |= found.figures
-                about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
-                numbers = cast.find(source, job, plan.footprint.total, device, black_frames)
-                about |= numbers
-                first = job["rows"].start if job["rows"] else 0
-                with create_volume(target, slices, cast.dtype, overwrite, about, first, resume) as volume:
-                    kept = volume.resumed
-                    settings = job | {"out": volume, "black_frames": black_frames}
-                    reconstruct(source, memory=budget, device=device, progress=progress, **settings)
-            if axis_png is not None:
-                found.draw(axis_png, overwrite)
-            if png is not None:
-                _picture(target, volume.temporary, slices[0] // 2, first, png, overwrite)
-    nbytes = (4 if cast.dtype == "float32" else int(cast.dtype[4:]) // 8) * slices[0] * slices[1] * slices[2]
-    figures = {"scan": scan, "projections": source.n_angles, "shape": list(slices), **found.figures, **numbers}
-    figures |= {"resumed": kept} if resume else {}
-    figures |= {"unit": about["unit"], "method": asked["method"], "written_bytes": nbytes, "output": target}
-    figures |= {name: file for name, file in (("png", png), ("axis_png", axis_png)) if file}
-    reporter.report(f"Reconstructed {counted(slices[0], 'slices')}", figures)
+            if isinstance(job["center"], Tries):
+                run_tries(source, job, about, files, reporter, memory, device, black_frames)
+            else:
+                Run(source, job, about, files, reporter, memory, device, black_frames).run()
 
 
 def _open(scan: str, options: dict[str, Any]) -> Any:
@@ -276,19 +238,6 @@ def _rows(text: str, n_z: int) -> slice:
     return slice(start, stop)
 
 
-def _check_roi(source: Any, job: dict[str, Any], half: bool) -> None:
-    """Raise unless X0,X1,Y0,Y1 lie inside a slice."""
-    from footprint.api._half import width_of
-
-    if job["roi"] is None:
-        return
-    x0, x1, y0, y1 = job["roi"]
-    width = width_of(source, half, None if isinstance(job["center"], str) else job["center"])
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
-        wanted = f"X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
-        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted)
-
-
 def _numbers(name: str, text: str, count: int, kind: Callable[[str], Any], wanted: str) -> list[Any]:
     try:
         values = [kind(word) for word in text.split(",")]
@@ -313,13 +262,3 @@ def _about(scan: str, source: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _degrees(angle: float) -> str:
     return f"{angle * 57.29577951308232:.7g}"
-
-
-def _picture(target: str, written: Any, index: int, first: int, png: str, overwrite: bool) -> None:
-    """Draw one slice of the volume, written but not yet called ``target``."""
-    from footprint.cli.outputs import written_slice
-    from footprint.io.slice_files import slice_name
-    from footprint.io.slice_png import write_slice_png
-
-    with written_slice(target, written, index, slice_name(first + index)) as image:
-        write_slice_png(image, png, overwrite)

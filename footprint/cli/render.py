@@ -61,6 +61,8 @@ class Reporter:
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.figures: dict[str, Any] = {}
+        # Each is told of the plan by `planned(plan)`, and at the end of everything by `reported(title, figures)`.
+        self.watchers: list[Any] = []
         self._bar: Any = None
         context = click.get_current_context(silent=True)
         path, found = (context.meta if context else {}).get(TRANSLATED, (None, None))
@@ -82,6 +84,8 @@ class Reporter:
         chunk = plan.chunk.size if plan.chunk else None
         self.figures |= {"chunk": chunk, "runs": plan.n_parts}
         self._lanes({lane: t for lane, t in plan.seconds if t > 0}, {})
+        for watcher in self.watchers:
+            watcher.planned(plan)
         if not self.silent:
             # A bar that is already moving has to know, or table and bar would overwrite each other.
             show_plan(plan, self._bar.console if self._bar else None)
@@ -154,6 +158,8 @@ class Reporter:
     def report(self, title: str, figures: Mapping[str, Any]) -> None:
         """The last word: every figure by name."""
         self.figures |= dict(figures)
+        for watcher in self.watchers:
+            watcher.reported(title, self.figures)
         if self.as_json:
             # JSON knows no NaN and no infinity; readers refuse them.
             known = {name: None if isinstance(n, float) and not math.isfinite(n) else n for name, n in self.figures.items()}

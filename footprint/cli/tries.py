@@ -28,12 +28,22 @@ class Tries:
 
 @dataclass(frozen=True)
 class Files:
-    """Where the slices go, and the picture of all of them."""
+    """Where the slices go, and the pictures."""
 
     target: str
     png: str | None
     overwrite: bool
     resume: bool
+    axis_png: str | None = None
+
+    def check(self) -> None:
+        """Raise where one of them could not be written."""
+        from footprint.cli.outputs import check_png
+        from footprint.io.volume import check_volume
+
+        check_volume(self.target, self.overwrite)
+        check_png(self.png, self.overwrite)
+        check_png(self.axis_png, self.overwrite)
 
 
 def tries_of(text: str) -> Tries:
