@@ -101,7 +101,7 @@ def try_axes(
         on_plan(trial.plan)
     left = scan
     if is_watched(black_frames, log):
-        left, shifts, axis_shifts = _with_light(scan, trial.job.start, shifts, axis_shifts)
+        left, shifts, axis_shifts = with_light(scan, trial.job.start, shifts, axis_shifts)
     held = Held(left, *trial.rows) if trial.held else left
     how = (
         beam
@@ -242,7 +242,7 @@ def _target(out: Any, result: ArraySpec) -> Any:
     return target.data
 
 
-def _with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any, Any, Any]:
+def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any, Any, Any]:
     """The scan without its black frames, and the tables of the others."""
     found = black_frames(scan, row)
     if not len(found):

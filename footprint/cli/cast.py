@@ -40,20 +40,10 @@ class Cast:
     def plan(self, budget: int | None, make: Callable[[int | None], Any]) -> tuple[Any, int | None]:
         """The plan that ``make`` makes of a budget, with the pixels that the range is found by; and the budget without them."""
         from footprint.api.value_range import most_bytes
-        from footprint.plan.slots import Library
 
         if self.percentiles is None:
             return make(budget), budget
-        kept = most_bytes()
-        rest = None if budget is None else max(budget - kept, 1)
-        name = "pixels that the range is found by"
-        try:
-            plan = make(rest)
-        except BudgetError as error:
-            fix = f"give memory={error.smallest + kept} or more, or the range in numbers"
-            terms = {**error.terms, name: kept}
-            raise BudgetError(budget or 0, terms, error.smallest + kept, error.what, fix) from None
-        return replace(plan, libraries=(*plan.libraries, Library(name, kept, False))), rest
+        return beside("pixels that the range is found by", most_bytes(), budget, make, ", or the range in numbers")
 
     def find(self, source: Any, job: dict[str, Any], memory: int, device: str, black_frames: str) -> dict[str, Any]:
         """The range, found where it is not given; the job has it then. Figures of the report and the metadata."""
@@ -69,6 +59,22 @@ class Cast:
         found: dict[str, Any] = {"output_dtype": self.dtype, "value_offset": low}
         found["value_scale"] = (high - low) / (255 if self.dtype == "uint8" else 65535)
         return found | ({"percentiles": list(self.percentiles)} if self.percentiles else {})
+
+
+def beside(
+    name: str, nbytes: int, budget: int | None, make: Callable[[int | None], Any], or_else: str = ""
+) -> tuple[Any, int | None]:
+    """The plan that ``make`` makes of a budget, with what the job takes beside it as one of its terms; and the budget without."""
+    from footprint.plan.slots import Library
+
+    rest = None if budget is None else max(budget - nbytes, 1)
+    try:
+        plan = make(rest)
+    except BudgetError as error:
+        smallest = error.smallest + nbytes
+        terms = {**error.terms, name: nbytes}
+        raise BudgetError(budget or 0, terms, smallest, error.what, f"give memory={smallest} or more{or_else}") from None
+    return replace(plan, libraries=(*plan.libraries, Library(name, nbytes, False))), rest
 
 
 def cast_of(job: dict[str, Any]) -> Cast:

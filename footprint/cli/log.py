@@ -56,6 +56,21 @@ class Log:
             os.close(self._file)
             self._file = None
 
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """A job: its command first, how it ended last, the file closed."""
+        try:
+            _begin(self)
+            yield
+            self.line("end", "finished")
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt | click.Abort)
+            self.line("error", "stopped" if stopped else f"{type(error).__name__}: {error}")
+            self.line("end", "failed")
+            raise
+        finally:
+            self.close()
+
     # -- what a Reporter tells ---------------------------------------------------------------------------------------
     def planned(self, plan: Any) -> None:
         """The plan's table."""
@@ -81,32 +96,27 @@ class Log:
 
 @contextmanager
 def logged(path: str | None, reporter: Any) -> Iterator[None]:
-    """Tell a file of the job in this block: its command first, how it ended last; nothing where there is no path."""
-    if path is None:
-        yield
-        return
-    log = Log(path)
+    """Keep what the job in this block warns of for its reporter; tell a file of it all where there is a path."""
+    log = None if path is None else Log(path)
     showing = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, UserWarning):
-            log.line("warning", str(message))
+            reporter.warned.append(str(message))
+            if log is not None:
+                log.line("warning", str(message))
         showing(message, category, *where, **more)
 
-    reporter.watchers.append(log)
     warnings.showwarning = show
     try:
-        _begin(log)
-        yield
-        log.line("end", "finished")
-    except BaseException as error:
-        stopped = isinstance(error, KeyboardInterrupt | click.Abort)
-        log.line("error", "stopped" if stopped else f"{type(error).__name__}: {error}")
-        log.line("end", "failed")
-        raise
+        if log is None:
+            yield
+        else:
+            reporter.watchers.append(log)
+            with log.whole():
+                yield
     finally:
         warnings.showwarning = showing
-        log.close()
 
 
 def _begin(log: Log) -> None:

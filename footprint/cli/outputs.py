@@ -55,6 +55,15 @@ def check_png(path: str | None, overwrite: bool) -> None:
     check_output(path, overwrite)
 
 
+def check_html(path: str | None, overwrite: bool) -> None:
+    """Raise where a report could not be written, or its name promises another format."""
+    if path is None:
+        return
+    if not path.lower().endswith((".html", ".htm")):
+        raise ArgumentError("report", repr(path), "a name ending in .html")
+    check_output(path, overwrite)
+
+
 def written_slice(target: str, written: Any, index: int, name: str) -> Any:
     """Open one slice of a volume that is written and not yet called ``target``; ``name`` is its file's in a folder."""
     from footprint.io.image import open_image

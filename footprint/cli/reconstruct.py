@@ -136,6 +136,9 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option("-o", "--out", "target", required=True, metavar="FILE", help="Volume: .h5, .tif, .zarr, or a folder of TIFFs.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the middle slice.")
 @click.option("--axis-png", default=None, metavar="FILE", help="Also write a picture of the axis search.")
+@click.option(
+    "--report", default=None, metavar="FILE", help="Also write a page of the run: plan, times, axis, steps, slices (.html)."
+)
 @click.option("--log", "log_file", default=None, metavar="FILE", help="Add what is done, with times, to a plain text; errors, too.")
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
@@ -148,6 +151,7 @@ def command(
     target: str,
     png: str | None,
     axis_png: str | None,
+    report: str | None,
     log_file: str | None,
     black_frames: str,
     resume: bool,
@@ -173,8 +177,8 @@ def command(
 
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
-    check_names(read, {"out": target, "png": png, "axis-png": axis_png, "log": log_file})
-    files = Files(target, png, overwrite, resume, axis_png)
+    check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
+    files = Files(target, png, overwrite, resume, axis_png, report)
     with logged(log_file, reporter):
         files.check()
         asked = dict(options)

@@ -9,8 +9,9 @@ from footprint.api._arrays import limits_and_budget, where
 from footprint.api._half import is_half, width_of
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.cli.axis import Found, find_axis
-from footprint.cli.cast import Cast, cast_of
+from footprint.cli.cast import Cast, beside, cast_of
 from footprint.cli.outputs import written_slice
+from footprint.cli.report import PICTURE_BYTES, PICTURES, write_report
 from footprint.cli.tries import Files
 from footprint.cli.warm import warm
 from footprint.errors import ArgumentError
@@ -59,8 +60,9 @@ class Run:
                 self.found = self.found or find_axis(self.source, self.job, False, self.plan.footprint.total)
                 numbers = self._describe()
                 volume, kept = self._reconstruct(progress)
-            self._draw(volume)
-        self._report(numbers, kept)
+            figures = self._figures(numbers, kept)
+            self._draw(volume, figures)
+        self.reporter.report(f"Reconstructed {counted(self.shape[0], 'slices')}", figures)
 
     def _plan(self) -> None:
         """The plan that is shown is the one that is run: what is free changes, so it is read once."""
@@ -76,7 +78,11 @@ class Run:
         def make(memory: int | None) -> Any:
             return plan_reconstruct(source, written=True, memory=memory, device=self.device, **job)
 
-        self.plan, self.budget = self.cast.plan(budget, make)
+        def cast(memory: int | None) -> Any:
+            plan, self.budget = self.cast.plan(memory, make)
+            return plan
+
+        self.plan = beside(PICTURES, PICTURE_BYTES, budget, cast)[0] if self.files.report else cast(budget)
 
     def _describe(self) -> dict[str, Any]:
         """Put what was found into the metadata; the figures of the cast."""
@@ -98,7 +104,7 @@ class Run:
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
         return volume, kept
 
-    def _draw(self, volume: Any) -> None:
+    def _draw(self, volume: Any, figures: dict[str, Any]) -> None:
         """The pictures that are asked for."""
         files, index = self.files, self.shape[0] // 2
         if files.axis_png is not None:
@@ -107,8 +113,10 @@ class Run:
         if files.png is not None:
             with self.slice_of(volume, index) as image:
                 write_slice_png(image, files.png, files.overwrite)
+        if files.report is not None:
+            write_report(self, volume, self.reporter.figures | figures)
 
-    def _report(self, numbers: dict[str, Any], kept: int) -> None:
+    def _figures(self, numbers: dict[str, Any], kept: int) -> dict[str, Any]:
         """Every figure."""
         assert self.found is not None
         files, n_rows = self.files, self.shape[0]
@@ -118,8 +126,10 @@ class Run:
         figures |= {"resumed": kept} if files.resume else {}
         figures |= {"unit": self.about["unit"], "method": self.job["method"]}
         figures |= {"written_bytes": size * n_rows * self.shape[1] * self.shape[2], "output": files.target}
-        figures |= {name: file for name, file in (("png", files.png), ("axis_png", files.axis_png)) if file}
-        self.reporter.report(f"Reconstructed {counted(n_rows, 'slices')}", figures)
+        figures |= {
+            name: file for name, file in (("png", files.png), ("axis_png", files.axis_png), ("report", files.report)) if file
+        }
+        return figures
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -63,6 +63,8 @@ class Reporter:
         self.figures: dict[str, Any] = {}
         # Each is told of the plan by `planned(plan)`, and at the end of everything by `reported(title, figures)`.
         self.watchers: list[Any] = []
+        # Sentences that were warned of, by whomever.
+        self.warned: list[str] = []
         self._bar: Any = None
         context = click.get_current_context(silent=True)
         path, found = (context.meta if context else {}).get(TRANSLATED, (None, None))

@@ -35,15 +35,17 @@ class Files:
     overwrite: bool
     resume: bool
     axis_png: str | None = None
+    report: str | None = None
 
     def check(self) -> None:
         """Raise where one of them could not be written."""
-        from footprint.cli.outputs import check_png
+        from footprint.cli.outputs import check_html, check_png
         from footprint.io.volume import check_volume
 
         check_volume(self.target, self.overwrite)
         check_png(self.png, self.overwrite)
         check_png(self.axis_png, self.overwrite)
+        check_html(self.report, self.overwrite)
 
 
 def tries_of(text: str) -> Tries:
@@ -90,6 +92,8 @@ def run_tries(
 
     if files.resume:
         raise ArgumentError("--resume", "it with --center try:...", "one of the two")
+    if files.report is not None:
+        raise ArgumentError("--report", "it with --center try:...", "one of the two", "--png draws all slices")
     tries, settings = job["center"], _settings(source, job)
     centers = centers_in(source, tries)
     budget = limits_and_budget(where(device), memory)[1]

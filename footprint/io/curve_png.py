@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,13 @@ def write_curve_png(
     path, overwrite
         The file, and whether an existing one is replaced.
     """
+    picture = curve_picture(positions, values, found, title)
+    with output(path, overwrite) as temporary:
+        picture.save(temporary, format="PNG")
+
+
+def curve_picture(positions: np.ndarray, values: np.ndarray, found: float, title: str) -> Any:
+    """The same as an image of Pillow's."""
     from PIL import Image, ImageDraw
 
     picture = Image.new("RGB", (_WIDE, 2 * _TALL), "white")
@@ -37,8 +45,7 @@ def write_curve_png(
     near = np.abs(positions - found) <= _NEAR
     _panel(draw, 0, positions, values, found)
     _panel(draw, _TALL, *((positions[near], values[near]) if near.sum() > 1 else (positions, values)), found)
-    with output(path, overwrite) as temporary:
-        picture.save(temporary, format="PNG")
+    return picture
 
 
 def _panel(draw: object, top: int, positions: np.ndarray, values: np.ndarray, found: float) -> None:

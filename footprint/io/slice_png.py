@@ -71,6 +71,13 @@ def write_sheet_png(images: Iterable[Any], labels: Sequence[str], path: str | os
         sheet.save(temporary, format="PNG")
 
 
+def slice_picture(image: Any, side: int) -> Any:
+    """An image of Pillow's of at most ``side`` pixels, in the same greys."""
+    from PIL import Image
+
+    return Image.fromarray(_grey(_thinned(image, side)))
+
+
 def _thinned(image: Any, side: int | None = None) -> np.ndarray:
     """The image averaged to a size, the screen's unless said otherwise."""
     how = () if side is None else (side,)

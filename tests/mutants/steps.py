@@ -78,4 +78,17 @@ STEPS = [
         ("tests/unit/test_cli_peers.py::test_spellings",),
         "the slice that ends a range is lost",
     ),
+    Mutant(
+        "footprint/cli/report.py",
+        "html.escape(printable(str(value)), quote=True)",
+        "printable(str(value))",
+        ("tests/unit/test_cli_report.py::test_it_needs_no_other_file_and_is_no_markup_of_the_scan",),
+    ),
+    Mutant(
+        "footprint/api/_looks.py",
+        "room -= kept if",
+        "room -= 0 if",
+        ("tests/unit/test_cli_report.py::test_it_stays_within_the_plan",),
+        "rows that are kept are not counted",
+    ),
 ]

@@ -1,0 +1,140 @@
+"""``--report``: one page that needs nothing else, says what the run was, and takes no more than the plan."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+
+import h5py
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+import footprint as fp
+from footprint.api import _looks
+from footprint.cli.main import main
+from footprint.cli.report import PICTURE_BYTES, PICTURES
+from footprint.io.phantom import write_scan
+
+EVIL = '<script>alert("x")</script>&\x1b[31m'
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = write_scan(tmp_path_factory.mktemp("report") / "a<b>'.nx", n_angles=40, n_z=5, n_x=48).path
+    with h5py.File(path, "r+") as file:
+        entry = file[next(iter(file))]
+        if "name" in entry["sample"]:
+            del entry["sample/name"]
+        entry["sample/name"] = EVIL
+    return str(path)
+
+
+class Page(HTMLParser):
+    """Tags, words of every place, and pictures by caption."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.words, self.sources, self.text = [], [], [], path.read_text("utf-8")
+        self.feed(self.text)
+        self.pictures = {}
+        for figure in re.findall(r"<figure>(.*?)</figure>", self.text, re.S):
+            data = re.search(r'src="data:image/png;base64,([^"]+)"', figure)[1]
+            caption = re.search(r"<figcaption>(.*?)</figcaption>", figure)[1]
+            self.pictures[caption] = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def run(scan, *words, code=0):
+    done = CliRunner().invoke(main, ["reconstruct", str(scan), "--device", "cpu", "-q", *map(str, words)])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+@pytest.fixture(scope="module")
+def page(scan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    run(
+        scan, "-o", folder / "v.h5", "--report", folder / "run.html", "--rings", "sorting:size=5", "--zingers", 0.5, "--rows", "1:4"
+    )
+    return Page(folder / "run.html")
+
+
+def test_it_needs_no_other_file_and_is_no_markup_of_the_scan(page):
+    assert page.sources and all(source.startswith("data:image/png;base64,") for source in page.sources)
+    assert (
+        not {"script", "link", "iframe", "object", "b>"} & set(page.tags) and "@import" not in page.text and "url(" not in page.text
+    )
+    assert "default-src 'none'" in page.text
+    words = "".join(page.words)
+    assert '<script>alert("x")</script>&\\x1b[31m' in words and "a<b>'.nx" in words
+    assert EVIL[:8] not in page.text and "\x1b" not in page.text
+
+
+def test_it_says_what_the_run_was(page):
+    words = page.words
+    for heading in ("Plan", "Seconds of each lane", "Rotation axis", "Slices", "Figures", "Parameters"):
+        assert heading in words
+    for cell in ("arena", "predicted", "measured", "compute", "center_score", "measured_peak", "rings", "sorting:size=5", "steps"):
+        assert cell in words, cell
+    assert any(PICTURES in word for word in words)
+    assert "the search" in page.pictures and {"row 1", "row 2", "row 3"} <= set(page.pictures)
+
+
+def test_sinograms_are_those_of_the_steps(scan, page):
+    """The last one is the sinogram that is backprojected; each is drawn in greys of its own."""
+    names = [name for name in page.pictures if "(" in name]
+    assert [name.partition(" (")[0] for name in names] == [
+        *("transmissions, by flats and darks", "dead pixels replaced", "zingers replaced", "line integrals: minus logarithm"),
+        *("pixels that failed in single projections replaced", "rings removed"),
+    ]
+    with fp.open_scan(scan) as opened:
+        steps = fp.steps(zingers=0.5, rings={"method": "sorting", "size": 5})
+        want = fp.reconstruct(opened, rows=(2, 3), center=20, device="cpu", steps=lambda usual: steps(usual)[:-1])[0]
+    assert f"({want.min():.4g} to {want.max():.4g})" in names[-1]
+    low, high = np.percentile(want, [0.5, 99.8])
+    np.testing.assert_array_equal(page.pictures[names[-1]], (255 * np.clip((want - low) / (high - low), 0, 1)).astype(np.uint8))
+
+
+def test_it_stays_within_the_plan(scan, tmp_path, monkeypatch):
+    asked, inner = [], _looks.reconstruct
+    monkeypatch.setattr(_looks, "reconstruct", lambda *a, memory, **how: (asked.append(memory), inner(*a, memory=memory, **how))[1])
+    plain = fp.plan_reconstruct(fp.open_scan(scan), written=True, memory="30MB", center=23.5, device="cpu").footprint.total
+    out = ["-o", tmp_path / "v.h5", "--overwrite", "--center", 23.5]
+    told = run(scan, *out, "--report", tmp_path / "run.html", "--memory", "30MB", "--json").stdout
+    total = int(re.search(r'"plan_total": (\d+)', told)[1])
+    assert total == plain + PICTURE_BYTES
+    # The rows that are kept and the sinogram are beside each of its jobs.
+    beside = 40 * 48 * (2 + 4)
+    assert asked and all(memory + beside <= plain for memory in asked)
+    with pytest.raises(fp.BudgetError), fp.open_scan(scan) as opened:
+        job = {"shifts": None, "i0": "auto", "log": True, "half_acquisition": None, "center": 23.5}
+        list(_looks.looks(opened, 2, memory=40 * 48, device="cpu", black_frames="exclude", **job))
+    with pytest.raises(fp.BudgetError, match=PICTURES):
+        raise run(scan, *out, "--report", tmp_path / "run.html", "--memory", PICTURE_BYTES, code=1).exception
+
+
+def test_other_ways(scan, tmp_path):
+    for bad, words in (("run.txt", "a name ending in .html"), ("v.h5", "is written by --out")):
+        refused = run(scan, "-o", tmp_path / "v.h5", "--report", tmp_path / bad, code=1).exception
+        assert isinstance(refused, fp.ArgumentError) and words in str(refused)
+    tries = run(scan, "-o", tmp_path / "t.h5", "--center", "try:20:21:1", "--report", tmp_path / "r.html", code=1).exception
+    assert "--png draws all slices" in str(tries)
+    (tmp_path / "r.html").write_text("precious")
+    assert "exists" in str(run(scan, "-o", tmp_path / "v.h5", "--report", tmp_path / "r.html", code=1).exception)
+    lines = np.ones((12, 2, 24), "f4")
+    lines[:, :, 7] = np.nan
+    np.save(tmp_path / "lines.npy", lines)
+    with pytest.warns(UserWarning, match="no angles"):
+        run(tmp_path / "lines.npy", "-o", tmp_path / "w", "--no-log", "--center", 11.5, "--report", tmp_path / "lines.html")
+    page = Page(tmp_path / "lines.html")
+    assert any("has no angles" in word for word in page.words) and "It was given." in page.words
