@@ -7,11 +7,11 @@ TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
-        "footprint/kernels/overlap_save/cpu_tile.py",
-        "    exponent = scale(most, work.itemsize)\n    multiply(work, at, pitch, rows, tile, exponent)",
-        "    exponent = 0",
+        "footprint/kernels/overlap_save/cpu.py",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost)",
         (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
-        "a bright tile leaks into its neighbour",
+        "the second tile of a pair comes back at the size of the first",
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
@@ -52,7 +52,7 @@ METHODS_OF_CONVOLUTION = [
         "footprint/kernels/overlap_volume/cpu.py",
         "                work[spectrum + k * step : spectrum + (k + 1) * step] = 0\n                continue\n            for h",
         "                continue\n            for h",
-        (TRANSFORMS + "transforms_of_volumes_make_the_sums",),
+        (TRANSFORMS + "the_same_bits_at_every_budget_and_with_any_threads",),
         "planes beyond the last are what the tile before left",
     ),
     Mutant(
