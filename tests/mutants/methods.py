@@ -58,7 +58,7 @@ METHODS_OF_CONVOLUTION = [
     Mutant(
         "footprint/kernels/overlap_volume/cpu.py",
         "((k0 + k - q) * taps_y + i0)",
-        "((k0 + k) * taps_y + i0)",
+        "(k0 * taps_y + i0)",
         (TRANSFORMS + "what_is_not_finite_reaches_what_direct_sums_reach",),
         "an infinity goes by the weights of another plane of the mask",
     ),
