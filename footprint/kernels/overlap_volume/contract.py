@@ -13,6 +13,9 @@ import math
 from footprint.kernels.overlap_save.contract import FEW, GAP, LINE, blocks
 from footprint.spec import ArraySpec, Limits
 
+_FEW_THREADS = 4
+"""That always have their own workspace."""
+
 
 def units(shape: tuple[int, ...], tile: int, block: tuple[int, int, int]) -> int:
     """Pairs of tiles that outputs of this shape are made in."""
@@ -31,7 +34,9 @@ def overlap_volume_work(
     """For each thread that has a pair a plane of two tiles, some columns and the transform; the mask's; what additions lost."""
     lanes = LINE // out.itemsize
     own = 2 * tile * (tile + GAP) + 2 * lanes * tile + tile * plane_pitch(tile)
-    threads = max(1, min(limits.threads, units(out.shape, tile, block)))
+    # No more threads than take as much as the results, on machines of many: a tile of 128 is 17 MB in float32.
+    useful = max(_FEW_THREADS, out.nbytes // (own * out.itemsize))
+    threads = max(1, min(limits.threads, useful, units(out.shape, tile, block)))
     number = math.prod(blocks(n, b) for n, b in zip(weights.shape, block))
     lost = out.shape if number > FEW else (0, 0, 0)
     kind = out.dtype
