@@ -12,12 +12,16 @@ from typing import Any
 
 import cupy
 import cupyx.scipy.ndimage
+import cupyx.scipy.signal
 import numpy as np
 import scipy.ndimage
+import scipy.signal
 
 from benchmarks.device import captured, copy_rate, fma_rate, median
 from footprint.backend.cuda import CudaBackend, View, open_backend
 from footprint.kernels.common.table import state_specs, work_specs
+from footprint.ops.convolve import Correlate
+from footprint.ops.overlap_save import OverlapSave, by_method
 from footprint.spec import ArraySpec
 
 Peers = dict[str, Callable[[], object]]
@@ -96,6 +100,28 @@ def convolutions(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
     bench.row("convolve 2048² f8, 15 x 15", call, 2 * image.nbytes, 4 * image.size * mask.size)
 
 
+def tiles(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
+    """Large masks, by transforms of tiles on the chip."""
+    image = cupy.asarray(rng.random((8192, 8192), "f4"))
+    out = cupy.empty_like(image)
+    for size in (15, 17, 31, 63, 127):
+        mask = cupy.asarray(rng.random((size, size), "f4"))
+        op = by_method("fft", Correlate((size, size)), ArraySpec(image.shape), bench.backend.limits)
+        assert isinstance(op, OverlapSave)
+        half, shape = -(size // 2), {"tile": op.tile, "block": op.block}
+        places = {"y0": half, "x0": half, "border_y": "constant", "border_x": "constant", "cval": 0.0}
+        call = bench.kernel("overlap_save", image, mask, out, **shape, **places)
+        call()
+        part = scipy.signal.fftconvolve(image[:300, :300].get().astype("f8"), mask[::-1, ::-1].get().astype("f8"), "same")
+        np.testing.assert_allclose(out[:200, :200].get(), part[:200, :200], rtol=0, atol=1e-6 * float(mask.sum()))
+        others: Peers = {}
+        if peers:
+            flipped = cupy.ascontiguousarray(mask[::-1, ::-1])
+            others["cupyx fftconvolve"] = lambda w=flipped: cupyx.scipy.signal.fftconvolve(image, w, "same")
+            others["oaconvolve"] = lambda w=flipped: cupyx.scipy.signal.oaconvolve(image, w, "same")
+        bench.row(f"tiles of {op.tile}², 8192² f4, {size} x {size}", call, 2 * image.nbytes, 0.0, others)
+
+
 def lines(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
     signal = cupy.asarray(rng.random((1, 10**8), "f4"))
     out = cupy.empty_like(signal)
@@ -158,6 +184,7 @@ def main() -> None:
     options = parser.parse_args()
     rng, bench = np.random.default_rng(0), Bench()
     convolutions(bench, rng, not options.no_peers)
+    tiles(bench, rng, not options.no_peers)
     lines(bench, rng, not options.no_peers)
     streams(bench, rng)
     transfers(rng)

@@ -14,7 +14,7 @@ import numpy as np
 from footprint.backend.registry import open_backend
 from footprint.ops.convolve import Correlate
 from footprint.ops.job import plan_op
-from footprint.ops.overlap_save import tiled, tiles
+from footprint.ops.overlap_save import lengths_of, tiled
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
@@ -44,10 +44,10 @@ def table(shape: tuple[int, ...], taps: tuple[int, ...]) -> None:
     print(f"{shape} samples, {taps} taps, one thread")
     if image.size * mask.size <= PATIENCE:
         print(f"  direct        {1e3 * spent(op, image, mask):8.2f} ms", flush=True)
-    specs = ArraySpec(image.shape), ArraySpec(mask.shape)
-    for size in tiles(len(taps)):
+    specs, limits = (ArraySpec(image.shape), ArraySpec(mask.shape)), open_backend("cpu").limits
+    for size in lengths_of(op, limits, 4):
         by = tiled(op, size, *specs)
-        seconds, work = spent(by, image, mask), by.operations(*specs)
+        seconds, work = spent(by, image, mask), by.operations(limits, *specs)
         print(f"  tiles of {size:4} {1e3 * seconds:8.2f} ms  {work / seconds / 1e9:5.1f} GFLOP/s  blocks {by.block}", flush=True)
 
 

@@ -89,7 +89,7 @@ def format_bytes(n: int | float) -> str:
         if abs(n) < 1024 or unit == "EiB":
             if abs(n) >= 1e6:
                 return f"{n:,.0f} {unit}"
-            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if 1000 <= abs(n) < 1e6 else f"{n:.3g} {unit}"
+            return f"{int(n)} B" if unit == "B" else f"{n:.0f} {unit}" if 999.5 <= abs(n) < 1e6 else f"{n:.3g} {unit}"
         n /= 1024
     raise AssertionError
 

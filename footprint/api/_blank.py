@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,14 +138,11 @@ def blanked(image: Image, blank: str, masks: dict[str, Any]) -> tuple[Image, boo
 
 def zeros_are_blank(image: Image) -> bool:
     """Whether a floating image is padded with zeros, as some of its rows tell: runs of zeros among values that hardly repeat."""
-    height, width = image.spec.shape
+    width = image.spec.shape[1]
     if np.dtype(image.spec.dtype).kind != "f" or width < 2:
         return False
     zeros = beside = others = pairs = equal = 0
-    row = np.empty((1, width), native(image.spec.dtype))
-    for y in np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int)).tolist():
-        read_rows(image, slice(y, y + 1), row)
-        x = row[0]
+    for x in _some_rows(image):
         zero = x == 0
         n = int(np.count_nonzero(zero))
         others += int(np.count_nonzero(np.isfinite(x))) - n
@@ -158,6 +156,19 @@ def zeros_are_blank(image: Image) -> bool:
         pairs += int(np.count_nonzero(some))
         equal += int(np.count_nonzero(same & some))
     return others > 0 and zeros >= _SHARE * (zeros + others) and beside >= _BESIDE * zeros and equal <= _EQUAL * pairs
+
+
+def _some_rows(image: Image) -> Iterator[np.ndarray]:
+    """A few rows from top to bottom; of a device's array all at once, as every look at one costs as much."""
+    height, width = image.spec.shape
+    places = np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int))
+    if isinstance(image.face, Array) and image.face.device != "cpu":
+        yield from on_host(image.face.data[places])
+        return
+    row = np.empty((1, width), native(image.spec.dtype))
+    for y in places.tolist():
+        read_rows(image, slice(y, y + 1), row)
+        yield row[0]
 
 
 def planned_image(image: Any, blank: str, masks: dict[str, Any]) -> Any:

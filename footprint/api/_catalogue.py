@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def catalogue(
     blank: str,
     padded: bool,
     levels: Levels | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Any:
     """The table of what was found, with units and positions where they are known; warns of what a user has to know.
 
@@ -51,6 +53,8 @@ def catalogue(
         What means no data, and whether zeros were found to.
     levels
         Background and noise from place to place, where they are.
+    more
+        What else its metadata say.
     """
     from astropy.table import Table
 
@@ -72,6 +76,7 @@ def catalogue(
     else:
         table.meta.update(levels.tell())
     table.meta.update({name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by})
+    table.meta.update(more or {})
     if clip is not None:
         table.meta.update(
             clip_mean=clip.mean,

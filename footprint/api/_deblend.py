@@ -20,7 +20,7 @@ from footprint.plan.faces import Region, Taker
 from footprint.spec import ArraySpec
 
 # Of the column `flags`.
-BLENDED, AT_EDGE = 1, 2
+BLENDED, AT_EDGE, HIDDEN = 1, 2, 8
 
 
 def check_contrast(deblend: bool, contrast: Any) -> float | None:
@@ -88,6 +88,7 @@ class Components(Islands):
     def _members(self, region: Region, members: np.ndarray) -> None:
         used = members[: max(int(self.count[0]), 0)]  # type: ignore[index]
         flags = np.where(used[:, COMPONENTS] > 1, BLENDED, 0)
+        flags[used[:, ISLAND] == 0] = HIDDEN
         self._who = {"island": used[:, ISLAND].copy(), "component": used[:, COMPONENT].copy(), "flags": flags}
         self._join()
 

@@ -17,7 +17,7 @@ from footprint.ops.fit import Fit
 
 FITS = ("point", "gaussian")
 # Of the column `flags`, beside those of deblending.
-UNFITTED = 4
+UNFITTED, UNRESOLVED = 4, 16
 
 _POINT = {"x": X, "y": Y, "peak": HEIGHT, "flux": SUM}
 _GAUSSIAN = _POINT | {"a": MAJOR, "b": MINOR, "theta": THETA}
@@ -41,6 +41,17 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
     wide = 1 / math.sqrt((yy + xx) / 2 - math.hypot((yy - xx) / 2, yx))
     reach = (1.5 if free else 0.5) * 2 * math.sqrt(2 * math.log(2)) * wide
     return Fit(1, free, min(max(math.ceil(reach) + 1, 3), _LARGEST), beam)
+
+
+def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: dict[str, Any]) -> dict[str, Any]:
+    """The images of fits that are wanted; what needs fits, or deblending, has them."""
+    kept = {name: value for name, value in saved.items() if value is not None}
+    for name in (*(["residual"] if residual else []), *(f"save_{name}" for name in kept)):
+        if fit is None:
+            raise ArgumentError(name, "no fits", "fits to take off the image", "give fit='point' or 'gaussian'")
+    if residual and apart is None:
+        raise ArgumentError("residual", "islands that are not taken apart", "deblending", "give deblend=True")
+    return kept
 
 
 def inverse_beam(sky: Sky) -> tuple[float, ...]:
@@ -83,8 +94,13 @@ def describe_fits(table: Any, sky: Sky) -> None:
         table[name].unit = sky.unit
     for name in ("fit_theta", "fit_theta_err") if "fit_a" in table.colnames else ():
         table[name].unit = "deg"
+    if "fit_a" in table.colnames and (beam := inverse_beam(sky)):
+        _take_beam_off(table, beam)
     if "flags" in table.colnames:
-        table["flags"].data[np.isnan(table["fit_peak"].data)] |= UNFITTED
+        unfitted = np.isnan(table["fit_peak"].data)
+        table["flags"].data[unfitted] |= UNFITTED
+        if "deconv_b" in table.colnames:
+            table["flags"].data[np.isnan(table["deconv_b"].data) & ~unfitted] |= UNRESOLVED
     if "ra" not in table.colnames:
         return
     ra, dec = np.full(len(table), np.nan), np.full(len(table), np.nan)
@@ -96,5 +112,38 @@ def describe_fits(table: Any, sky: Sky) -> None:
                 world = sky.wcs.pixel_to_world(table["fit_x"].data[rows], table["fit_y"].data[rows]).icrs
                 ra[rows], dec[rows] = world.ra.deg, world.dec.deg
     after = table.colnames.index("fit_x")
-    new = [Column(ra, "fit_ra", unit="deg", copy=False), Column(dec, "fit_dec", unit="deg", copy=False)]
-    table.add_columns(new, indexes=[after, after], copy=False)
+    new = {"fit_ra": ra, "fit_dec": dec}
+    if (area := pixel_area(sky.wcs)) is not None:
+        # Great-circle degrees, along either axis, as of centres.
+        new |= {f"fit_{name}_err": table[f"fit_{axis}_err"].data * math.sqrt(area) for axis, name in (("x", "ra"), ("y", "dec"))}
+    placed = [Column(data, name, unit="deg", copy=False) for name, data in new.items()]
+    table.add_columns(placed, indexes=[after] * len(placed), copy=False)
+
+
+def _take_beam_off(table: Any, beam: tuple[float, ...]) -> None:
+    """Add what the beam, an inverse covariance, leaves of the fitted shapes: NaN along axes narrower than it."""
+    yy, yx, xx = beam
+    det = yy * xx - yx * yx
+    shape, n = ("a", "b", "theta"), len(table)
+    found = {f"deconv_{name}{end}": np.empty(n) for name in shape for end in ("", "_err")}
+    for at in range(0, n, _PLACED):
+        rows = slice(at, at + _PLACED)
+        a, b, theta = (table[f"fit_{name}"].data[rows] for name in shape)
+        turn = np.radians(theta)
+        mean, half = (a * a + b * b) / 2, (a * a - b * b) / 2
+        # What is left of the covariance: half the sum and half the difference of xx and yy, and xy.
+        rest = mean - (yy + xx) / (2 * det)
+        plus, cross = half * np.cos(2 * turn) - (yy - xx) / (2 * det), half * np.sin(2 * turn) + yx / det
+        spread = np.hypot(plus, cross)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            major, minor = np.sqrt(rest + spread), np.sqrt(rest - spread)
+            angle = np.where(np.isnan(major), np.nan, np.degrees(np.arctan2(cross, plus)) / 2)
+            found["deconv_a"][rows], found["deconv_b"][rows], found["deconv_theta"][rows] = major, minor, angle
+            # To first order, as if both had the same axes.
+            found["deconv_a_err"][rows] = a * table["fit_a_err"].data[rows] / major
+            found["deconv_b_err"][rows] = b * table["fit_b_err"].data[rows] / minor
+            found["deconv_theta_err"][rows] = np.where(np.isnan(angle), np.nan, table["fit_theta_err"].data[rows] * half / spread)
+    for name, data in found.items():
+        table[name] = data
+        if "theta" in name:
+            table[name].unit = "deg"

@@ -16,6 +16,7 @@ from footprint.api._sky import Sky, sky_of
 from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.fit import Fit
 from footprint.ops.local_sources import MAPS, LocalDeblend, LocalIslands, local_sources
 from footprint.ops.mesh import SPLINES, Cells
 from footprint.ops.pipeline import Pipeline
@@ -68,23 +69,29 @@ class Levels:
 
     def steps(
         self,
-        capacity: int,
         clip: SigmaClip,
         sigma: float,
         connectivity: int,
         min_area: int,
-        flood: float | None,
+        capacity: int,
         labels: bool,
+        *,
+        flood: float | None,
         contrast: float | None,
+        fit: Fit | None,
+        inverted: bool,
+        residual: bool,
+        models: tuple[str, ...],
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
         how: dict[str, Any] = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
-        how["saved"] = tuple(self.saved)
+        how |= {"saved": tuple(self.saved), "inverted": inverted}
         if contrast is not None:
             apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
-            return local_sources(apart, self.cells, clip)
-        return local_sources(LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how), self.cells, clip)
+            return local_sources(apart, self.cells, clip, fit, residual, models)
+        whole = LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how)
+        return local_sources(whole, self.cells, clip, fit, models=models)
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""
@@ -151,14 +158,6 @@ def kinds_of(
     return Levels(kinds, cells)
 
 
-def check_one_background(levels: Levels | None, **options: Any) -> None:
-    """Fits are weighed by one noise so far."""
-    for name, value in options.items():
-        if levels is not None and value:
-            got = f"{value!r} beside a mesh or maps"
-            raise ArgumentError(name, got, "one background and noise", f"leave {name} or background out")
-
-
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:
     given = unwrap(value)
     if given.mask is not None:
@@ -209,6 +208,15 @@ def target(given: Any, name: str, dtype: str, image: Image, others: Sequence[Arr
     if any(shared(other, seen) for other in others):
         raise ArgumentError(name, "memory shared with a map", "an array of its own")
     return seen
+
+
+def models_of(kept: dict[str, Any], image: Image, others: Sequence[Face]) -> tuple[Face, ...]:
+    """What takes the images of fits, each memory of its own."""
+    found: list[Face] = []
+    for name, value in kept.items():
+        taken = [one for one in (*others, *found) if isinstance(one, Array)]
+        found.append(target(value, f"save_{name}", kernel_dtype(image.spec.dtype), image, taken, floating=True))
+    return tuple(found)
 
 
 def planned_maps(spec: ArraySpec, levels: Levels, streamed: bool, reading: Reading | None) -> list[Face]:

@@ -14,10 +14,14 @@ from footprint.api._half import field_of, is_half
 from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
 from footprint.api._tomo import angles_of, position
 from footprint.api.fbp import fbp_of
+from footprint.api.iterative import iterative_of
 from footprint.api.rotation_axis import METHODS, searches
 from footprint.errors import ArgumentError, BudgetError, choose
+from footprint.ops.backproject import Geometry
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
+from footprint.ops.iterative import METHODS as ITERATIVE
+from footprint.ops.iterative import Iterative
 from footprint.ops.job import Meeting
 from footprint.ops.job import job_of as as_job
 from footprint.ops.pipeline import Pipeline
@@ -30,6 +34,11 @@ from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec, Limits
 from footprint.units import kind_of
 
+Last = Fbp | Iterative
+"""What makes slices of sinograms."""
+# What only a filtered backprojection is told, and what it is told unless said otherwise.
+_OF_FBP = {"filter": "ramlak", "padding": "constant", "interpolation": "linear", "accuracy": 1e-4, "cutoff": 1.0}
+
 
 class Way:
     """The steps of one call: from the rows of a scan that are needed to the result.
@@ -38,26 +47,31 @@ class Way:
     ----------
     needed
         The first detector row that is read, and the one after the last.
+    fbp
+        The operation that makes slices of sinograms.
     field
-        The operation that widens rows to the field of a half acquisition, None for a whole field.
+        The operation that widens rows to the field of a half acquisition, None for a whole field. What iterates takes rows as they
+        are, and only its slices are as large as the field.
     result
         Spec of all slices.
     """
 
     def __init__(
-        self, job: ScanJob, fbp: Fbp, steps: Steps | None, field: HalfAcquisition | None, numbers: Quantize | None = None
+        self, job: ScanJob, fbp: Last, steps: Steps | None, field: HalfAcquisition | None, numbers: Quantize | None = None
     ) -> None:
         self._numbers = numbers
-        self.job, self.fbp, self._change, self.field = job, replace(fbp, turn=field is not None), steps, field
+        last: Last = replace(fbp, turn=field is not None)
+        self.job, self.fbp, self._change, self.field = job, last, steps, field
         whole = job.specs(0, job.scan.shape[1])
         self.needed = rows_needed(self.steps(self.fbp), whole["projections"], (job.start, job.stop))
         self._specs = job.specs(*self.needed)
         line = self.line(self.fbp)
         self.result: ArraySpec = line.out_specs(*(self._specs[name] for name in line.inputs))[0]
 
-    def steps(self, fbp: Fbp) -> list[Any]:
+    def steps(self, fbp: Last) -> list[Any]:
         """As the caller wants them."""
-        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, self.field)
+        field = self.field if isinstance(fbp, Fbp) else None
+        usual = default_steps(self.job.flat, fbp, self.job.shifts, self.job.log, field)
         last = [] if self._numbers is None else [self._numbers]
         if self._change is None:
             return [*usual, *last]
@@ -69,8 +83,8 @@ class Way:
             raise ArgumentError("steps", f"a function that returns {kind_of(changed)}", wanted)
         return [*changed, *last]
 
-    def line(self, fbp: Fbp) -> Pipeline:
-        """The pipeline of the needed rows with such an FBP."""
+    def line(self, fbp: Last) -> Pipeline:
+        """The pipeline of the needed rows with such a last step."""
         job = self.job
         others = {name: spec for name, spec in job.specs(0, job.scan.shape[1]).items() if name != "projections"}
         raw = job.specs(0, job.scan.shape[1])["projections"]
@@ -79,7 +93,7 @@ class Way:
     def plan(self, limits: Limits, budget: int | None, out: Meeting) -> Plan:
         """The plan; where the budget is too small, the error names what the other method takes."""
 
-        def by(fbp: Fbp) -> Plan:
+        def by(fbp: Last) -> Plan:
             line, sources = self.line(fbp), self.job.streams(*self.needed)
             ins = [meeting(sources[name]) for name in line.inputs]
             notes = [fbp.note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
@@ -131,6 +145,9 @@ class How:
     steps: Steps | None = None
     out_dtype: str = "float32"
     out_range: Any = None
+    iterations: int | None = None
+    weight: float | None = None
+    nonnegative: bool = False
 
     def is_half(self, job: ScanJob) -> bool:
         """Whether the scan is a half acquisition."""
@@ -143,8 +160,30 @@ class How:
         field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
         seen: tuple[int, float] = (n_x, axis) if field is None else (field.width, field.axis)
         rest: tuple[Any, ...] = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
-        fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
+        fbp: Last
+        if isinstance(self.method, str) and self.method in ITERATIVE:
+            fbp = self._iterative(angles, n_x, axis, size, field)
+        else:
+            self._refuse({"iterations": None, "weight": None, "nonnegative": False}, "which has none", "method='sirt' iterates")
+            fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
         return Way(job, fbp, self.steps, field, self.numbers)
+
+    def _iterative(self, angles: np.ndarray, n_x: int, axis: float, size: Any, field: HalfAcquisition | None) -> Iterative:
+        """What iterates; slices of a half acquisition are the field's, seen by the detector where it is."""
+        self._refuse(_OF_FBP, "which filters nothing", "leave it out")
+        roi = self.roi
+        if field is not None:
+            roi = (0, field.width, 0, field.width) if roi is None else Geometry(angles, n_x, axis, roi).box
+            roi = tuple(end - field.offset for end in roi)
+        how = self.method, self.iterations, self.weight, self.nonnegative
+        return iterative_of(angles, n_x, *how, axis, roi, size, self.circle, self.axis_shifts)
+
+    def _refuse(self, usual: dict[str, Any], why: str, fix: str) -> None:
+        """Raise where the method is told what it has no use for."""
+        for name, value in usual.items():
+            given = getattr(self, name)
+            if isinstance(given, np.ndarray) or given != value:
+                raise ArgumentError(name, repr(given), f"none with method={self.method!r}, {why}", fix)
 
     @property
     def numbers(self) -> Quantize | None:

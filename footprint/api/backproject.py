@@ -23,6 +23,7 @@ def backproject(
     center: float | None = None,
     roi: tuple[int, int, int, int] | None = None,
     axis_shifts: Any = None,
+    weighted: bool = True,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -37,6 +38,9 @@ def backproject(
         Any real dtype; read as float32 by linear interpolation, 0 outside.
     angles, center, roi, axis_shifts, out, memory, device
         As in `fbp`.
+    weighted : bool
+        Weigh each angle by half the gap to its neighbours, as `fbp` does; if not, every weight is 1, which is the exact transpose
+        of `project`.
 
     Returns
     -------
@@ -54,14 +58,14 @@ def backproject(
     >>> fp.backproject(np.ones((4, 5)))[2, 2].round(4)
     np.float32(3.1416)
     """
-    look = looks("backproject", (angles, center, roi, axis_shifts, memory, device), sinogram, out)
+    look = looks("backproject", (angles, center, roi, axis_shifts, weighted, memory, device), sinogram, out)
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
     _, n_a, n_x = source.spec.shape
-    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
+    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts, weighted)
     result = op.out_specs(source.spec)[0]
     target = output(out, ArraySpec(result.shape[1:], result.dtype) if flat else result, source)
     if out is not None and shared(source, target):
@@ -80,6 +84,7 @@ def plan_backproject(
     center: float | None = None,
     roi: tuple[int, int, int, int] | None = None,
     axis_shifts: Any = None,
+    weighted: bool = True,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -89,7 +94,7 @@ def plan_backproject(
     ----------
     shape, dtype
         Of the sinograms.
-    angles, center, roi, axis_shifts, memory, device
+    angles, center, roi, axis_shifts, weighted, memory, device
         As in `backproject`.
 
     Returns
@@ -99,11 +104,11 @@ def plan_backproject(
     """
     spec, _ = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
-    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts)
+    op = _op(angles_of(angles, n_a), n_x, center, roi, axis_shifts, weighted)
     return plan_verb("backproject", op, [spec], where(device), memory)
 
 
-def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any) -> Backproject:
+def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any, weighted: bool) -> Backproject:
     axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    return Backproject(Geometry(angles, n_x, axis, roi, shifts))
+    return Backproject(Geometry(angles, n_x, axis, roi, shifts), weighted=bool(weighted))

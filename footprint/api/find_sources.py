@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
-from footprint.api._call import Face, Stream, call, planned
+from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
-from footprint.api._deblend import capacities, check_contrast, host_only, islands
-from footprint.api._fit import check_fit
-from footprint.api._image import Passes, Reading, foretold, from_file, host, see
-from footprint.api._levels import Levels, check_one_background, kinds_of, levels_of, planned_maps, target
+from footprint.api._deblend import check_contrast, host_only
+from footprint.api._fit import check_fit, check_models
+from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
+from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
+from footprint.api._reliability import check_reliability, threshold_of, trials
+from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
 from footprint.api._sky import sky_of
-from footprint.api.measure import Crowded, Islands
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
-from footprint.errors import ArgumentError, BudgetError, CapacityError, ShapeError, choose
-from footprint.ops.find_sources import sources
-from footprint.ops.fit import Fit
-from footprint.ops.label import check_connectivity
-from footprint.ops.pipeline import Pipeline
-from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
+from footprint.errors import ShapeError, choose
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
-from footprint.units import format_bytes
 
 
 def find_sources(
@@ -43,6 +38,8 @@ def find_sources(
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
+    residual: bool = False,
+    reliability: float | None = None,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -54,6 +51,8 @@ def find_sources(
     filter_size: int = 3,
     save_background: Any = None,
     save_noise: Any = None,
+    save_model: Any = None,
+    save_residual: Any = None,
     labels: Any = None,
     capacity: int | None = None,
     memory: Memory = None,
@@ -91,6 +90,12 @@ def find_sources(
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own. Runs on the CPU.
+    residual : bool
+        Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
+        is 0, and no pixel has the label.
+    reliability : float, optional
+        The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
+        which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -109,6 +114,8 @@ def find_sources(
         Pixels along a side of the mesh's cells, some times the largest source; cells along a side of its median filter.
     save_background, save_noise : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
         Receive background and noise at every pixel.
+    save_model, save_residual : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
+        Receive the sum of all fits at every pixel, and the image less that.
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
@@ -120,7 +127,7 @@ def find_sources(
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     on_plan : callable, optional
-        Called with the plan before anything is allocated or read.
+        Called with every plan before anything is allocated or read for it.
     progress : callable, optional
         ``progress(rows_done, rows)``, counting every pass.
 
@@ -136,9 +143,10 @@ def find_sources(
         the centre; not what a threshold cuts off); name (IAU, by the position); and where they differ from place to place,
         background and noise at the peak, from which snr and errors then come. With ``deblend`` rows are parts of islands, as
         ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
-        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, in a sum. With ``fit``, each
-        with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec), fit_peak, fit_flux (over the whole plane,
-        so that no threshold cuts it off), and of "gaussian" fit_a, fit_b, fit_theta; fit_chi2 (over degrees of freedom, as if
+        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, 16 where it is narrower than
+        the beam, in a sum. With ``fit``, each with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec),
+        fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off), of "gaussian" fit_a, fit_b, fit_theta, and of a
+        known beam deconv_a, deconv_b, deconv_theta (what is left without it); fit_chi2 (over degrees of freedom, as if
         pixels were independent). NaN where a fit went nowhere.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
 
@@ -164,70 +172,37 @@ def find_sources(
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     pixels = check_min_area(min_area, sky.beam_area)
-    apart = check_contrast(deblend, contrast)
+    apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
-    check_one_background(levels, fit=fit)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, pixels, lesson, bool(ids), apart, fitted, levels)
+    kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
+    models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
+    known: dict[str, Any] = {
+        "min_area": pixels,
+        "contrast": apart,
+        "fit": fitted,
+        "residual": bool(residual),
+        "models": tuple(kept),
+    }
+    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    rooms = (int(capacity),) if capacity else capacities(apart, seen.spec.size)
     runs_on = plain.where(device) if apart is None and fitted is None else host_only(device, seen.face)
-    stats, counts, count = np.full(8, np.nan), np.zeros(8, np.int64), np.zeros(1, np.int64)
-    told = None if progress is None else Passes(progress, seen.spec.shape[0], 4 if ids else 3)
-
-    def attempt(capacity: int) -> Islands | Crowded:
-        found = islands(count, apart, seen.spec.shape, fitted)
-        outs = _outs(found, capacity, host(stats), host(counts), host(count), ids, seen.spec.shape, levels)
-        ins = [seen.face, *(levels.faces if levels is not None else [])]
-        try:
-            call("find_sources", steps(capacity), ins, outs, runs_on, memory, progress=told, on_plan=on_plan)
-        except Crowded as short:
-            # Without the frames it came through, which hold the plan's memory while it is planned again.
-            return short.with_traceback(None)
-        return found
-
-    found = _first_that_fits(rooms, attempt)
-    while isinstance(found, Crowded):
-        if capacity is not None:
-            raise CapacityError("capacity", found.room, found.enough)
-        found = _again(attempt, found)
+    usual = (4 if ids else 3) * (1 if share is None else 3)
+    told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
+    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
+    chosen = None if share is None else threshold_of(share, search)
+    if chosen is not None:
+        search = replace(search, rules=replace(rules, sigma=chosen.sigma))
+    found = search.run()
     if told is not None:
         told.end()
     if levels is not None and levels.mesh and any(np.isnan(value) for value in levels.typical.values()):
         raise ShapeError("image", f"{seen.spec} without a finite pixel", "at least one finite pixel")
-    clip = clip_of(stats, counts, seen.spec) if levels is None or levels.clip else None
+    clip = clip_of(search.stats, search.counts, seen.spec) if levels is None or levels.clip else None
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
-    return catalogue(found.columns, clip, stats, steps(1), sky, "zero" if padded else blank, padded, levels)
-
-
-def _outs(
-    found: Islands,
-    capacity: int,
-    stats: Face,
-    counts: Face,
-    count: Face,
-    ids: list[Face],
-    shape: tuple[int, ...],
-    levels: Levels | None,
-) -> list[Face]:
-    """What takes the results, in the order of the steps."""
-    if levels is None:
-        return [stats, counts, *found.sinks(capacity), count, *ids]
-    clip = [stats, counts] if levels.clip else []
-    return [*levels.sink(shape), *clip, *found.sinks(capacity, local=True), count, *ids, *levels.saved.values()]
-
-
-def _again(attempt: Callable[[int], Islands | Crowded], short: Crowded) -> Islands | Crowded:
-    """With the room that is needed; the budget that is said to do for it does."""
-    try:
-        return attempt(short.needed)
-    except BudgetError as error:
-        if short.enough > short.needed:
-            return _again(attempt, Crowded(short.enough, short.room))
-        what = f"a catalogue of {short.needed} components, as this image has,"
-        fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or a higher sigma"
-        raise BudgetError(error.budget, error.terms, error.smallest, what, fix) from None
+    more = {} if chosen is None else chosen.tell()
+    return catalogue(found.columns, clip, search.stats, search.steps(1), sky, "zero" if padded else blank, padded, levels, more)
 
 
 def plan_find_sources(
@@ -243,6 +218,8 @@ def plan_find_sources(
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
+    residual: bool = False,
+    reliability: float | None = None,
     lesson: bool = False,
     background: str = "global",
     noise: str | None = None,
@@ -250,6 +227,8 @@ def plan_find_sources(
     filter_size: int = 3,
     save_background: bool = False,
     save_noise: bool = False,
+    save_model: bool = False,
+    save_residual: bool = False,
     labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
@@ -269,8 +248,8 @@ def plan_find_sources(
         Of the image.
     background, noise : str
         As in `find_sources`; "map" for a map that is given, of the image's dtype.
-    save_background, save_noise : bool
-        Whether background and noise are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
+    save_background, save_noise, save_model, save_residual : bool
+        Whether these are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
     labels : bool or "file"
         Whether labels are wanted: an int32 array, unless they, too, go to a file.
     streamed : bool
@@ -282,9 +261,9 @@ def plan_find_sources(
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, lesson, box, filter_size, capacity, memory,
-    device
-        As in `find_sources`; a plan is the same whatever the smallest area.
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, reliability, lesson, box, filter_size,
+    capacity, memory, device
+        As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
     -------
@@ -306,7 +285,6 @@ def plan_find_sources(
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     levels, fitted = kinds_of(*words, box, filter_size, kappa, saved), check_fit(fit, sky_of(None, header))
-    check_one_background(levels, fit=fit)
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
@@ -314,81 +292,15 @@ def plan_find_sources(
 
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
-    area = check_min_area(min_area, 1.0)
-    steps = _steps(sigma, flood, kappa, maxiters, connectivity, area, lesson, bool(labels), apart, fitted, levels)
+    kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
+    known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
+    known |= {"residual": bool(residual), "models": tuple(kept)}
+    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = where(device) if apart is None and fitted is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
-    stats, counts, count = foretold(ArraySpec((8,), "float64"), ArraySpec((8,), "int64"), ArraySpec((1,), "int64"))
-    ids = [wanted(ArraySpec(spec.shape, "int32"))] if labels else []
-
-    def made(room: int) -> Plan:
-        outs = _outs(islands(0, apart, spec.shape, fitted), room, stats, counts, count, ids, spec.shape, levels)
-        return planned("find_sources", steps(room), ins, outs, runs_on, memory)
-
-    return _first_that_fits((int(capacity),) if capacity else capacities(apart, spec.size), made)
-
-
-def _first_that_fits(capacities: tuple[int, ...], make: Callable[[int], Any]) -> Any:
-    """With the first capacity that the budget allows."""
-    for capacity in capacities[:-1]:
-        try:
-            return make(capacity)
-        except BudgetError:
-            continue
-    return make(capacities[-1])
-
-
-def check_capacity(capacity: object, name: str = "capacity") -> None:
-    """A number from 1 up, or None."""
-    if capacity is not None and (isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1):
-        raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
-
-
-def check_min_area(value: Any, beam_area: float | None) -> int:
-    """Pixels of the smallest island, given as such or in beams."""
-    if isinstance(value, str):
-        number, unit = (value[:-4], "beam") if value.endswith("beam") else (value, "")
-        try:
-            share = float(number.strip() or 1)
-        except ValueError:
-            share = 0.0
-        if share > 0 and unit:
-            if beam_area is None:
-                raise ArgumentError("min_area", repr(value), "pixels", "the image tells no beam")
-            return max(1, math.ceil(min(share * beam_area, 2.0**62)))
-        value = int(share) if share == int(share) and share > 0 else value
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError("min_area", repr(value), "a whole number, 1 or more, or a share of the beam such as '0.3 beam'")
-    # Larger than any image is as good as any other.
-    return min(int(value), 2**62)
-
-
-def _steps(
-    sigma: float,
-    flood: float | None,
-    kappa: float,
-    maxiters: int | None,
-    connectivity: int,
-    min_area: int,
-    lesson: bool,
-    labels: bool,
-    contrast: float | None,
-    fit: Fit | None,
-    levels: Levels | None,
-) -> Callable[[int], Pipeline]:
-    """The pipeline with room for so many components."""
-    clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
-    level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
-    lower = None if flood is None else check_positive("flood", flood)
-    if lower is not None and lower > level:
-        raise ArgumentError("flood", repr(flood), f"a number up to sigma, {level:g}")
-    if levels is not None and not levels.clip:
-        for name, value in (("lesson", lesson or None), ("maxiters", maxiters)):
-            if value is not None:
-                got = f"{value!r} where background and noise are of a mesh or maps"
-                raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
-    if levels is not None:
-        return lambda capacity: levels.steps(capacity, clip, level, corners, min_area, lower, labels, contrast)
-    return lambda capacity: sources(clip, level, corners, min_area, capacity, labels, flood=lower, contrast=contrast, fit=fit)
+    ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
+    models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
+    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models)
+    return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)

@@ -11,6 +11,7 @@ from footprint.api._arrays import Array, Memory, described, finished, output, re
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.api._recall import fresh, looks, recall, remember, replay
+from footprint.api._room import enough
 from footprint.errors import BudgetError, CapacityError, ShapeError
 from footprint.kernels.label.contract import default_capacity
 from footprint.ops.label import Label, check_connectivity
@@ -105,20 +106,17 @@ def _marks(source: Array, flat: tuple[int, ...]) -> Array | Stream:
 
 def _roomier(op: Label, needed: int, mask: ArraySpec, marks: Face, ids: Face, device: str, memory: Memory) -> Label:
     """The job with room for all components that its parts have, if the budget allows."""
-    bigger, counted = replace(op, capacity=needed), op.out_specs(mask)[1]
-    plan = lambda op, memory: planned("label", op, [marks], [ids, *foretold(counted)], device, memory)
+    counted = op.out_specs(mask)[1]
+
+    def plan(room: int, memory: Memory) -> Plan:
+        return planned("label", replace(op, capacity=room), [marks], [ids, *foretold(counted)], device, memory)
+
     try:
-        plan(bigger, memory)
+        plan(needed, memory)
     except BudgetError as error:
-        # Smaller parts have more components between them, so the room must come on top of parts as large as those that were met.
-        part, low, high = plan(op, memory).chunk, error.smallest, plan(bigger, None).footprint.total
-        while part is not None and high - low > max(64, low // 64):
-            middle = (low + high) // 2
-            cut = plan(bigger, middle).chunk
-            low, high = (low, middle) if cut is None or cut.size >= part.size else (middle, high)
-        room = default_capacity(mask.size)
-        raise CapacityError("memory", room, needed, f"give memory={high if part else low} or more") from error
-    return bigger
+        does = enough(plan, op.capacity, needed, error.smallest, memory)
+        raise CapacityError("memory", default_capacity(mask.size), needed, f"give memory={does} or more") from error
+    return replace(op, capacity=needed)
 
 
 def plan_label(

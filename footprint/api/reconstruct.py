@@ -50,6 +50,9 @@ def reconstruct(
     steps: Steps | None = None,
     out_dtype: str = "float32",
     out_range: tuple[float, float] | None = None,
+    iterations: int | None = None,
+    weight: float | None = None,
+    nonnegative: bool = False,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -73,7 +76,9 @@ def reconstruct(
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
     filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
-        As in `fbp`.
+        As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
+    iterations, weight, nonnegative
+        As in `sirt`, `cgls` and `tv`: for these methods alone.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
@@ -167,6 +172,9 @@ def reconstruct(
         "steps": steps,
         "out_dtype": out_dtype,
         "out_range": out_range,
+        "iterations": iterations,
+        "weight": weight,
+        "nonnegative": nonnegative,
         "out": out,
         "memory": memory,
         "device": device,
@@ -289,6 +297,9 @@ def plan_reconstruct(
     steps: Steps | None = None,
     out_dtype: str = "float32",
     out_range: tuple[float, float] | None = None,
+    iterations: int | None = None,
+    weight: float | None = None,
+    nonnegative: bool = False,
     written: Any = False,
     memory: Memory = None,
     device: str = "auto",
@@ -305,7 +316,7 @@ def plan_reconstruct(
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
     center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
-    half_acquisition, steps, out_dtype, out_range, memory, device, fft
+    half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -340,6 +351,9 @@ def plan_reconstruct(
         steps=steps,
         out_dtype=out_dtype,
         out_range=out_range,
+        iterations=iterations,
+        weight=weight,
+        nonnegative=nonnegative,
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.

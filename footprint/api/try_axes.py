@@ -70,7 +70,8 @@ def try_axes(
         ``progress(axes_done, axes)``.
     **settings
         ``filter``, ``padding``, ``method``, ``interpolation``, ``accuracy``, ``roi``, ``pixel_size``, ``circle``, ``cutoff``,
-        ``half_acquisition`` and ``steps`` of `reconstruct`. Slices of a half acquisition are as wide as the narrowest field.
+        ``half_acquisition``, ``steps``, ``iterations``, ``weight`` and ``nonnegative`` of `reconstruct`. Slices of a half
+        acquisition are as wide as the narrowest field.
 
     Returns
     -------

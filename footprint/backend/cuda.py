@@ -18,8 +18,9 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 
 from footprint import settings
 from footprint.backend import nvml
-from footprint.backend.base import Backend, Baked, Callers
+from footprint.backend.base import Backend, Baked, Callers, Courier
 from footprint.backend.compiling import compiling
+from footprint.backend.cuda_bus import courier, marked
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError, ShapeError
@@ -120,6 +121,14 @@ def empty(index: int, spec: ArraySpec) -> cupy.ndarray:
             return cupy.empty(spec.shape, spec.dtype)
         except cupy.cuda.memory.OutOfMemoryError:
             raise BackendError(f"cuda:{index}", f"no {format_bytes(spec.nbytes)} left for the result") from None
+
+
+def placed(index: int, array: Any) -> cupy.ndarray:
+    """A copy of a host array, by the caller's own CuPy."""
+    there = empty(index, ArraySpec(array.shape, array.dtype.str))
+    with cupy.cuda.Device(index):
+        there.set(array)
+    return there
 
 
 class Current:
@@ -229,10 +238,7 @@ class CudaBackend(Backend):
     def mark(self) -> Any:
         """An event on the current stream."""
         with self._stream() as stream:
-            # Whoever waits for it sleeps: threads that spin hold the driver's lock against those that work.
-            event = cupy.cuda.Event(block=True, disable_timing=True)
-            event.record(stream)
-        return event
+            return marked(stream)
 
     def after(self, event: Any) -> None:
         """The current stream waits."""
@@ -316,6 +322,11 @@ class CudaBackend(Backend):
             copy(ptr, src.ctypes.data, nbytes, kind, here)
 
         return send
+
+    def courier(self, there: View, here: np.ndarray, up: bool) -> Courier:
+        """See `cuda_bus`."""
+        with self._stream() as stream:
+            return courier(there.ptr, here.ctypes.data, up, stream)
 
     def inside(self, threads: int) -> Current:
         """The current stream's handle on this device, which is current inside."""

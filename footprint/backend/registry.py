@@ -125,6 +125,13 @@ def empty_on(device: str, spec: ArraySpec) -> Any:
     return module.empty(index, spec)
 
 
+def placed_on(device: str, array: Any) -> Any | None:
+    """A copy of a host array that lives on a device, of its own kind; None where there is no such kind."""
+    module, index = _kind(device)
+    place = getattr(module, "placed", None)
+    return place(index, array) if place is not None else None
+
+
 @lru_cache(maxsize=1)
 def _cuda_is_here() -> bool:
     """Looked up once a process: devices do not come and go."""

@@ -20,6 +20,8 @@ from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
 
+_METHODS = "Backprojection by direct sums, or fourier, far faster; or iterations for few or noisy projections: sirt, cgls or tv."
+
 # What the volume's metadata say in other words.
 _APART = ("center", "out_dtype", "out_range")
 
@@ -83,7 +85,10 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Between pixels of a row: linear, or sinc (Fourier method).",
         ),
-        click.option("--method", default="direct", show_default=True, help="Backprojection: direct sums, or fourier, far faster."),
+        click.option("--nonnegative", is_flag=True, help="Keep sirt and tv from values below 0."),
+        click.option("--weight", type=float, default=None, help="Of the total variation in tv: larger is smoother between edges."),
+        click.option("--iterations", type=int, default=None, metavar="N", help="Of sirt (default 100), cgls (20) or tv (200)."),
+        click.option("--method", default="direct", show_default=True, help=_METHODS),
         click.option(
             "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
         ),
@@ -175,7 +180,7 @@ def command(
         job = _arguments(source, options)
         check_axis_png(axis_png, job["center"])
         if isinstance(job["center"], Tries):
-            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
+            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
             files = Files(target, png, overwrite, resume)
             run_tries(source, job, about, files, reporter, memory, device, black_frames)
             return
@@ -196,7 +201,7 @@ def command(
             with reporter.progress("reconstructing") as progress, reporter.measured():
                 # The search takes no more than the run that follows it.
                 found = found or find_axis(source, job, False, plan.footprint.total)
-                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size")})
+                about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
                 about |= found.figures
                 about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
                 numbers = cast.find(source, job, plan.footprint.total, device, black_frames)
@@ -233,6 +238,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     from footprint.api._scan import pixel_size_of
     from footprint.api.rotation_axis import METHODS, searches
     from footprint.io.shifts import read_shifts
+    from footprint.ops.iterative import ITERATIONS
 
     job = dict(options)
     if job["center"].startswith("try:"):
@@ -250,6 +256,7 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     if job["shifts"] is not None:
         job["shifts"] = shifts_in(source, read_shifts(job["shifts"], detector_of(source)[0]))
     job["steps"] = steps_of(source, job)
+    job["iterations"] = ITERATIONS.get(job["method"]) if job["iterations"] is None else job["iterations"]
     return job
 
 

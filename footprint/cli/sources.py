@@ -33,8 +33,20 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--fit", default=None, metavar="SHAPE", help="Fit Gaussians: point for the beam's shape, gaussian for any of their own."
         ),
+        click.option(
+            "--reliability",
+            type=float,
+            default=None,
+            metavar="SHARE",
+            help="Choose --sigma so that this share of detections, such as 0.9, is real by the inverted image.",
+        ),
+        click.option("--residual", is_flag=True, help="Search what the fits leave once more; with --deblend and --fit."),
         click.option("--deblend", is_flag=True, help="Take apart sources that stand on one island; give --flood 3, too."),
-        click.option("--lesson", is_flag=True, help="Take the background as 0, as the Carpentries' GPU lesson does."),
+        click.option(
+            "--lesson",
+            is_flag=True,
+            help="Take the background as 0, as the Carpentries' GPU lesson does; of one image also print its table.",
+        ),
         click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
         click.option("--mask", default=None, metavar="FILE", help="No data where this image is not 0."),
         click.option(
@@ -62,6 +74,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
+        click.option("--save-residual", default=None, metavar="FILE", help="Also write the image less all fits."),
+        click.option("--save-model", default=None, metavar="FILE", help="Also write the image of all fits."),
         click.option("--save-noise", default=None, metavar="FILE", help="Also write the noise at every pixel."),
         click.option("--save-background", default=None, metavar="FILE", help="Also write the background at every pixel."),
         click.option("--noise-map", default=None, metavar="FILE", help="Take the noise from this image."),
@@ -99,6 +113,8 @@ def plan_only(
     noise_map: str | None,
     save_background: str | None,
     save_noise: str | None,
+    save_model: str | None,
+    save_residual: str | None,
     **options: Any,
 ) -> Any:
     """The plan of the job, a plane of it where there are several; opens the files for their shapes, reads no pixels."""
@@ -114,7 +130,9 @@ def plan_only(
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
         maps = {name: extra.pop(name) for name in ("background", "noise") if name in extra}
         seen = planned_image(source, options.pop("blank"), extra)
-        kept = {segmentation: "int32", save_background: kernel_dtype(source.dtype.str), save_noise: kernel_dtype(source.dtype.str)}
+        images = {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
+        images["save_residual"] = save_residual
+        kept = {segmentation: "int32"} | dict.fromkeys(images.values(), kernel_dtype(source.dtype.str))
         options |= dict.fromkeys(maps, "map")
         return plan_find_sources(
             seen.shape,
@@ -123,8 +141,7 @@ def plan_only(
             streamed=True,
             reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
             writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
-            save_background=save_background is not None,
-            save_noise=save_noise is not None,
+            **dict[str, Any]((name, path is not None) for name, path in images.items()),
             header=source.header,
             **options,
         )
@@ -176,6 +193,8 @@ def command(
     noise_map: str | None,
     save_background: str | None,
     save_noise: str | None,
+    save_model: str | None,
+    save_residual: str | None,
     overwrite: bool,
     quiet: bool,
     as_json: bool,
@@ -194,14 +213,16 @@ def command(
       footprint sources *.fits -o catalogues/ --format vot
       footprint sources mosaic.fits -o out.ecsv --background mesh --box 64
     """
+    from footprint.cli.lesson import show_lesson
     from footprint.cli.outputs import check_names, check_png, under_option
-    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, run
+    from footprint.cli.sources_job import jobs_of, make_folders, plane_of, planes_of, run
     from footprint.io.catalog import check_catalog
-    from footprint.io.image import check_image
+    from footprint.io.image import check_image, open_image
 
     reporter = Reporter(quiet, as_json)
     outputs = {"out": target, "segmentation": segmentation, "png": png}
-    outputs |= {"save_background": save_background, "save_noise": save_noise}
+    outputs |= {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
+    outputs["save_residual"] = save_residual
     _check_maps(background_map, noise_map, options["background"])
     files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files)
@@ -213,7 +234,7 @@ def command(
         if job.out is not None:
             check_catalog(job.out, overwrite)
         check_png(job.png, overwrite)
-        for option in ("segmentation", "save-background", "save-noise"):
+        for option in ("segmentation", "save-background", "save-noise", "save-model", "save-residual"):
             file = job.outputs[option]
             if file is not None:
                 with under_option(option):
@@ -223,6 +244,10 @@ def command(
     table, figures = run(jobs[0], reporter, overwrite, **options)
     if target is None and not reporter.silent:
         click.echo(_brightest(table))
+    if options["lesson"] and jobs[0].plane != "all":
+        rules = {name: options[name] for name in ("device", "memory", "sigma", "kappa", "connectivity")}
+        with open_image(jobs[0].image, planes_of(jobs[0])[0]) as source:
+            show_lesson(source, reporter, **rules)
     reporter.report(f"Found {counted(len(table), 'sources')}", figures)
     return 0
 

@@ -22,6 +22,8 @@ _FOLDERS = {
     "png": ".png",
     "save_background": "_background.fits",
     "save_noise": "_noise.fits",
+    "save_model": "_model.fits",
+    "save_residual": "_residual.fits",
 }
 
 
@@ -35,7 +37,7 @@ class Job:
         The file.
     plane
         A number, "all", or None for the only one.
-    out, segmentation, png, save_background, save_noise
+    out, segmentation, png, save_background, save_noise, save_model, save_residual
         What is written; None for nothing.
     mask, weight
         Files that tell where there is no data.
@@ -54,6 +56,8 @@ class Job:
     noise_map: str | None = None
     save_background: str | None = None
     save_noise: str | None = None
+    save_model: str | None = None
+    save_residual: str | None = None
 
     @property
     def outputs(self) -> dict[str, str | None]:
@@ -159,6 +163,8 @@ def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Calla
         "labels": (job.segmentation, "int32", _label_header(header)),
         "save_background": (job.save_background, dtype, header),
         "save_noise": (job.save_noise, dtype, header),
+        "save_model": (job.save_model, dtype, header),
+        "save_residual": (job.save_residual, dtype, header),
     }
     with ExitStack() as stack:
         found = {
@@ -201,13 +207,20 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
     from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
-    planes = planes_of(job)
+    planes, plans = planes_of(job), [0]
+
+    def largest(plan: Any) -> None:
+        """One search may take several plans: the report has the one that takes most."""
+        if plan.footprint.total > max(plans):
+            reporter.plan(plan)
+        plans.append(plan.footprint.total)
+
     if job.png is not None and len(planes) > 1:
         raise ArgumentError("--png", f"{job.png} for a cube of {len(planes)} planes", "one plane", "give --plane N")
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
-            kinds: dict[str, Any] = {name: options[name] for name in ("device", "deblend", "fit") if name in options}
+            kinds: dict[str, Any] = {name: options[name] for name in ("device", "deblend", "fit", "residual") if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds["background"] = "mesh" if local else "global"
             reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
@@ -215,7 +228,7 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
-                    told = {"on_plan": reporter.plan if number == 0 else None, "progress": progress}
+                    told = {"on_plan": largest if number == 0 else None, "progress": progress}
                     tables.append(_one(job, image, **sink(number), **told, **options))
         table = tables[0] if len(planes) == 1 else stacked(tables)
         if job.out is not None:

@@ -22,6 +22,8 @@ def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
     few = _Few(source.dtype, source.n_flats)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
     settings = {name: job[name] for name in names}
+    if job["iterations"] is not None:
+        settings |= {"iterations": 1, "weight": job["weight"], "nonnegative": job["nonnegative"]}
     tilt = getattr(job["steps"], "tilt", None)
     if tilt is not None:
         # It is made for a detector.

@@ -32,6 +32,8 @@ _UCDS = {
     "dec": "pos.eq.dec;meta.main", "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density",
     "npix": "phys.angArea;instr.pixel", "snr": "stat.snr", "ra_err": "stat.error;pos.eq.ra",
     "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density", "peak_err": "stat.error;phot.flux.density",
+    "fit_ra": "pos.eq.ra", "fit_dec": "pos.eq.dec", "fit_ra_err": "stat.error;pos.eq.ra", "fit_dec_err": "stat.error;pos.eq.dec",
+    "fit_peak": "phot.flux.density;stat.max", "fit_flux": "phot.flux.density", "fit_flux_err": "stat.error;phot.flux.density",
     "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
 }  # fmt: skip
 _KINDS_OF = {bool: "boolean", int: "long", float: "double"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -137,25 +138,41 @@ class Geometry:
         high = offset + np.maximum(0, (width - 1) * cos) + np.maximum(0, (n_y - 1) * nsin)
         return float(low.min()), float(high.max())
 
-    def table(self, scale: float = 1.0) -> np.ndarray:
-        """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight times ``scale``."""
+    @property
+    def seen(self) -> dict[str, float]:
+        """Centre and radius, in the slice, of the circle that every projection has seen: what ``slices.circle`` is told."""
+        x0, _, top, _ = self.box
+        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
+        return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
+
+    def table(self, scale: float = 1.0, weighted: bool = True) -> np.ndarray:
+        """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight (or 1) times ``scale``."""
+        found = self._rays * (1.0, 1.0, 1.0, scale)
+        if not weighted:
+            found[:, 3] = scale
+        return found
+
+    @cached_property
+    def _rays(self) -> np.ndarray:
+        """The table with weights as they are: a job that is fitted to its budget asks for it many times."""
         angles = np.asarray(self.angles, np.float64)
         cos, nsin = np.cos(angles), -np.sin(angles)
         x0, _, y0, _ = self.box
         shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
         offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
-        return np.stack([cos, nsin, offset, angle_weights(angles, self.turn) * scale], axis=1)
+        return np.stack([cos, nsin, offset, angle_weights(angles, self.turn)], axis=1)
 
 
 @dataclass(frozen=True)
 class Backproject(Op):
     """Sum rows into slices: out[z, y, x] = sum of weight_a row_a(h_a(x, y)), by linear interpolation, zeros outside.
 
-    Slices and rows of them may be made apart; sums over angles add up.
+    Slices and rows of them may be made apart; sums over angles add up. Not ``weighted``, it is the transpose of `Project`.
     """
 
     geometry: Geometry
     scale: float = 1.0
+    weighted: bool = True
 
     axes = ("za.",)
     cut = "zy"
@@ -188,7 +205,7 @@ class Backproject(Op):
         """Record one launch; a part's table is that of its angles, seen from its first row."""
         rows, out = refs
         x = b.bring(rows, "float32")
-        table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=x)
+        table = b.const(self.geometry.table(self.scale, self.weighted), "geometry", axes="a.", of=x)
         y0 = b.first(out, "y")
         if not isinstance(y0, int):
             moved = b.like(table, "float64", "geometry of the part")

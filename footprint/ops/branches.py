@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.errors import ArgumentError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.separable.contract import chip_bytes
 from footprint.ops.base import Table
@@ -17,7 +15,7 @@ from footprint.ops.families import ImageFilter, batch_of
 from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import Halo, Reach, Ref
+from footprint.plan.slots import Halo, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 _ONE = Taps("", Table(np.ones(1)), 0, NONE)
@@ -59,10 +57,14 @@ class Branches(ImageFilter):
                 self._sum(b, x, down, y, out)
                 return
             planes, *plane = y.spec.shape
+            if down is not None:
+                # Sums along one axis alone are of one plane.
+                with b.repeat(y) as loop:
+                    self._sum(b, x.row(loop), down.row(loop), y.row(loop), out)
+                return
             batch = batch_of(planes, max(1, math.prod(plane)) * np.dtype(kind).itemsize)
             with b.repeat(y, batch) as loop:
-                between = down.window(loop, batch) if down else None
-                self._sum(b, x.window(loop, batch), between, y.window(loop, batch), out)
+                self._sum(b, x.window(loop, batch), None, y.window(loop, batch), out)
 
     def _fits(self, room: int, kind: str, tall: Taps, wide: Taps) -> bool:
         """Whether a tile with both halos fits on a chip."""
@@ -70,12 +72,8 @@ class Branches(ImageFilter):
 
     def _between(self, b: Builder, x: Ref, kind: str) -> Ref | None:
         """Room for sums down that are then summed across, where a branch does not fit on a chip at once."""
-        fits = partial(self._fits, b.limits.local_mem, kind)
-        if all(fits(*branch) for branch in self.branches):
+        if all(self._fits(b.limits.local_mem, kind, *branch) for branch in self.branches):
             return None
-        most = max(len(taps.weights) for branch in self.branches for taps in branch)
-        if not all(fits(tall, _ONE) and fits(_ONE, wide) for tall, wide in self.branches):
-            raise ArgumentError("sigma", f"{most} weights along an axis", "as many as fit on this device's chip", "use the CPU")
         reach = {"x": self.halo("x")} if "x" in dict(x.slot.reach) else {}
         return b.between(ArraySpec(x.slot.spec.shape, kind, self.dims), "sums down", reach)
 
@@ -83,15 +81,23 @@ class Branches(ImageFilter):
         for number, (tall, wide) in enumerate(self.branches):
             target = b.like(y, y.spec.dtype, "a branch") if number else y
             if down is None or self._fits(b.limits.local_mem, y.spec.dtype, tall, wide):
-                self._launch(b, x, target, out, tall, wide, (x, x))
+                self._at_once(b, x, target, out, tall, wide)
             else:
-                self._launch(b, x, down, out, tall, _ONE, (x, x))
-                self._launch(b, down, target, out, _ONE, wide, (out, down))
+                self._line(b, x, down, tall, tall.place(b, x, out), down=True)
+                self._line(b, down, target, wide, wide.place(b, down, out), down=False)
             if number:
                 b.launch("muladd", y.deep(3), target.deep(3), a=1.0, b=1.0, count=None, **_PLACES)
 
-    def _launch(self, b: Builder, x: Ref, target: Ref, out: Ref, tall: Taps, wide: Taps, of: tuple[Ref, Ref]) -> None:
-        (y0, border_y), (x0, border_x) = (taps.place(b, into, out) for taps, into in zip((tall, wide), of))
-        weights = [b.const(taps.weights.array.astype(target.spec.dtype), f"weights along {taps.axis}") for taps in (tall, wide)]
+    def _at_once(self, b: Builder, x: Ref, target: Ref, out: Ref, tall: Taps, wide: Taps) -> None:
+        (y0, border_y), (x0, border_x) = (taps.place(b, x, out) for taps in (tall, wide))
+        weights = [self._weights(b, taps, target) for taps in (tall, wide)]
         how = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": wide.cval}
         b.launch("separable", x.deep(3), *weights, target.deep(3), **how)
+
+    def _line(self, b: Builder, x: Ref, target: Ref, taps: Taps, place: tuple[Place | int, str], *, down: bool) -> None:
+        first, border = place
+        weights = self._weights(b, taps, target)
+        b.launch("separable.line", x.deep(2), weights, target.deep(2), first=first, border=border, cval=taps.cval, down=down)
+
+    def _weights(self, b: Builder, taps: Taps, target: Ref) -> Ref:
+        return b.const(taps.weights.array.astype(target.spec.dtype), f"weights along {taps.axis}")

@@ -12,12 +12,15 @@ from footprint.kernels.deblend.contract import strip_rows
 from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.ops.base import Op
 from footprint.ops.measure import SOURCE_ROW, table_specs
+from footprint.ops.residual import without
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a row takes in the catalogue beside those of an island: island, component and flags.
 MEMBER_ROW = 24
+# What is read of a search whose fits are taken off the image.
+FITTED = ("fits", "count")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class Deblend(Op):
     """Labels and measures the sources on islands of pixels over ``flood`` noises, by the tree of their summits and passes.
 
     The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
-    begin at multiples of it.
+    begin at multiples of it. ``inverted``: of the image turned about its background; ``residual``: of the
+    image less its fits.
     """
 
     sigma: float
@@ -37,15 +41,22 @@ class Deblend(Op):
     labels: bool
     prominence: float = 1.5
     strip: int = 0
+    inverted: bool = False
+    residual: bool = False
 
-    axes = ("yx", ".")
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
 
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of image and tables."""
+        return ("yx", *("." for _ in self.names()[0][1:]))
+
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image and statistics; sources, their islands, moments, boxes and labels."""
-        return ("image", "stats"), ("count", "members", "moments", "boxes", "labels")[: 5 if self.labels else 4]
+        """Image and statistics, fits and their number; sources, their islands, moments, boxes and labels."""
+        made = ("count", "members", "moments", "boxes", "labels")[: 5 if self.labels else 4]
+        return ("image", "stats", *(FITTED if self.residual else ())), made
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Number of sources, members, moments and boxes, and the label image if wanted."""
@@ -67,10 +78,14 @@ class Deblend(Op):
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Basins and passes part by part; the tree; labels and moments part by part, of basins that are found again."""
-        image, stats, *results = refs
+        image, stats, *others = refs
+        fitted, results = others[: len(others) - len(self.names()[1])], others[len(others) - len(self.names()[1]) :]
+        if fitted and b.cuts:
+            b.next_phase()
 
         def seen(again: bool) -> Seen:
             x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+            x = turned(b, x, stats) if self.inverted else without(b, x, *fitted) if fitted else x
             return Seen(x, x, stats, lambda boxes, moments: None)
 
         b.library("catalogue's columns", (SOURCE_ROW + MEMBER_ROW) * self.capacity)
@@ -110,6 +125,13 @@ class Deblend(Op):
         """Where basins are found: in the labels' place where their numbers fit."""
         wide = "int32" if x.slot.spec.size < 2**31 - 1 else "int64"
         return ids[0] if ids and wide == "int32" else b.like(x, wide, "basins of a part")
+
+
+def turned(b: Builder, image: Ref, about: Ref) -> Ref:
+    """The image turned about the background of a clip, or about a map of it."""
+    out = b.like(image, image.spec.dtype, "turned about the background")
+    b.launch("threshold.invert_over" if about.spec.shape == image.spec.shape else "threshold.invert", image, out, about)
+    return out
 
 
 class Seen(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import counted, format_bytes
 
+Kind = TypeVar("Kind")
 METHODS = ("direct", "fourier")
 INTERPOLATIONS = ("linear", "sinc")
 # Operations' worth of time: a sample of the polar spectrum, a cell of the grid. From a core of a 2.6 GHz Epyc (benchmarks/fbp.py),
@@ -132,14 +134,8 @@ class Fbp(Op):
             step.record(b, rows, volume)
             if self.circle:
                 with b.only("last"):
-                    b.launch("slices.circle", volume, **self._seen(), value=0.0, y0=b.first(volume, "y"))
+                    b.launch("slices.circle", volume, **self.geometry.seen, value=0.0, y0=b.first(volume, "y"))
         self._explain(b, sino)
-
-    def _seen(self) -> dict[str, float]:
-        """Centre and radius of the circle that every projection has seen."""
-        x0, _, top, _ = self.geometry.box
-        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
-        return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
 
     def _explain(self, b: Builder, sino: Ref) -> None:
         """Say how a slice was cut."""
@@ -164,8 +160,13 @@ class Fbp(Op):
         return f"method: {self.method}, {self.interpolation} interpolation{accuracy}"
 
 
-def plan_by_method(fbp: Fbp, limits: Limits, plan: Callable[[Fbp], Plan]) -> Plan:
-    """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take."""
+def plan_by_method(fbp: Kind, limits: Limits, plan: Callable[[Kind], Plan]) -> Plan:
+    """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take.
+
+    Of an operation that is none of the two, such as one that iterates, it is the plan and no more.
+    """
+    if not isinstance(fbp, Fbp):
+        return plan(fbp)
     try:
         return plan(fbp)
     except BudgetError as error:

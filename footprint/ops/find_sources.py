@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 from footprint.dtypes import kernel_dtype
+from footprint.kernels.find_sources.contract import turns
 from footprint.ops.base import Op
-from footprint.ops.deblend import Deblend
+from footprint.ops.deblend import Deblend, turned
 from footprint.ops.fit import Fit
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
+from footprint.ops.residual import MODELS, Models, twice
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,10 @@ class Over(Op):
 
 @dataclass(frozen=True)
 class Islands(Op):
-    """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted."""
+    """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted.
+
+    ``inverted``: of the image turned about its background, without labels.
+    """
 
     sigma: float
     connectivity: int
@@ -55,15 +61,12 @@ class Islands(Op):
     seed: float
     capacity: int
     labels: bool
+    inverted: bool = False
 
     axes = ("yx", ".")
     cut = "y"
+    again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def again(self) -> str:  # type: ignore[override]
-        """Labels are painted when all islands are known."""
-        return "y" if self.labels else ""
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image and statistics; count, moments, boxes and labels."""
@@ -74,30 +77,48 @@ class Islands(Op):
         image = ArraySpec(specs[0].shape, "int32", "yx")
         return (ArraySpec((1,), "int64"), *table_specs(self.capacity), *((image,) if self.labels else ()))
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Kernels that are not on the host label the whole image at once."""
-        return self.cut if limits.host else ""
-
     def record(self, b: Builder, *refs: Ref) -> None:
-        """One launch, and where the job is cut and labels are wanted another on all parts when the islands are known."""
-        image, stats, count, moments, boxes, *labels = refs
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        at_once = labels if not b.cuts else []
-        kernel = "find_sources.labelled" if at_once else "find_sources.table"
-        how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
-        keep = {"min_area": self.min_area, "seed": self.seed}
+        """The kernel on pixels and statistics."""
+        image, stats, *results = refs
         b.library("catalogue's columns", SOURCE_ROW * self.capacity)
         with ExitStack() as stack:
-            # What is entered last is taken first: how many there are before all else.
-            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
-            n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
-            state = b.state(kernel, x, stats, c, m, n, again=bool(b.cuts))
-            b.launch(kernel, x, stats, c, m, n, *ids, *state, height=image.slot.spec.shape[0], **keep, **how)
-        if labels and not at_once:
+
+            def seen(last: bool) -> tuple[Ref, ...]:
+                x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+                return turned(b, x, stats) if self.inverted else x, stats
+
+            self.steps(b, "find_sources", image, results, seen, stack)
+
+    def steps(
+        self, b: Builder, folder: str, image: Ref, results: list[Ref], seen: Callable[[bool], tuple[Ref, ...]], stack: ExitStack
+    ) -> None:
+        """A launch on what is ``seen`` of every part, as often as the device's kernel needs, the ``last`` time of them.
+
+        Where the job is cut and labels are wanted, they are painted when the islands are known.
+        """
+        count, moments, boxes, *labels = results
+        whole, cut = image.slot.spec, bool(b.cuts)
+        most = turns(b.limits, kernel_dtype(whole.dtype)) if cut else 1
+        kernel = f"{folder}.labelled" if labels and not cut else f"{folder}.table"
+        how: dict[str, Any] = {"sigma": self.sigma, "connectivity": self.connectivity}
+        keep = {"min_area": self.min_area, "seed": self.seed, "height": whole.shape[0]}
+        # What is entered last is taken first: how many there are before all else.
+        ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
+        x, *sky = seen(most == 1)
+        n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
+        state = b.state(kernel, x, *sky, c, m, n, again=cut, height=whole.shape[0])
+        how["first"] = b.first(x, "y")
+        for turn in range(most):
+            if turn:
+                b.next_phase()
+                x, *sky = seen(turn == most - 1)
+            b.launch(kernel, x, *sky, c, m, n, *ids, *state, turn=turn, **keep, **how)
+        stack.close()
+        if labels and cut:
             b.next_phase()
-            x = b.bring(image, dtype=x.spec.dtype)
+            x, *sky = seen(False)
             with b.deliver(labels[0], dtype="int32") as painted:
-                b.launch("find_sources.paint", x, stats, c, n, painted, *state, **how)
+                b.launch(f"{folder}.paint", x, *sky, c, n, painted, *state, **how)
 
 
 def sources(
@@ -111,6 +132,9 @@ def sources(
     flood: float | None = None,
     contrast: float | None = None,
     fit: Fit | None = None,
+    inverted: bool = False,
+    residual: bool = False,
+    models: tuple[str, ...] = (),
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -128,18 +152,26 @@ def sources(
         Takes apart what stands on one island; members are then a result, after the tables.
     fit
         Fitted to what was found; fits are then a result, before the count.
+    inverted
+        Whether what lies as far below the background is looked for.
+    residual
+        Whether what fits leave is searched, too.
+    models
+        Images that are results, of `MODELS`.
     """
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-    if contrast is not None or fit is not None:
+    if contrast is not None or fit is not None or inverted:
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
-        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels)
+        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels, inverted)
         if contrast is not None:
-            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels)
+            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels, inverted=inverted)
         steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
         if fit is not None:
             steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
-        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels")
+            steps[1:] = twice(steps[1], steps[2], sigma, local=False) if residual else steps[1:]
+            steps += [Stage(Models(models), *Models(models).names())] if models else []
+        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels", *MODELS)
         made = {name for stage in steps for name in stage.writes}
         return Pipeline(tuple(steps), ("image",), tuple(name for name in order if name in made))
     marks = "marks" if between else "mask"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
 from footprint.spec import ArraySpec, Limits
 
-# Bytes a row takes in the catalogue: its columns, and two positions on the sky.
-FIT_ROW = 8 * (COLUMNS + 2)
+# Bytes a row takes in the catalogue: its columns, and positions on the sky with their errors; and shapes without the beam.
+FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,26 @@ class Fit(Op):
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Windows part by part; fits at the end."""
-        image, stats, count, moments, boxes, fits = refs
+        image, stats, *tables, fits = refs
+
+        def pixels() -> tuple[Ref, ...]:
+            return (b.bring(image, dtype=kernel_dtype(image.spec.dtype)),)
+
+        self.steps(b, stats, tables, fits, "fit.stamp", pixels)
+
+    def steps(
+        self, b: Builder, stats: Ref, tables: list[Ref], fits: Ref, stamp: str, pixels: Callable[[], tuple[Ref, ...]]
+    ) -> None:
+        """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
+        count, moments, boxes = tables
         cut = bool(b.cuts)
         if cut:
             b.next_phase()
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        shape = (self.capacity, (2 * self.radius + 1) ** 2)
-        stamps = b.kept(shape, x.spec.dtype, "windows") if cut else b.scratch(shape, x.spec.dtype, "windows")
-        b.library("columns of fits", FIT_ROW * self.capacity)
-        b.launch("fit.stamp", x, boxes, count, stamps, first=b.first(x, "y"))
+        seen = pixels()
+        shape, dtype = (self.capacity, (2 * self.radius + 1) ** 2), seen[0].spec.dtype
+        stamps = b.kept(shape, dtype, "windows") if cut else b.scratch(shape, dtype, "windows")
+        b.library("columns of fits", (FIT_ROW + SHAPE_ROW * self.free) * self.capacity)
+        b.launch(stamp, *seen, boxes, count, stamps, first=b.first(seen[0], "y"))
         beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
         rho = b.const(self.correlation(), "noise from pixel to pixel")
         how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam)}

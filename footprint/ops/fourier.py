@@ -47,12 +47,12 @@ class Grid:
     padded: int
     taps: Taps
 
-    @property
+    @cached_property
     def cells_x(self) -> int:
         """Along x, of the full plane."""
         return _cells(self.n_x, self.taps.sigma)
 
-    @property
+    @cached_property
     def cells_y(self) -> int:
         """Along y."""
         return _cells(self.n_y, self.taps.sigma, beside=True)
@@ -97,12 +97,20 @@ class Grid:
         ``left`` is what transforms left to be multiplied by.
         """
         y = np.arange(self.n_y) - self.n_y // 2
-        gains = self.taps.gains(self.n_y, self.cells_y) * np.where(y % 2 == 0, 1, -1) * (left * self.cells_y)
+        gains = self._along_y * np.where(y % 2 == 0, 1, -1) * (left * self.cells_y)
         return (y % self.cells_y).astype(np.int32), gains.astype(np.float32)
 
     def pixels(self, left: float) -> np.ndarray:
         """Gains along a row of the image."""
-        return (self.taps.gains(self.n_x, self.cells_x) * (left * self.cells_x)).astype(np.float32)
+        return (self._along_x * (left * self.cells_x)).astype(np.float32)
+
+    @cached_property
+    def _along_y(self) -> np.ndarray:
+        return self.taps.gains(self.n_y, self.cells_y)
+
+    @cached_property
+    def _along_x(self) -> np.ndarray:
+        return self.taps.gains(self.n_x, self.cells_x)
 
 
 def _batch(b: Builder, rows: int, length: int) -> int:
@@ -152,6 +160,11 @@ class FourierBackproject:
         """Sizes of the grid."""
         return Grid(*self.geometry.shape, 2 * (len(self.gains) - 1), taps_of(self.accuracy))
 
+    @cached_property
+    def lattice(self) -> np.ndarray:
+        """Steps of the angles on the grid."""
+        return self.grid.lattice(*self.geometry.table().T[:2])
+
     def record(self, b: Builder, sino: Ref, out: Ref) -> None:
         """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is.
 
@@ -160,7 +173,7 @@ class FourierBackproject:
         n_z, n_a, _ = sino.spec.shape
         grid, n_f = self.grid, len(self.gains)
         table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=sino)
-        lattice = b.const(grid.lattice(*self.geometry.table().T[:2]), "lattice")
+        lattice = b.const(self.lattice, "lattice")
         if n_a != len(self.geometry.angles):
             whole, lattice = lattice, b.like(table, "int64", "lattice of the part", shape=(n_a, 3))
             b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from footprint.dtypes import kernel_dtype
-from footprint.kernels.sigma_clip.contract import NOISE
+from footprint.kernels.deblend.contract import strip_rows
+from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.ops.base import Op
-from footprint.ops.deblend import MEMBER_ROW, Deblend, Seen
+from footprint.ops.deblend import FITTED, MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
+from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
+from footprint.ops.residual import Models, twice, unit_noise, without
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -84,35 +85,31 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
         return (count, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Maps, then one launch; labels of a job that is cut when all islands are known, over maps that are made again."""
-        n_reads = len(self._reads)
+        """The kernel on pixels and maps, which are made again whenever a part is seen."""
         given = dict(zip(self._reads, refs))
-        count, moments, boxes, *others = refs[n_reads:]
-        labels, saved = others[: self.labels], dict(zip(self.saved, others[self.labels :]))
-        dtype = kernel_dtype(given["image"].spec.dtype)
-        x = b.bring(given["image"], dtype=dtype)
-        at_once = labels if not b.cuts else []
-        kernel = "local_sources.labelled" if at_once else "local_sources.table"
-        how: dict[str, Any] = {"first": b.first(x, "y"), "sigma": self.sigma, "connectivity": self.connectivity}
-        keep = {"min_area": self.min_area, "seed": self.seed}
+        results = list(refs[len(given) :])
+        kept = results[len(results) - len(self.saved) :]
+        image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
         b.library("catalogue's columns", LOCAL_ROW * self.capacity)
         with ExitStack() as stack:
-            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in at_once]
-            maps = self._maps(b, x, given, {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in saved.items()})
-            n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
-            state = b.state(kernel, x, *maps, c, m, n, again=bool(b.cuts))
-            b.launch(kernel, x, *maps, c, m, n, *ids, *state, height=given["image"].slot.spec.shape[0], **keep, **how)
-        if labels and not at_once:
-            b.next_phase()
-            x = b.bring(given["image"], dtype=dtype)
-            maps = self._maps(b, x, given, {})
-            with b.deliver(labels[0], dtype="int32") as painted:
-                b.launch("local_sources.paint", x, *maps, c, n, painted, *state, **how)
+
+            def seen(last: bool) -> tuple[Ref, ...]:
+                x = b.bring(image, dtype=dtype)
+                targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept) if last}
+                maps = self._maps(b, x, given, targets)
+                return turned(b, x, maps[0]) if self.inverted else x, *maps
+
+            self.steps(b, "local_sources", image, results[: len(results) - len(kept)], seen, stack)
 
 
 @dataclass(frozen=True)
 class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
     """`Deblend` over maps of background and noise: pixels are ranked by how many noises they are over the background."""
+
+    @property
+    def _reads(self) -> dict[str, str]:
+        """What fits were found, where they are taken off."""
+        return super()._reads | dict.fromkeys(FITTED if self.residual else (), ".")
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As `Deblend`, with background and noise in the moments; the maps that are saved."""
@@ -120,15 +117,21 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
         one = ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx")
         return (count, members, *table_specs(self.capacity, local=True), *labels, *(one for _ in self.saved))
 
+    def _strip(self, image: ArraySpec) -> int:
+        """Whole cells, and what a clip is cut at, or no part would suit both."""
+        width, kinds = image.shape[1], (self.background, self.noise)
+        rows = rows_per_block(image.size, width) if "clip" in kinds else 1
+        return self.strip or strip_rows(width, math.lcm(rows, self.size if "mesh" in kinds else 1))
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps, ranks and values of every part, and the steps of `Deblend` on them."""
         given = dict(zip(self._reads, refs))
-        results = list(refs[len(given) :])
+        fitted, results = [given[name] for name in FITTED if name in given], list(refs[len(given) :])
+        if fitted and b.cuts:
+            b.next_phase()
         kept = results[len(results) - len(self.saved) :]
         image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
-        one = np.zeros(8)
-        one[NOISE] = 1
-        unit = b.const(one, "a noise of 1")
+        unit = unit_noise(b)
         b.library("catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.capacity)
         with ExitStack() as stack:
 
@@ -138,6 +141,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
                 last = zip(self.saved, kept) if again or not b.cuts else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
                 level, spread = self._maps(b, x, given, targets)
+                x = turned(b, x, level) if self.inverted else without(b, x, *fitted) if fitted else x
                 ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
                 b.launch("deblend.told", x, level, spread, ranks, values)
                 place = {"first": b.first(x, "y")}
@@ -147,7 +151,34 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
             self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
 
 
-def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip) -> Pipeline:
+@dataclass(frozen=True)
+class LocalFit(OverMaps, Fit):  # type: ignore[misc]
+    """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
+
+    @property
+    def _reads(self) -> dict[str, str]:
+        """The tables, too."""
+        return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Maps of every part, and the steps of `Fit`."""
+        given = dict(zip(self._reads, refs))
+
+        def pixels() -> tuple[Ref, ...]:
+            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
+            return x, *self._maps(b, x, given, {})
+
+        self.steps(b, unit_noise(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
+
+
+def local_sources(
+    islands: LocalIslands | LocalDeblend,
+    cells: Cells,
+    clip: SigmaClip,
+    fit: Fit | None = None,
+    residual: bool = False,
+    models: tuple[str, ...] = (),
+) -> Pipeline:
     """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
     reads, writes = islands.names()
     stages, results = [], []
@@ -157,16 +188,28 @@ def local_sources(islands: OverMaps, cells: Cells, clip: SigmaClip) -> Pipeline:
     if "stats" in reads:
         stages.append(Stage(clip, ("image",), ("stats", "counts")))
         results += ["stats", "counts"]
-    first = [name for name in ("moments", "boxes", "members", "count") if name in writes]
+    found = [Stage(islands, reads, writes)]
+    if fit is not None:
+        maps: dict[str, Any] = {name: getattr(islands, name) for name in ("background", "noise", "size")}
+        local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)
+        found.append(Stage(local, *local.names()))
+        writes = (*writes, "fits", *models)
+        if residual:
+            assert isinstance(islands, LocalDeblend)
+            found = twice(found[0], found[1], islands.sigma, local=True)
+        if models:
+            found.append(Stage(Models(models), *Models(models).names()))
+    stages += found
+    first = [name for name in ("moments", "boxes", "members", "fits", "count") if name in writes]
     results += [*first, *(name for name in writes if name not in first)]
     inputs = tuple(name for name in reads if name not in results)
-    return Pipeline((*stages, Stage(islands, reads, writes)), inputs, tuple(results))
+    return Pipeline(tuple(stages), inputs, tuple(results))
 
 
 def local_rules(steps: Pipeline) -> dict[str, float | int]:
     """What such a pipeline finds sources by, as a catalogue's metadata say it; maps that are given are not clipped."""
-    *before, islands = (stage.op for stage in steps.stages)
-    assert isinstance(islands, LocalIslands | LocalDeblend)
+    ops = [stage.op for stage in steps.stages]
+    islands = next(op for op in ops if isinstance(op, LocalIslands | LocalDeblend))
     if isinstance(islands, LocalDeblend):
         told: dict[str, float | int] = {"sigma": islands.sigma, "flood": islands.flood}
     else:
@@ -174,7 +217,7 @@ def local_rules(steps: Pipeline) -> dict[str, float | int]:
     told |= {"connectivity": islands.connectivity, "min_area": islands.min_area}
     if isinstance(islands, LocalDeblend):
         told |= {"contrast": islands.contrast, "prominence": islands.prominence}
-    for op in before:
+    for op in ops:
         if isinstance(op, Cells):
             told["kappa"] = op.kappa
         elif isinstance(op, SigmaClip):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
 from footprint.kernels.find_sources.contract import LOCAL_MOMENTS, MOMENTS
+from footprint.kernels.measure.contract import turns
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
@@ -37,6 +38,7 @@ class Measure(Op):
     seed: float = 0.0
 
     cut = "y"
+    again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
 
     @property
@@ -58,21 +60,26 @@ class Measure(Op):
         return table_specs(self.count)
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """A sum's unit is found before any is added up, so kernels that are not on the host want the whole image."""
-        return self.cut if limits.host else ""
+        """Only who labels parts knows what joins across them: with a sky, kernels that are not on the host want the image."""
+        return self.cut if limits.host or not self.sky else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """One launch."""
+        """A launch on every part, as often as the device's kernel needs."""
         image, labels, *known, moments, boxes = refs
-        x, ids = b.bring(image, dtype=kernel_dtype(image.spec.dtype)), b.bring(labels, dtype="int32")
-        place = {"first": b.first(x, "y"), "height": image.slot.spec.shape[0]}
+        kernel, height = "measure.islands" if self.sky else "measure", image.slot.spec.shape[0]
+        keep = {"min_area": self.min_area, "seed": self.seed} if self.sky else {}
+        dtype = kernel_dtype(image.spec.dtype)
         b.library("catalogue's columns", (SOURCE_ROW if self.sky else ROW) * self.count)
         with ExitStack() as stack:
             n, m = stack.enter_context(b.deliver(boxes)), stack.enter_context(b.deliver(moments))
-            kernel = "measure.islands" if self.sky else "measure"
-            keep = {"min_area": self.min_area, "seed": self.seed} if self.sky else {}
-            state = b.state(kernel, x, ids, *known, m, n, again=bool(b.cuts))
-            b.launch(kernel, x, ids, *known, m, n, *state, **keep, **place)
+            state: tuple[Ref, ...] = ()
+            for turn in range(turns(b.limits, dtype) if b.cuts else 1):
+                if turn:
+                    b.next_phase()
+                x, ids = b.bring(image, dtype=dtype), b.bring(labels, dtype="int32")
+                state = state or b.state(kernel, x, ids, *known, m, n, again=bool(b.cuts), height=height)
+                place = {"first": b.first(x, "y"), "height": height} | ({} if self.sky else {"turn": turn})
+                b.launch(kernel, x, ids, *known, m, n, *state, **keep, **place)
 
 
 @dataclass(frozen=True)

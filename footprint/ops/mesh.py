@@ -8,8 +8,8 @@ from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 # What a table of smooth cells has of each of its two maps: values, and second derivatives along y, along x, along both.
 SPLINES = 4
@@ -46,10 +46,6 @@ class Cells(Op):
     def grain(self, *specs: ArraySpec) -> int:
         """Whole cells."""
         return self.size
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Kernels that are not on the host see the whole image."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Statistics part by part; what is smooth when all are known."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from typing import NoReturn
+
+import numpy as np
 
 from footprint.errors import ArgumentError, choose
-from footprint.kernels.overlap_save.contract import blocks
+from footprint.kernels.overlap_save.contract import CHIP, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost, rates
@@ -15,14 +18,12 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
-# How fast transforms of larger tiles are beside those that stay in a core's own cache (benchmarks/convolve.py).
-_SPEED = {
-    1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5},
-    2: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
-    3: {64: 1.0, 128: 1.0},
-}
+# The same as SPEED, of signals and of volumes (benchmarks/transforms.py).
+_SPEED = {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 3: {64: 1.0, 128: 1.0}}
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
-_WORTH = 0.5
+_WORTH = {"cpu": 0.5, "gpu": 0.85}
+# Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
+_CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
 _TRIED = 256
 
@@ -65,13 +66,17 @@ class OverlapSave(Correlate):
         """Sizes of tiles and blocks."""
         return {"tile": self.tile, "block": self.block}
 
-    def operations(self, *specs: ArraySpec) -> float:
+    def operations(self, limits: Limits, *specs: ArraySpec) -> float:
         """Of transforms of all pairs of tiles there and back, and of the mask, for every block."""
         (out,) = self.out_specs(*specs)
         many, one = math.prod(out.shape[: self.batch]), out.shape[self.batch :]
         *others, last = (-(-n // (self.side + 1 - b)) for n, b in zip(one, self.block))
-        pairs, size = many * math.prod(others) * -(-last // 2), self.side ** len(self.taps)
-        return (2 * self._blocks * pairs + self._launches(out)) * 5 * size * math.log2(size)
+        pairs, size, masks = many * math.prod(others) * -(-last // 2), self.side ** len(self.taps), self._launches(out)
+        if limits.cores:
+            # Its compute units take their shares of tiles side by side, however few there are.
+            masks = limits.cores * (max(CHIP) // self.tile) ** 2
+            pairs = -(-pairs // masks) * masks
+        return (2 * self._blocks * pairs + masks) * 5 * size * math.log2(size)
 
     @property
     def _blocks(self) -> int:
@@ -85,7 +90,7 @@ class OverlapSave(Correlate):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Transforms, and results that are added to for every block."""
         (out,) = self.out_specs(*specs)
-        transforms = self.operations(*specs) / _SPEED[len(self.taps)][self.tile]
+        transforms = self.operations(limits, *specs) / _SPEED.get(len(self.taps), SPEED[limits.family])[self.tile]
         return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -97,32 +102,48 @@ class OverlapSave(Correlate):
 def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> Correlate:
     """The operation that makes the sums of ``op`` by "direct" or "fft", or with "auto" by the one that is predicted to be quick.
 
-    The choice goes by the shapes alone: not by values, budget, threads or parts, none of which may change a result.
+    The choice goes by the shapes, and by what a GPU's chip holds, alone: not by values, budget, threads or parts, none of which may
+    change a result.
     """
     choose("method", method, METHODS)
     if method == "direct":
         return op
-    able = limits.family == "cpu"
-    if method == "fft" and not able:
-        fix = "transforms of tiles are made on the CPU"
-        raise ArgumentError("method", f"'fft' on the device {limits.device}", "'direct' there", fix)
-    if not able or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
+    sums = np.dtype(op.summed(image.dtype))
+    lengths = lengths_of(op, limits, sums.itemsize)
+    if method == "fft" and not lengths:
+        _refuse(op, sums.name, limits)
+    if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
-    weights = ArraySpec(op.taps, op.summed(image.dtype))
-    one = rates(replace(limits, threads=1))
-    seconds = lambda some: some.cost(limits, image, weights).seconds(one)
-    found: OverlapSave = min((tiled(op, tile, image, weights) for tile in tiles(len(op.taps))), key=seconds)
+    weights = ArraySpec(op.taps, sums.str)
+    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
+    one = rates(usual)
+    seconds = lambda some: some.cost(usual, image, weights).seconds(one)
+    found: OverlapSave = min((tiled(op, tile, image, weights) for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
-    if method == "auto" and spent > _WORTH * direct:
+    if method == "auto" and spent > _WORTH[limits.family] * direct:
         return op
-    compared = f"{format_seconds(spent)} of a core by prediction, direct sums {format_seconds(direct)}"
+    whose = f"of {_CORES} compute units" if limits.cores else "of a core"
+    compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
     shape = f"segments of {found.side}" if len(op.taps) == 1 else f"tiles of {' x '.join([str(found.tile)] * len(op.taps))}"
     return replace(found, why=f"method: fft, in {shape}; {compared}")
 
 
-def tiles(dimensions: int) -> tuple[int, ...]:
-    """Sizes of tiles of so many dimensions."""
-    return tuple(_SPEED[dimensions])
+def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
+    """Lengths of tiles that a device has for a mask's dimensions: GPUs have kernels of single images."""
+    if limits.family == "cpu" and len(op.taps) in _SPEED:
+        return list(_SPEED[len(op.taps)])
+    return tiles(limits, itemsize) if limits.family == "cpu" or (len(op.taps) == 2 and not op.batch) else []
+
+
+def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
+    """Say why there are no transforms of tiles."""
+    what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
+    if what:
+        fix = "transforms of tiles are made of images there, one at a time"
+        raise ArgumentError("method", f"'fft' for {what} on {limits.device}", "'direct' there", fix)
+    least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
+    fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
+    raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)
 
 
 def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> OverlapSave:

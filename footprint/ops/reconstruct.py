@@ -8,7 +8,6 @@ from typing import Any
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.base import Op
 from footprint.ops.dropouts import Dropouts
-from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, ShiftSinograms, Sinograms
 from footprint.ops.pipeline import Pipeline
 from footprint.plan.slots import NOTHING
@@ -22,7 +21,7 @@ Steps = Callable[[list[Op]], Sequence[Op]]
 INPUTS = ("projections", "flats", "dark")
 
 
-def default_steps(flat: Flat, fbp: Fbp, shifts: Any = None, log: bool = True, half: Op | None = None) -> list[Op]:
+def default_steps(flat: Flat, fbp: Op, shifts: Any = None, log: bool = True, half: Op | None = None) -> list[Op]:
     """The usual steps, in order.
 
     Axes are named by letters: a the angle, z the detector row and x the detector column of projections ("azx") and sinograms

@@ -9,11 +9,11 @@ import numpy as np
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block
+from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block, usual_passes
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import TURN, Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import TURN, Ref
+from footprint.spec import ArraySpec
 
 
 def check_positive(name: str, value: object) -> float:
@@ -74,10 +74,6 @@ class SigmaClip(Op):
         """Whole strips, so that sums are the same however the image is cut."""
         return rows_per_block(specs[0].size, specs[0].shape[1])
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Kernels that are not on the host pass over the whole image by themselves."""
-        return self.cut if limits.host else ""
-
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch, made again on all parts until it is done; what it knows of the image so far is kept."""
         image, stats, counts = refs
@@ -89,6 +85,6 @@ class SigmaClip(Op):
             place = {"turn": TURN if again else 0, "first": b.first(x, "y")}
             b.launch("sigma_clip", x, s, c, *state, strict=self.strict, zero=self.zero, **place, **numbers)
             if again:
-                b.until(c, DONE, usual=2)
+                b.until(c, DONE, usual=usual_passes(b.limits))
         if again:
             b.next_phase()

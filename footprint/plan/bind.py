@@ -287,7 +287,7 @@ class BoundPlan(Steps):
         if self.ledger is not None and phase == 0:
             self.ledger.begin()
         for slot in self.plan.slots:
-            if slot.kind == "kept" and self._since.get(slot.id) == phase:
+            if slot.kind == "kept" and not slot.reach and self._since.get(slot.id) == phase:
                 self.backend.clear(self.view(slot, 0, 0, slot.spec))
 
     def flag(self, slot: int, at: int, feeds: Feeds) -> bool:

@@ -47,10 +47,12 @@ class Builder:
         How the job is cut into parts, outermost first.
     ring
         Bytes of the buffers that host arrays cross a bus through.
+    keep
+        Whether parts of inputs that are brought stay where kernels run, for later passes and phases.
     """
 
-    def __init__(self, limits: Limits, cuts: tuple[Cut, ...] = (), ring: int = RING) -> None:
-        self.limits, self.ring = limits, ring
+    def __init__(self, limits: Limits, cuts: tuple[Cut, ...] = (), ring: int = RING, keep: bool = False) -> None:
+        self.limits, self.ring, self.keep = limits, ring, keep
         self.cuts = tuple(cut for cut in cuts if cut.count > 1)
         self.slots: list[Slot] = []
         self.steps: list[Step] = []
@@ -263,7 +265,14 @@ class Builder:
         wanted = native(dtype or ref.spec.dtype)
         key = (ref.slot.id, wanted)
         found, phase = self._brought.get(key, (None, -1))
-        again = bool(self.cuts) and phase != len(self.phases) - 1
+        if found is None and self._keeps(ref):
+            found = self._slot(
+                ArraySpec(ref.slot.spec.shape, wanted, ref.slot.spec.axes), "kept", f"{ref.slot.name} kept", dict(ref.slot.reach)
+            )
+            with self.only("once"):
+                self.fetch(ref, found)
+            self._brought[key] = found, len(self.phases) - 1
+        again = bool(self.cuts) and phase != len(self.phases) - 1 and (found is None or found.slot.kind != "kept")
         if found is None or again:
             name, whole = f"{ref.slot.name} brought", ref.slot.spec
             if found is None:
@@ -275,6 +284,12 @@ class Builder:
                 self.fetch(ref, found)
             self._brought[key] = (found, len(self.phases) - 1)
         return found
+
+    def _keeps(self, ref: Ref) -> bool:
+        """Whether all parts of an input may stay where kernels run: each is its own rows, and they lie together."""
+        slot = ref.slot
+        whole = self.keep and slot.kind == "inp" and self._when == "part" and slot.together(self.cuts)
+        return whole and bool(slot.reach) and len(slot.reach) == len(self.cuts) and all(r == NOTHING for _, r in slot.reach)
 
     def fetch(self, ref: Ref, scratch: Ref) -> Ref:
         """Carry ``ref``, wherever it lies, into ``scratch``, for kernels that change it."""

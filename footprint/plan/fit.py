@@ -61,11 +61,12 @@ class Job:
 
 @dataclass(frozen=True)
 class _Rung:
-    """How lanes are threaded, copies of what crosses them, and bytes of the way across a bus."""
+    """How lanes are threaded, copies of what crosses them, bytes of the way across a bus, and whether what has crossed stays."""
 
     lanes: Lanes
     copies: int
     ring: int
+    keep: bool = False
 
 
 _SERIAL = _Rung(SERIAL, 1, RING)
@@ -117,7 +118,7 @@ class _Search:
         """The plan of one shape; None where one of its arrays is larger than the device's largest block."""
         key = (cuts, rung)
         if key not in self._made:
-            builder = Builder(self.limits, cuts, rung.ring)
+            builder = Builder(self.limits, cuts, rung.ring, rung.keep)
             try:
                 self.job.record(builder)
                 # A job in one part has nothing to run beside, and no use for more copies than parts.
@@ -156,11 +157,30 @@ class _Search:
     # -- where lanes overlap -------------------------------------------------------------------------------------------
     def overlapped(self) -> Plan | None:
         """The fastest by prediction, of a few sizes of parts on every rung."""
+        rungs = (*_LADDER, _LAST[0])
+        best = self.fastest(rungs)
+        if best is not None and self._again[id(best)] >= _DEAR:
+            # Rows are read again for their neighbours: one thread at a time has room for larger parts.
+            alone = self.serial(*next(self.levels()), _LAST[0])
+            best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
+            # Or pass after pass: what has crossed a bus may stay there.
+            if self.passes(best):
+                kept = self.fastest(tuple(replace(rung, keep=True) for rung in rungs))
+                best = kept if kept is not None and self.total(kept) < 0.98 * self.total(best) else best
+        return self.with_choices(best) if best is not None else None
+
+    def passes(self, plan: Plan) -> bool:
+        """Whether parts go to one device several times."""
+        several = len(plan.phases) > 1 or plan.phases[0].flag is not None
+        return bool(plan.cuts) and several and self.limits.devices == 1 and not self.limits.host
+
+    def fastest(self, rungs: tuple[_Rung, ...]) -> Plan | None:
+        """By prediction, of several sizes on rungs that get narrower."""
         total, each = self.grains(), max(self.job.part_bytes * self.job.grain, 1)
         most = self.share(total)
         sizes = sorted({max(1, min(most, block // each)) for block in _BLOCKS}, reverse=True)
         best: Plan | None = None
-        for rung in (*_LADDER, _LAST[0]):
+        for rung in rungs:
             for size in sizes:
                 # Parts of equal size: the last is no sliver.
                 cuts = (self.cut(-(-total // -(-total // size))),)
@@ -171,11 +191,7 @@ class _Search:
                         best = plan
             if best is not None and rung.copies == 2 and self._again[id(best)] < _DEAR:
                 break
-        if best is not None and self._again[id(best)] >= _DEAR:
-            # Rows are read again for their neighbours: one thread at a time has room for larger parts.
-            alone = self.serial(*next(self.levels()), _LAST[0])
-            best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
-        return self.with_choices(best) if best is not None else None
+        return best
 
     def total(self, plan: Plan) -> float:
         """Predicted seconds: the first part passes all lanes, every other costs the slowest of them."""

@@ -43,6 +43,8 @@ class Geometry(NamedTuple):
 
     def runs(self, when: str) -> bool:
         """Whether steps of this kind run in the part."""
+        if when == "once":
+            return self.turn == 0
         return when == "part" or (when == "first" and self.ends[0]) or (when == "last" and self.ends[1])
 
 

@@ -264,15 +264,15 @@ def _check_phases(b: Builder) -> None:
     written: dict[int, tuple[int, bool]] = {}
     for step in b.steps:
         here = (step.phase, step.when == "end")
+        if step.action in ("fill", "copy") and not step.refs[1].path:
+            # All of it is written anew, as when an input is brought again.
+            written[step.refs[1].slot.id] = here
         for ref in step.refs:
             slot = ref.slot
             before = written.setdefault(slot.id, here)
             if slot.kind == "scratch" and slot.space == "device" and before != here:
-                if step.action == "fill":
-                    written[slot.id] = here
-                else:
-                    when = [f"phase {phase}" + (", when all parts are through" if end else "") for phase, end in (before, here)]
-                    raise AssertionError(f"slot {slot.name} holds one part, but is used in {when[0]} and in {when[1]}")
+                when = [f"phase {phase}" + (", when all parts are through" if end else "") for phase, end in (before, here)]
+                raise AssertionError(f"slot {slot.name} holds one part, but is used in {when[0]} and in {when[1]}")
 
 
 __all__ = ["Choice", "Footprint", "Lies", "Place", "Plan", "finish"]

@@ -48,7 +48,7 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
         slot, other = step.refs[0 if into else 1].slot, step.refs[1 if into else 0].slot
         phase = b.phases[step.phase]
         # Where the job is whole, what was filled stays for all passes.
-        turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when != "end" else 1
+        turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when not in ("end", "once") else 1
         elements = turns * _elements(slot, step, b.cuts)
         nbytes = elements * slot.spec.itemsize
         seconds = nbytes / (rate.disk if slot.given.owner == "source" else rate.copy)

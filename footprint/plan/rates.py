@@ -28,7 +28,7 @@ class Rates:
     updates
         Updates of a pixel by an angle, in backprojection.
     transforms
-        Operations of Fourier transforms of tiles in a core's cache; 0 where there are none.
+        Operations of Fourier transforms of tiles, in a core's cache or on a GPU's chip.
     part
         Seconds a part costs beside its work: threads that wake each other.
     """
@@ -46,7 +46,7 @@ class Rates:
 
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
-_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3)
+_GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3, transforms=15e12)
 _CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=50e9)
 
 # Bytes a second that come of decompressing, and seconds each chunk takes beside: gzip of 16-bit counts, one thread of such a core.
@@ -59,7 +59,8 @@ def rates(limits: Limits) -> Rates:
         # OpenCL on a processor, as in tests, has few compute units.
         share = min(max(limits.cores, 1) / 132, 1.0)
         memory, flops, copy = _GPU.memory * share, _GPU.flops * share, _GPU.copy * max(share, 0.1)
-        return Rates(memory, flops, _GPU.launch, _GPU.link, copy, _GPU.updates * share, part=_GPU.part)
+        updates, transforms = _GPU.updates * share, _GPU.transforms * share
+        return Rates(memory, flops, _GPU.launch, _GPU.link, copy, updates, part=_GPU.part, transforms=transforms)
     n = max(limits.threads, 1)
     memory, copy = _CORE.memory * min(n, 8), _CORE.copy * min(n, 8)
     return Rates(memory, _CORE.flops * n, _CORE.launch, _NONE, copy, _CORE.updates * n, transforms=_CORE.transforms * n)

@@ -312,7 +312,8 @@ class Step:
     lane
         ``read``, ``compute`` or ``write``: what may run beside what.
     when
-        ``part``; ``first`` and ``last``: of the parts that are summed; ``end``: once, when all parts of the phase are through.
+        ``part``; ``once``: in the first pass over all parts; ``first`` and ``last``: of the parts that are summed; ``end``: when
+        all parts of the phase are through.
     phase
         Phases follow each other; each runs through all parts.
     """

@@ -105,7 +105,7 @@ class Steps:
             if slot.space == "host" or place == outside:
                 views.append(None)
             elif self.plan.places[slot.id]:
-                start = geometry.start(slot) if slot.kind == "const" else 0
+                start = geometry.start(slot) if slot.kind in ("const", "kept") else 0
                 order = geometry.group if slot.held else geometry.order
                 views.append(self.view(slot, order, start + offset, spec))
             else:

@@ -320,6 +320,10 @@ def _end_here(job: FrameJob, bound: BoundPlan) -> None:
     try:
         job.stop()
     finally:
+        if job.running == 0:
+            # They have left the job; that they are gone, too, takes them a moment.
+            for thread in bound.late():
+                thread.join()
         # Who still waits for the source touches nothing of it.
         bound.threads = []
         bound.free()

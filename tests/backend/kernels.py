@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,46 @@ def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: An
         for view, array in zip(views, arrays, strict=False):
             if array.nbytes:
                 backend.read(array, view)
+        backend.sync()
+
+    try:
+        yield run
+    finally:
+        for block in blocks:
+            backend.free(block)
+
+
+@contextmanager
+def parts(backend: Backend, kernel: str, arrays: list[np.ndarray], edges: list[int], cut: int = 1, **numbers: Any) -> Iterator[Any]:
+    """Yield a function that runs the kernel on parts of rows of the first ``cut`` arrays between ``edges``, in order.
+
+    The others, and what it keeps, which starts as zeros, stay on the device from part to part and from run to run.
+    """
+    most = max(stop - start for start, stop in pairwise(edges))
+    specs = [ArraySpec((most, *a.shape[1:]) if i < cut else a.shape, a.dtype.str) for i, a in enumerate(arrays)]
+    state = state_specs(backend.limits, kernel, tuple(specs), {**numbers, "first": 0})
+    blocks = [backend.alloc(max(s.nbytes, 1)) for s in (*specs, *state)]
+    stay = [backend.view(block, 0, s) for block, s in zip(blocks, (*specs, *state), strict=True)]
+    for view, array in zip(stay[cut:], [*arrays[cut:], *(np.zeros(s.shape, s.dtype) for s in state)], strict=True):
+        backend.write(view, array)
+
+    def run(**own: Any) -> None:
+        for start, stop in pairwise(edges):
+            some = [ArraySpec((stop - start, *a.shape[1:]), a.dtype.str) for a in arrays[:cut]]
+            views = [backend.view(block, 0, spec) for block, spec in zip(blocks, some, strict=False)]
+            for view, array in zip(views, arrays, strict=False):
+                backend.write(view, np.ascontiguousarray(array[start:stop]))
+            given, now = (*some, *specs[cut:], *state), {**numbers, **own, "first": start}
+            work = [backend.alloc(max(s.nbytes, 1)) for s in work_specs(backend.limits, kernel, given, now)]
+            scratch = [backend.view(b, 0, s) for b, s in zip(work, work_specs(backend.limits, kernel, given, now), strict=True)]
+            backend.launch(backend.compile(kernel, given, now), (*views, *stay[cut:], *scratch))
+            backend.sync()
+            for view, array in zip(views, arrays, strict=False):
+                backend.read(array[start:stop], view)
+            for block in work:
+                backend.free(block)
+        for view, array in zip(stay[cut:], arrays[cut:], strict=False):
+            backend.read(array, view)
         backend.sync()
 
     try:

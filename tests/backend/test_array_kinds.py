@@ -36,6 +36,8 @@ VERBS = {
     "ramp_filter": ((N_A, N_X), lambda a, **o: fp.ramp_filter(a, **o)),
     "backproject": ((N_A, N_X), lambda a, **o: fp.backproject(a, ANGLES, **o)),
     "fbp": ((N_A, N_X), lambda a, **o: fp.fbp(a, ANGLES, method="direct", **o)),
+    "project": ((N_X, N_X), lambda a, **o: fp.project(a, ANGLES, **o)),
+    "cgls": ((2, N_A, N_X), lambda a, **o: fp.cgls(a, ANGLES, iterations=2, **o)),
     "fbp, stack": ((2, N_A, N_X), lambda a, **o: fp.fbp(a, ANGLES, method="direct", **o)),
 }
 WRAPS = {"numpy": lambda a: a, "cupy": far.ndarray, "torch": far.Tensor}

@@ -30,6 +30,21 @@ def test_scipys_results(name, mode, device, rng):
             np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * weights * np.abs(image).max())
 
 
+def test_weights_that_fit_no_chip_go_along_one_axis_after_the_other(device, rng, monkeypatch):
+    monkeypatch.setattr("footprint.ops.branches.Branches._fits", lambda *_: False)
+    image, stack = rng.standard_normal((41, 67)), rng.standard_normal((3, 20, 31))
+    # Weights no other test takes: plans of theirs are kept.
+    want = scipy.ndimage.gaussian_laplace(image, 1.7, mode="constant", cval=1.5)
+    options = {"mode": "constant", "cval": 1.5, "device": device}
+    whole = fp.gaussian_laplace(image, 1.7, **options)
+    np.testing.assert_allclose(whole, want, atol=1e-13)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.gaussian_laplace(image, 1.7, memory=1, **options)
+    np.testing.assert_array_equal(fp.gaussian_laplace(image, 1.7, memory=caught.value.smallest, **options), whole)
+    want = scipy.ndimage.gaussian_laplace(stack, 1.7, axes=(1, 2))
+    np.testing.assert_allclose(fp.gaussian_laplace(stack, 1.7, axes=(1, 2), device=device), want, atol=1e-13)
+
+
 def test_signals_and_stacks(device, rng):
     signal, stack = rng.standard_normal(500), rng.standard_normal((3, 20, 31))
     for name in ("laplace", "sobel"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.reference.sigma_clip import sigma_clip as reference
 
-from .kernels import bound, need_gpu
+from .kernels import bound, need_gpu, parts
 
 
 def image_of(kind, n, rng):
@@ -31,10 +32,10 @@ def image_of(kind, n, rng):
     return x
 
 
-def clip(backend, x, sigma, maxiters, strict):
-    stats, counts = np.full(8, np.nan), np.full(8, -1)
-    arrays, how = [x.reshape(1, -1), stats, counts], {"sigma": sigma, "maxiters": maxiters, "strict": strict, "zero": False}
-    with bound(backend, "sigma_clip", arrays, size=x.size, width=x.size, turn=0, first=0, **how) as run:
+def clip(backend, x, sigma, maxiters, strict, width=0):
+    stats, counts, width = np.full(8, np.nan), np.full(8, -1), width or x.size
+    arrays, how = [x.reshape(-1, width), stats, counts], {"sigma": sigma, "maxiters": maxiters, "strict": strict, "zero": False}
+    with bound(backend, "sigma_clip", arrays, size=x.size, width=width, turn=0, first=0, **how) as run:
         for turn in range(20):
             run(turn=turn)
             if counts[0]:
@@ -68,3 +69,28 @@ def test_repeats_to_the_last_bit(backend, rng):
     x = image_of("sources", 50021, rng).astype(np.float32)
     first, again = clip(backend, x, 3.0, -1, True), clip(backend, x, 3.0, -1, True)
     assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
+
+
+@pytest.mark.parametrize(("kind", "dtype", "width"), [("sources", "f4", 61), ("holes", "f8", 64), ("far", "f4", 4096)])
+def test_in_parts_of_rows_to_the_bits_of_the_whole(backend, rng, kind, dtype, width):
+    """What a work-item has of its batches goes on in the next part, also where that begins within a batch."""
+    need_gpu(backend)
+    x = image_of(kind, 9 * 4096 // width * width, rng).astype(dtype).reshape(-1, width)
+    if kind == "far":
+        x += 1e6
+        x[0] = np.nan
+    numbers = {"size": x.size, "width": width, "sigma": 2.5, "maxiters": -1, "strict": True, "zero": False}
+    wanted = clip(backend, x, 2.5, -1, True, width)
+    for maxiters in (0, -1):
+        std = reference(x, 2.5, maxiters if maxiters == 0 else None)["std"]
+        assert np.isclose(clip(backend, x, 2.5, maxiters, True, width)[0][2], std, rtol=1e-9)
+    grain = rows_per_block(x.size, width)
+    for cuts in ((1,), (1, 2, 5), tuple(sorted(set(rng.integers(1, len(x) // grain, 4).tolist())))):
+        stats, counts = np.full(8, np.nan), np.full(8, -1)
+        edges = [0, *(c * grain for c in cuts), len(x)]
+        with parts(backend, "sigma_clip", [x, stats, counts], edges, **numbers) as run:
+            for turn in range(1000):
+                run(turn=turn)
+                if counts[0]:
+                    break
+        assert np.array_equal(stats, wanted[0]) and np.array_equal(counts, wanted[1]), cuts

@@ -11,7 +11,8 @@ import pytest
 import scipy.ndimage
 
 import footprint as fp
-from footprint.backend.registry import open_backend
+from footprint.backend.registry import open_backend, placed_on
+from footprint.cli.lesson import STEPS, lesson
 
 # cudaMalloc hands out whole pages of this size; a block's last one is the driver's rounding.
 PAGE = 2 << 20
@@ -179,3 +180,12 @@ def test_one_bound_plan_on_two_streams_keeps_its_memory_to_one_job_at_a_time(cud
         for k, stream in enumerate(streams):
             stream.synchronize()
             np.testing.assert_allclose(got[k].get(), want[k], atol=1e-4 * np.abs(want[k]).max())
+
+
+def test_the_lesson_is_timed_with_and_without_transfers(cuda, image):
+    there = placed_on("cuda:0", image)
+    assert isinstance(there, cuda.ndarray) and np.array_equal(there.get(), image)
+    figures, problems = lesson(image, ["cpu", "cuda:0"], 3.0, 3.0, 8)
+    assert not problems and list(figures["seconds"]) == ["cpu", "cuda:0", "cuda:0, arrays there"]
+    assert all(tuple(steps) == STEPS for steps in figures["seconds"].values())
+    assert figures["islands"] == scipy.ndimage.label(image > 3 * figures["after"]["std"], np.ones((3, 3)))[1]

@@ -40,6 +40,11 @@ JOBS: dict[str, tuple[Callable[..., fp.Plan], Callable[..., object]]] = {
     ),
     "backproject": (lambda **o: fp.plan_backproject(SINOGRAMS.shape, **o), lambda **o: fp.backproject(SINOGRAMS, **o)),
     "fbp": (lambda **o: fp.plan_fbp(SINOGRAMS.shape, method="direct", **o), lambda **o: fp.fbp(SINOGRAMS, method="direct", **o)),
+    "project": (lambda **o: fp.plan_project(STACK.shape, 90, **o), lambda **o: fp.project(STACK, 90, **o)),
+    "sirt": (
+        lambda **o: fp.plan_sirt(SINOGRAMS.shape, iterations=2, **o),
+        lambda **o: fp.sirt(SINOGRAMS, iterations=2, **o),
+    ),
     "fbp by Fourier": (
         lambda **o: fp.plan_fbp(SINOGRAMS.shape, method="fourier", **o),
         lambda **o: fp.fbp(SINOGRAMS, method="fourier", **o),

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from astropy.io import fits
 
 import footprint as fp
 from footprint.api.convolve import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
 from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan
-from tests.memory import convolve_jobs, filter_jobs, frame_jobs, scan_jobs, step_jobs
+from tests.memory import convolve_jobs, filter_jobs, frame_jobs, scan_jobs, source_jobs, step_jobs
+from tests.memory.source_jobs import foreign_image, opened
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
@@ -36,23 +36,8 @@ def touched(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.ones(shape, dtype)
 
 
-def foreign_image(scale: int) -> np.ndarray:
-    """Big-endian noise with sources, so that the plan must own converted rows."""
-    x = image(512 * scale, 1024)
-    x[8::64, 8::64] += 50
-    return x.astype(">f4")
-
-
-def _file(values: np.ndarray) -> Any:
-    """The image as an open FITS file: what is read into blocks of its own dtype is staged nowhere."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    fits.writeto(Path(folder) / "image.fits", values)
-    return fp.open_image(Path(folder) / "image.fits")
-
-
 def convolve_file(scale: int) -> Job:
-    source, mask, out = _file(foreign_image(scale)), np.ones((9, 9), "f4") / 81, touched(512 * scale, 1024)
+    source, mask, out = opened(foreign_image(scale)), np.ones((9, 9), "f4") / 81, touched(512 * scale, 1024)
 
     def read(start: int, stop: int, block: np.ndarray) -> None:
         source.read(slice(start, stop), block)
@@ -130,7 +115,7 @@ def find_sources_mesh(scale: int) -> Job:
 
 def find_sources_maps(scale: int) -> Job:
     """Image and maps from files, the noise over a mesh to one."""
-    source, level = _file(foreign_image(scale)), _file(np.zeros((512 * scale, 1024), ">f4"))
+    source, level = opened(foreign_image(scale)), opened(np.zeros((512 * scale, 1024), ">f4"))
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     target = Path(folder) / "noise.fits"
@@ -145,31 +130,11 @@ def find_sources_maps(scale: int) -> Job:
 
 
 def find_sources_file(scale: int) -> Job:
-    source = _file(foreign_image(scale))
+    source = opened(foreign_image(scale))
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, device="cpu", **options),
         lambda memory: fp.find_sources(source, memory=memory, device="cpu"),
-    )
-
-
-def deblended(scale: int) -> Job:
-    source = _file(foreign_image(scale))
-    rules: dict[str, Any] = {"deblend": True, "fit": "gaussian", "sigma": 4.0, "flood": 3.2, "device": "cpu"}
-    options = {"streamed": True, "reading": source.host_bytes, **rules}
-    return (
-        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
-        lambda memory: fp.find_sources(source, memory=memory, **rules),
-    )
-
-
-def deblended_mesh(scale: int) -> Job:
-    """With maps of a part, the background kept."""
-    x, level = foreign_image(scale), touched(512 * scale, 1024)
-    about: dict[str, Any] = {"background": "mesh", "box": 32, "deblend": True, "sigma": 4.0, "flood": 3.2, "device": "cpu"}
-    return (
-        lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", save_background=True, memory=memory, **about),
-        lambda memory: fp.find_sources(x, save_background=level, memory=memory, **about),
     )
 
 
@@ -325,8 +290,6 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "measure": measure,
     "find_sources": find_sources,
     "find_sources_file": find_sources_file,
-    "deblended": deblended,
-    "deblended_mesh": deblended_mesh,
     "find_sources_mesh": find_sources_mesh,
     "find_sources_maps": find_sources_maps,
     "background": background,
@@ -345,6 +308,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_tiles": reconstruct_tiles,
     **step_jobs.JOBS,
     **scan_jobs.JOBS,
+    **source_jobs.JOBS,
 }
 
 

@@ -62,6 +62,23 @@ def untilt(scale: int) -> Job:
     )
 
 
+def project(scale: int) -> Job:
+    x, out = RNG.random((6 * scale, 80, 90), np.float32).astype(">f4"), np.ones((6 * scale, 60, 90), "f4")
+    return (
+        lambda memory: fp.plan_project(x.shape, 60, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.project(x, 60, out=out, memory=memory, device="cpu"),
+    )
+
+
+def iterative(scale: int, method: str, **more: float) -> Job:
+    x, out = RNG.random((6 * scale, 30, 90), np.float32).astype(">f4"), np.ones((6 * scale, 90, 90), "f4")
+    how: dict[str, Any] = {"iterations": 2, "device": "cpu", **more}
+    return (
+        lambda memory: getattr(fp, f"plan_{method}")(x.shape, dtype=">f4", memory=memory, **how),
+        lambda memory: getattr(fp, method)(x, out=out, memory=memory, **how),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "remove_stripes": remove_stripes,
     "fourier_wavelet": fourier_wavelet,
@@ -69,4 +86,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "remove_zingers": remove_zingers,
     "unsharp": unsharp,
     "untilt": untilt,
+    "project": project,
+    "sirt": lambda scale: iterative(scale, "sirt"),
+    "cgls": lambda scale: iterative(scale, "cgls"),
+    "tv": lambda scale: iterative(scale, "tv", weight=0.5),
 }

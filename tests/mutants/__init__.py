@@ -21,6 +21,7 @@ class Mutant(NamedTuple):
 def mutants() -> list[Mutant]:
     """All of them."""
     from tests.mutants.fourier import FOURIER
+    from tests.mutants.iterative import ITERATIVE
     from tests.mutants.kept import KEPT
     from tests.mutants.kernels import KERNELS
     from tests.mutants.methods import METHODS_OF_CONVOLUTION
@@ -32,5 +33,5 @@ def mutants() -> list[Mutant]:
     from tests.mutants.threads import THREADS_AND_TIMES
 
     return [
-        *FOURIER, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES,
+        *FOURIER, *ITERATIVE, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS, *THREADS_AND_TIMES,
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
+GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
@@ -61,6 +62,30 @@ METHODS_OF_CONVOLUTION = [
         "(k0 * taps_y + i0)",
         (TRANSFORMS + "what_is_not_finite_reaches_what_direct_sums_reach",),
         "an infinity goes by the weights of another plane of the mask",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "factor2 = POWER(-size_of(known[LARGEST + 1]))",
+        "factor2 = factor1",
+        (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it[opencl:0]",),
+        "the tiles of a pair have one size on a GPU",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "if (odd2) known[ODD + 1] = 1;",
+        "if (odd2) known[ODD] = 1;",
+        (METHODS + "what_is_not_finite_reaches_what_direct_sums_reach[opencl:0]",),
+        "what is not finite in the second tile of a pair is laid to the first on a GPU",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/overlap_save.knl",
+        "n > 0, keep, n == total - 1);\n        if (r < deep && c < other)",
+        "n > first, keep, n == total - 1);\n        if (r < deep && c < other)",
+        (GPU + "more_blocks_than_are_kept_at_once",),
+        "the second launch forgets what the first made",
+        devices="opencl",
     ),
     Mutant(
         "footprint/ops/separated.py",

@@ -36,7 +36,10 @@ def test_written_sizes_read_back_within_their_digits(n):
         assert parse_bytes(text) == pytest.approx(n, rel=6e-3)
 
 
-@pytest.mark.parametrize(("n", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (4294967296, "4 GiB")])
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (4294967296, "4 GiB"), (1073312000000, "1000 GiB")],
+)
 def test_writes(n, text):
     assert format_bytes(n) == text
 

@@ -185,15 +185,23 @@ def test_an_output_that_is_read_with_a_halo_is_not_cut():
     assert both.cut == "ax"
 
 
-def test_scratch_of_a_part_may_not_cross_phases():
-    b = Builder(LIMITS, (Cut("z", 8, 3),))
-    x, out = b.inp(ArraySpec((8, 4), axes="z."), "x"), b.out(ArraySpec((8, 4), axes="z."), "out")
-    passed = b.like(x, name="passed")
-    b.launch(HERE + "mix", passed, x, salt=1)
-    b.next_phase()
-    b.launch(HERE + "mix", out, passed, salt=1)
-    with pytest.raises(AssertionError, match="passed holds one part, but is used in phase 0 and in phase 1"):
-        finish(b, "crosses")
+def test_scratch_of_a_part_may_not_cross_phases_unless_it_is_filled_again():
+    for copied, again in ((0, 0), (1, 0), (1, 1)):
+        b = Builder(LIMITS, (Cut("z", 8, 3),))
+        x, out = b.inp(ArraySpec((8, 4), axes="z."), "x"), b.out(ArraySpec((8, 4), axes="z."), "out")
+        passed = b.like(x, name="passed")
+        for phase in range(2):
+            if (copied, again)[phase]:
+                b.copy(x, passed)
+            elif not phase:
+                b.launch(HERE + "mix", passed, x, salt=1)
+            b.launch(HERE + "mix", out, passed, salt=1)
+            b.next_phase()
+        if again:
+            assert len(finish(b, "copied twice").phases) == 2
+            continue
+        with pytest.raises(AssertionError, match="passed holds one part, but is used in phase 0 and in phase 1"):
+            finish(b, "crosses")
 
 
 def test_a_table_is_cut_along_its_first_axis_and_not_round_an_end():

@@ -1,4 +1,4 @@
-"""Backprojection as it is compiled for processors with AVX-512, with AVX2 and with neither: the same slices."""
+"""Backprojection and projection as they are compiled for processors with AVX-512, with AVX2 and with neither: the same slices."""
 
 import os
 import platform
@@ -15,8 +15,12 @@ import sys
 import numpy as np
 from footprint.kernels.backproject.contract import backproject_work
 from footprint.kernels.backproject import cpu as kernel
+from footprint.kernels.common.pairs import FEATURES, LANES
+from footprint.kernels.project.contract import project_work
+from footprint.kernels.project.cpu import project
 from footprint.ops.backproject import Geometry
 from footprint.reference.backproject import angle_weights, backproject
+from footprint.reference.project import matrix
 from footprint.spec import ArraySpec, Limits
 
 rng = np.random.default_rng(1)
@@ -29,7 +33,12 @@ for n_z, n_a, n_x, roi in ((1, 11, 37, (0, 37, 0, 37)), (5, 9, 70, (-9, 90, 3, 8
     kernel.backproject(rows, table, out, *work)
     want = [backproject(r, angles, angle_weights(angles), 0.4 * n_x, roi) for r in rows]
     np.testing.assert_allclose(out, want, atol=2e-5 * np.abs(want).max())
-print(kernel._LANES, "+avx2" in kernel._FEATURES)
+    seen, (turned, line) = np.empty_like(rows), project_work(Limits(threads=2), spec(out), spec(table), spec(rows))
+    project(out, table, seen, np.empty(turned.shape, "f4"), np.empty(line.shape, "f4"))
+    dense = matrix(angles, n_x, 0.4 * n_x, roi)
+    want = (out.reshape(n_z, -1) @ dense.T).reshape(rows.shape)
+    np.testing.assert_allclose(seen, want, atol=4e-6 * np.abs(want).max())
+print(LANES, "+avx2" in FEATURES)
 """
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.table import Table
+from scipy import ndimage
 
 from footprint.cli.main import entry
 
@@ -61,6 +62,15 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
     assert report["fit"] == "point" and table["fit_flux"].unit == "Jy" and {"fit_ra", "fit_peak_err"} <= set(table.colnames)
     assert np.load(tmp_path / "s.npy").max() == 3
+    kept = ("--residual", "--save-model", tmp_path / "m.npy", "--save-residual", tmp_path / "r.fits", "--reliability", 0.5)
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--fit", "gaussian", *kept, "--overwrite", "--json")
+    report = json.loads(printed.out)
+    assert code == 0 and report["reliability"] == 0.5 and report["sigma"] >= 4 and report["negatives"] == 0
+    rest, model = fits.getdata(tmp_path / "r.fits"), np.load(tmp_path / "m.npy")
+    assert np.allclose(rest, data[0, 0] - model, atol=1e-4, equal_nan=True) and model.max() > 30
+    assert "deconv_a" in Table.read(out).colnames
+    code, printed = run(monkeypatch, capsys, image, "--deblend", "--residual")
+    assert code == 2 and "--residual: got no fits, wanted fits to take off the image; give --fit" in printed.err
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)
@@ -254,3 +264,26 @@ def test_a_plan_reads_no_pixels(monkeypatch, capsys, image):
         entry()
     report = json.loads(capsys.readouterr().out)
     assert not exit_.value.code and report["plan_total"] <= 10**6
+
+
+def test_the_table_of_the_lesson(monkeypatch, capsys, image, tmp_path):
+    """Its figures are SciPy's; another plane of a cube has its own, several images have none."""
+    data = fits.getdata(tmp_path / "cube.fits")[1].astype(float)
+    cube = (tmp_path / "cube.fits", "--plane", 1, "--lesson", "--sigma", 8, "--device", "cpu", "--quiet")
+    code, printed = run(monkeypatch, capsys, *cube, "--json")
+    told = json.loads(printed.out)["lesson"]
+    values = data[np.isfinite(data)]
+    assert code == 0 and told["before"]["pixels"] == values.size
+    assert np.allclose([told["before"][n] for n in ("mean", "median", "std")], [values.mean(), np.median(values), values.std()])
+    ids, count = ndimage.label(data > 8 * told["after"]["std"])
+    assert told["islands"] == count == 2 and told["after"]["pixels"] < values.size
+    assert np.allclose(told["highest"], sorted(ndimage.sum_labels(data, ids, [1, 2]))[::-1])
+    steps = told["seconds"]["cpu"]
+    assert list(steps) == ["sigma_clip", "threshold", "label", "measure"] and min(steps.values()) > 0
+    assert told["speed_up"] == {"cpu": 1.0}
+    code, printed = run(monkeypatch, capsys, *cube[:-1])
+    assert code == 0 and "The lesson's table" in printed.out and "cpu: sigma_clip" in printed.out and "speed-up 1" in printed.out
+    code, printed = run(monkeypatch, capsys, *cube, "--memory", "200kB")
+    assert code == 0 and "lesson" not in printed.out
+    code, printed = run(monkeypatch, capsys, *cube[:-1], "--memory", "200kB")
+    assert code == 0 and "needs the whole image at once" in printed.err and "The lesson's table" not in printed.out

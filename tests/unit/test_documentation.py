@@ -24,7 +24,10 @@ def test_an_example_runs_with_what_it_imports_itself(name):
     assert not failed, "".join(said)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/memory.md", "docs/steps.md", "docs/filters.md", "docs/convolve.md"])
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("memory", "steps", "filters", "convolve", "iterative"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs(page):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
     assert blocks

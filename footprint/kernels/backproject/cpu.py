@@ -1,8 +1,6 @@
 """Backprojection on the CPU: tiles of pixels, a few angles at a time, row segments staged with their weight.
 
-Neighbouring pixels of a row see neighbouring samples, because a step of one pixel moves the position by |cos t| <= 1. So sixteen
-pixels find all they need in two registers of AVX-512, eight in two of AVX2, and permutations replace the gather, whose cost would
-be a load a pixel. Elsewhere each pixel loads its pair of samples, and only the arithmetic is in vectors.
+Neighbouring pixels of a row see neighbouring samples, because a step of one pixel moves the position by |cos t| <= 1.
 """
 
 from __future__ import annotations
@@ -11,18 +9,12 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, prange, types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from footprint.kernels.backproject.contract import ANGLES, SEGMENT, SLICES, TILE_X, TILE_Y
+from footprint.kernels.common.pairs import F32, I32, I64, LANES, VF, VI, load, pairs, splat
 
-# What Numba compiles for, which its own settings may narrow, and not what the processor could do.
-_FEATURES = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
-_LANES = 16 if "+avx512f" in _FEATURES else 8
 _PIXELS = TILE_X * TILE_Y
-
-_F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-_VF, _VI = ir.VectorType(_F32, _LANES), ir.VectorType(_I32, _LANES)
 
 
 def backproject(rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.ndarray, *, accumulate: bool = False) -> None:
@@ -31,74 +23,35 @@ def backproject(rows: np.ndarray, table: np.ndarray, out: np.ndarray, work: np.n
     _backproject(rows, table, out, work, accumulate, slices)
 
 
-def _ints(*values: int) -> ir.Constant:
-    return ir.Constant(ir.VectorType(_I32, len(values)), list(values))
-
-
-def _splat(builder, scalar, vector):
-    nothing = ir.Constant(vector, ir.Undefined)
-    return builder.shuffle_vector(builder.insert_element(nothing, scalar, ir.Constant(_I32, 0)), nothing, _ints(*[0] * _LANES))
-
-
-def _load(builder, pointer, index, vector):
-    return builder.load(builder.bitcast(builder.gep(pointer, [index]), vector.as_pointer()), align=4)
-
-
-def _pairs(builder, segments, start, left):
-    """Samples ``left`` and ``left + 1`` behind ``start``, for every lane; ``left`` is at most _LANES + 2."""
-    right = builder.add(left, _ints(*[1] * _LANES))
-    declare = cgutils.get_or_insert_function
-    if _LANES == 16:
-        permute = declare(builder.module, ir.FunctionType(_VF, [_VF, _VI, _VF]), "llvm.x86.avx512.vpermi2var.ps.512")
-        a, b = (_load(builder, segments, builder.add(start, ir.Constant(_I64, i)), _VF) for i in (0, _LANES))
-        return builder.call(permute, [a, left, b]), builder.call(permute, [a, right, b])
-    if "+avx2" in _FEATURES:
-        permute = declare(builder.module, ir.FunctionType(_VF, [_VF, _VI]), "llvm.x86.avx2.permps")
-        a, b = (_load(builder, segments, builder.add(start, ir.Constant(_I64, i)), _VF) for i in (0, _LANES))
-        last = _ints(*[_LANES - 1] * _LANES)
-        return tuple(
-            builder.select(builder.icmp_signed(">", i, last), builder.call(permute, [b, i]), builder.call(permute, [a, i]))
-            for i in (left, right)
-        )
-    v0 = v1 = ir.Constant(_VF, ir.Undefined)
-    for lane in range(_LANES):
-        at = ir.Constant(_I32, lane)
-        index = builder.add(start, builder.sext(builder.extract_element(left, at), _I64))
-        both = _load(builder, segments, index, ir.VectorType(_F32, 2))
-        v0 = builder.insert_element(v0, builder.extract_element(both, ir.Constant(_I32, 0)), at)
-        v1 = builder.insert_element(v1, builder.extract_element(both, ir.Constant(_I32, 1)), at)
-    return v0, v1
-
-
 def _sweep(slices: int):
-    """Make the function that adds ANGLES rows to _LANES pixels of each of ``slices`` tiles."""
+    """Make the function that adds ANGLES rows to LANES pixels of each of ``slices`` tiles."""
 
     def codegen(context, builder, signature, args):
         arrays = [(t, v) for t, v in zip(signature.args, args) if isinstance(t, types.Array)]
         sums_, segments, bases, steps = (context.make_array(t)(context, builder, v).data for t, v in arrays)
-        x = builder.sitofp(args[2], _F32)
+        x = builder.sitofp(args[2], F32)
         # Fused where the processor can, two roundings where a fused one would be a call.
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VF, [_VF, _VF, _VF]), f"llvm.fmuladd.v{_LANES}f32")
-        lanes = ir.Constant(_VF, [float(i) for i in range(_LANES)])
-        places = [builder.add(args[1], ir.Constant(_I64, z * _PIXELS)) for z in range(slices)]
-        sums = [_load(builder, sums_, place, _VF) for place in places]
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VF, [VF, VF, VF]), f"llvm.fmuladd.v{LANES}f32")
+        lanes = ir.Constant(VF, [float(i) for i in range(LANES)])
+        places = [builder.add(args[1], ir.Constant(I64, z * _PIXELS)) for z in range(slices)]
+        sums = [load(builder, sums_, place, VF) for place in places]
         for k in range(ANGLES):
-            step, base = (builder.load(builder.gep(v, [ir.Constant(_I64, k)])) for v in (steps, bases))
+            step, base = (builder.load(builder.gep(v, [ir.Constant(I64, k)])) for v in (steps, bases))
             first = builder.fadd(base, builder.fmul(x, step))
-            last = builder.fadd(first, builder.fmul(step, ir.Constant(_F32, float(_LANES - 1))))
+            last = builder.fadd(first, builder.fmul(step, ir.Constant(F32, float(LANES - 1))))
             lowest = builder.select(builder.fcmp_ordered("<", first, last), first, last)
             # One below, as rounding may put a lane under the scalar's floor.
-            low = builder.sub(builder.fptosi(lowest, _I32), ir.Constant(_I32, 1))
-            t = builder.call(fma, [lanes, _splat(builder, step, _VF), _splat(builder, first, _VF)])
-            index = builder.fptosi(t, _VI)
-            f = builder.fsub(t, builder.sitofp(index, _VF))
-            left, low = builder.sub(index, _splat(builder, low, _VI)), builder.sext(low, _I64)
+            low = builder.sub(builder.fptosi(lowest, I32), ir.Constant(I32, 1))
+            t = builder.call(fma, [lanes, splat(builder, step, VF), splat(builder, first, VF)])
+            index = builder.fptosi(t, VI)
+            f = builder.fsub(t, builder.sitofp(index, VF))
+            left, low = builder.sub(index, splat(builder, low, VI)), builder.sext(low, I64)
             for z in range(slices):
-                start = builder.add(low, ir.Constant(_I64, (z * ANGLES + k) * SEGMENT))
-                v0, v1 = _pairs(builder, segments, start, left)
+                start = builder.add(low, ir.Constant(I64, (z * ANGLES + k) * SEGMENT))
+                v0, v1 = pairs(builder, segments, start, left)
                 sums[z] = builder.call(fma, [f, builder.fsub(v1, v0), builder.fadd(sums[z], v0)])
         for place, total in zip(places, sums):
-            builder.store(total, builder.bitcast(builder.gep(sums_, [place]), _VF.as_pointer()), align=4)
+            builder.store(total, builder.bitcast(builder.gep(sums_, [place]), VF.as_pointer()), align=4)
         return context.get_dummy_value()
 
     @intrinsic
@@ -159,7 +112,7 @@ def _tile(rows, z0, slices, table, out, x0, y0, acc, segments, lines, accumulate
         for y in range(n_y):
             for k in range(ANGLES):
                 base[k] = corners[k] + np.float32(y) * down[k]
-            for x in range(0, n_x, _LANES):
+            for x in range(0, n_x, LANES):
                 if slices == 1:
                     _sweep_one(acc, y * TILE_X + x, x, segments, base, step)
                 else:

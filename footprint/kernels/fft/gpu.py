@@ -12,6 +12,8 @@ from footprint.kernels.common.stream import flat_grid
 from footprint.spec import ArraySpec, Limits
 
 _TILE = 32
+_WIDE = 4
+"""Numbers of a row that a work-item widens."""
 
 
 def is_complex(src: ArraySpec, dst: ArraySpec) -> bool:
@@ -52,15 +54,22 @@ def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool
     steps: list[Launch] = []
 
     def step(entry: str, count: int, args: tuple[Argument, ...], radix: int = 2, real: bool = False) -> None:
-        defines = (*common, ("RADIX", radix), ("REAL", int(real)))
+        defines = (*common, ("RADIX", radix), ("REAL", int(real)), ("WIDE", _WIDE))
         steps.append(Launch("fft.knl", entry, flat_grid(count), (256, 1, 1), args, defines))
+
+    def widen(m: int, n: int, real: bool) -> None:
+        defines = (*common, ("RADIX", 2), ("REAL", int(real)), ("WIDE", _WIDE))
+        args = (A(0), W(0), first, np.int64(m), np.int64(n))
+        steps.append(Launch("fft.knl", "widen", _rows_grid(rows, n), (256, 1, 1), args, defines))
 
     m = src.shape[-1]
     if both:
         # A complex row is a real one of twice the length.
-        step("widen", 2 * rows * n, (A(0), W(0), first, np.int64(2 * m), np.int64(2 * n)), real=True)
+        widen(2 * m, 2 * n, real=True)
+    elif inverse:
+        step("mirror", rows * n, (A(0), W(0), first, np.int64(m), np.int64(n)))
     else:
-        step("mirror" if inverse else "widen", rows * n, (A(0), W(0), first, np.int64(m), np.int64(n)))
+        widen(m, n, real=False)
     a, b, span = W(0), W(1), 1
     for radix in radices(n):
         step("pass", rows * n // radix, (a, b, first, np.int64(n), np.int64(span)), radix)
@@ -91,6 +100,11 @@ def _swap(array: ArraySpec, outer: int, rows: int, columns: int) -> Program:
     return Program((Launch("fft_lines.knl", "swap", grid, (_TILE, 8, 1), args, (("T", bits), ("TILE", _TILE))),))
 
 
+def _rows_grid(rows: int, n: int) -> tuple[int, int, int]:
+    """Groups along rows that are widened to n numbers."""
+    return (max(-(-n // (256 * _WIDE)), 1), max(min(rows, MAX_GROUPS_Y), 1), 1)
+
+
 def _as_real(spec: ArraySpec) -> ArraySpec:
     """Complex numbers as pairs of real ones."""
     if np.dtype(spec.dtype).kind != "c":
@@ -102,13 +116,13 @@ def widen_program(limits: Limits, src: ArraySpec, dst: ArraySpec) -> Program:
     """Rows with zeros after them."""
     src, dst = _as_real(src), _as_real(dst)
     args = (A(0), A(1), np.int64(dst.shape[0]), np.int64(src.shape[-1]), np.int64(dst.shape[1]))
-    defines = (("T", c_type(src.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1))
-    return Program((Launch("fft.knl", "widen", flat_grid(dst.size), (256, 1, 1), args, defines),))
+    defines = (("T", c_type(src.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1), ("WIDE", _WIDE))
+    return Program((Launch("fft.knl", "widen", _rows_grid(*dst.shape), (256, 1, 1), args, defines),))
 
 
 def scale_program(limits: Limits, data: ArraySpec, *, factor: float) -> Program:
     """A product in place."""
     data = _as_real(data)
     args = (A(0), np.int64(data.size), np.dtype(data.dtype).type(factor))
-    defines = (("T", c_type(data.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1))
+    defines = (("T", c_type(data.dtype)), ("SIGN", 1), ("RADIX", 2), ("REAL", 1), ("WIDE", _WIDE))
     return Program((Launch("fft.knl", "scale", flat_grid(data.size), (256, 1, 1), args, defines),))

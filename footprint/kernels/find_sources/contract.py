@@ -1,13 +1,14 @@
 """What `find_sources` is launched with: threshold, label and measure in one sweep over an image whose clip is known.
 
-``launch("find_sources.table", block, stats, count, moments, boxes, *state, first=, height=, sigma=, connectivity=,
+``launch("find_sources.table", block, stats, count, moments, boxes, *state, turn=, first=, height=, sigma=, connectivity=,
 min_area=, seed=)``, ``find_sources.labelled`` with ``labels`` after ``boxes`` for a block that is the whole image; where it is not,
 and all blocks have been through ``table``, ``launch("find_sources.paint", block, stats, count, boxes, labels, *state, ...)``
-for each of them.
+for each of them. Blocks go through ``table`` as often as `turns` says; ``turn`` counts that.
 
 * ``block``, ``stats``, ``first`` as `sigma_clip` has left and is given them: set is what has ``value - stats[BACKGROUND]`` over
-  ``sigma * stats[NOISE]``. Blocks come in order, each once.
-* ``count`` int64 (1,): the components met (a component is a piece of an island until pieces are seen to join).
+  ``sigma * stats[NOISE]``. Blocks come in order.
+* ``count`` int64 (1,): the components met (a component is a piece of an island until pieces are seen to join; on a GPU all pieces
+  of a block that join in it are one).
 * ``moments`` float64 (capacity, 15): sum, sum x, sum y, peak; then, weighted by the values, the variances of x and y and their
   covariance; the values left of, right of, before and after the peak, and at its corners, NaN beyond the image.
 * ``boxes`` int64 (capacity, 8): label, pixels, x and y of the first and last column and row (inclusive), x and y of the peak.
@@ -21,6 +22,7 @@ Where ``count`` is over the capacity, table and labels mean nothing and the call
 
 from __future__ import annotations
 
+from footprint.kernels.measure import contract as measure
 from footprint.spec import ArraySpec, Limits
 
 SUM, SUM_X, SUM_Y, PEAK, XX, YY, XY, LEFT, RIGHT, BEFORE, AFTER = range(11)
@@ -38,6 +40,11 @@ def default_capacities(size: int) -> tuple[int, int]:
     """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and at least where memory is short."""
     most = (size + 1) // 2
     return min(64 + size // 768, most), min(8 + size // 1024, most)
+
+
+def turns(limits: Limits, dtype: str) -> int:
+    """Times that the blocks of an image of this dtype are handed in: once, or to join components before they are measured."""
+    return 1 if limits.host else 1 + measure.turns(limits, dtype)
 
 
 def table_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:

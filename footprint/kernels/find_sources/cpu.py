@@ -331,7 +331,7 @@ def _flagged(block, stats, flags, sigma):
 
 
 def table(
-    block, stats, count, moments, boxes, runs, marks, last, flags, *, first, height, sigma, connectivity, min_area, seed
+    block, stats, count, moments, boxes, runs, marks, last, flags, *, turn, first, height, sigma, connectivity, min_area, seed
 ) -> None:
     """See `footprint.kernels.find_sources.contract`."""
     if first == 0:

@@ -3,13 +3,15 @@
 * ``launch("fit.stamp", block, boxes, count, stamps, first=)`` for all blocks in order: ``stamps`` (capacity, (2 radius + 1)^2) of
   the block's dtype receive the pixels round every peak, NaN beyond the image. ``block``, ``first``, ``boxes`` and ``count``
   as in `kernels.find_sources`.
+* ``launch("fit.stamp_over", block, level, spread, boxes, count, stamps, first=)``: the same of pixels over their level, NaN where
+  the spread is not over 0; both of the block's shape and dtype.
 * ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=)`` when all are through: a
   Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them `PASSES`
   times over, so that what they take from each other settles. ``free``: with a shape of its own; else with the beam's.
   ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx and xx, where ``beamed``; else where fits start is
   told by the moments. ``rho`` float64 (4 radius + 1, 4 radius + 1): how noise is correlated from pixel to pixel, by which
   covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
-  fitted.
+  fitted. Where ``moments`` have a column of the noise at the peak, errors and chi squared are of that, times that of ``stats``.
 
 Every source is fitted by itself from what the pass before left of all, so no thread changes a digit.
 """

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, X_PEAK, XX, XY, Y_PEAK, YY
+from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
 from footprint.kernels.fit.contract import (
     CHI2,
     ERRORS,
@@ -50,6 +50,30 @@ def stamp(block, boxes, count, stamps, *, first) -> None:
     if 0 <= count[0] <= boxes.shape[0]:
         radius = (math.isqrt(stamps.shape[1]) - 1) // 2
         _stamp(block, boxes, int(count[0]), stamps, radius, first)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
+    rows, width = block.shape
+    side = 2 * radius + 1
+    for k in prange(n):
+        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+            continue
+        y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
+        for y in range(max(y0, first), min(y0 + side, first + rows)):
+            for x in range(max(x0, 0), min(x0 + side, width)):
+                if spread[y - first, x] > 0:
+                    over = np.float64(block[y - first, x]) - np.float64(level[y - first, x])
+                    stamps[k, (y - y0) * side + x - x0] = over
+
+
+def stamp_over(block, level, spread, boxes, count, stamps, *, first) -> None:
+    """See `footprint.kernels.fit.contract`."""
+    if first == 0:
+        stamps[...] = np.nan
+    if 0 <= count[0] <= boxes.shape[0]:
+        radius = (math.isqrt(stamps.shape[1]) - 1) // 2
+        _stamp_over(block, level, spread, boxes, int(count[0]), stamps, radius, first)
 
 
 @njit(cache=True, nogil=True)
@@ -340,8 +364,9 @@ def _pass(
             new[k] = p
             if last:
                 _told(p, fits[k])
-                _errors(p, m, count, w, rho, noise, normal, cov, step, fits[k])
-                fits[k, CHI2] = total / (noise * noise * (count - m))
+                here = noise * moments[k, SPREAD] if moments.shape[1] > SPREAD else noise
+                _errors(p, m, count, w, rho, here, normal, cov, step, fits[k])
+                fits[k, CHI2] = total / (here * here * (count - m))
 
 
 @njit(cache=True, nogil=True)

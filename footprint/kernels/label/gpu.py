@@ -71,14 +71,28 @@ def label_program(limits: Limits, mask: ArraySpec, labels: ArraySpec, count: Arr
     return Program(made, chunk_specs(mask.size))
 
 
-class _Parts:
-    """Launches on a part's components, and on the table of all; `met` counts those of the parts before."""
+class Parts:
+    """Launches on a part's components, and on the table of all.
 
-    def __init__(self, limits: Limits, table: ArraySpec, met: A, connectivity: int = 4) -> None:
-        if table.itemsize != 4:
-            raise ShapeError("mask", "more than 2147483646 pixels", "fewer where a GPU labels it", "label it on the cpu")
-        self.limits, self.met, self.room = limits, met, np.int64(table.size)
-        self.defines = _defines(limits, connectivity, "")
+    Parameters
+    ----------
+    pixels, kind, maps, labels
+        As in `launches`: what is labelled, and where.
+    table, met
+        What components of all parts belong to; how many were met, and painted.
+    room
+        Components the table holds.
+    """
+
+    def __init__(
+        self, limits: Limits, pixels: tuple[Argument, ...], kind: str, labels: Argument, table: Argument, met: Argument, room: int,
+        connectivity: int = 4, maps: bool = False,
+    ) -> None:  # fmt: skip
+        self.limits, self.pixels, self.kind, self.maps = limits, pixels, kind, maps
+        self.labels, self.table, self.met, self.room = labels, table, met, np.int64(room)
+        self.connectivity, self.defines = connectivity, _defines(limits, connectivity, kind, maps)
+        # The part's own: its chunks, and how many components it has.
+        self.chunks, self.found = (W(0), W(1)), W(2)
 
     def one(self, entry: str, n: int, *args: Argument) -> Launch:
         """A work-item each."""
@@ -88,15 +102,42 @@ class _Parts:
         """One work-item."""
         return Launch("label.knl", entry, (1, 1, 1), (1, 1, 1), args, self.defines)
 
-    def labelled(self, mask: ArraySpec, connectivity: int, first: int, at: int) -> tuple[Launch, ...]:
-        """The part's own labels, its components counted in the third work array; the first part begins a count anew."""
+    def own(self, block: ArraySpec, first: int, at: int) -> tuple[Launch, ...]:
+        """The part's own labels, its components counted; the first part begins a count anew."""
         begin = (self.alone("parts_begin", self.met, np.int32(at)),) if first == 0 else ()
-        own = launches(self.limits, (A(0),), "", mask.size, mask.shape[-1], connectivity, A(1), (W(0), W(1)), W(2), 0)
-        return (*begin, *own)
+        shape = block.size, block.shape[-1], self.connectivity
+        made = launches(self.limits, self.pixels, self.kind, *shape, self.labels, self.chunks, self.found, 0, self.maps)
+        return (*begin, *made)
+
+    def gather(self, block: ArraySpec, seam: Argument, first: int) -> tuple[Launch, ...]:
+        """Give the part's components places in the table, and join them with those of the part before along its last row."""
+        height, width = block.shape
+        known: tuple[Argument, ...] = (self.met, self.found, self.room)
+        opened = self.one("parts_open", min(block.size, int(self.room)), self.table, *known)
+        seamed = (self.one("parts_seam", width, self.table, self.labels, seam, *known, np.int32(width)),) if first else ()
+        left = self.one("parts_leave", width, self.labels, seam, self.met, np.int32((height - 1) * width), np.int32(width))
+        met = self.alone("parts_met", self.met, self.found, np.int32(0))
+        return (*self.own(block, first, 0), opened, *seamed, left, met)
+
+    def everywhere(self, entry: str) -> Launch:
+        """On every component of the table."""
+        return self.one(entry, int(self.room), self.table, self.met, self.room)
+
+    def paint(self, block: ArraySpec, first: int) -> tuple[Launch, ...]:
+        """Label the part once more, by what the table says."""
+        painted = self.one("parts_paint", block.size, self.labels, self.table, self.met, self.room, np.int32(block.size))
+        return (*self.own(block, first, 1), painted, self.alone("parts_met", self.met, self.found, np.int32(1)))
 
 
-def _part_work(mask: ArraySpec) -> tuple[ArraySpec, ...]:
-    return (*chunk_specs(mask.size), ArraySpec((1,), "int64"))
+def part_specs(size: int) -> tuple[ArraySpec, ...]:
+    """The work arrays of a part of so many pixels."""
+    return (*chunk_specs(size), ArraySpec((1,), "int64"))
+
+
+def _of_mask(limits: Limits, table: ArraySpec, where: A, met: A, connectivity: int = 4) -> Parts:
+    if table.itemsize != 4:
+        raise ShapeError("mask", "more than 2147483646 pixels", "fewer where a GPU labels it", "label it on the cpu")
+    return Parts(limits, (A(0),), "", A(1), where, met, table.size, connectivity)
 
 
 def gather_program(
@@ -104,30 +145,20 @@ def gather_program(
     connectivity: int,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.label.contract` for the arguments."""
-    height, width = mask.shape
-    parts = _Parts(limits, table, A(4), connectivity)
-    known: tuple[Argument, ...] = (A(4), W(2), parts.room)
-    opened = parts.one("parts_open", min(mask.size, table.size), A(2), *known)
-    seamed = (parts.one("parts_seam", width, A(2), A(1), A(3), *known, np.int32(width)),) if first else ()
-    left = parts.one("parts_leave", width, A(1), A(3), A(4), np.int32((height - 1) * width), np.int32(width))
-    met_ = parts.alone("parts_met", A(4), W(2), np.int32(0))
-    return Program((*parts.labelled(mask, connectivity, first, 0), opened, *seamed, left, met_), _part_work(mask))
+    parts = _of_mask(limits, table, A(2), A(4), connectivity)
+    return Program(parts.gather(mask, A(3), first), part_specs(mask.size))
 
 
 def settle_program(limits: Limits, table: ArraySpec, met: ArraySpec, count: ArraySpec) -> Program:
     """See `footprint.kernels.label.contract` for the arguments."""
-    parts = _Parts(limits, table, A(1))
-    everywhere = lambda entry: parts.one(entry, table.size, A(0), A(1), parts.room)
+    parts = _of_mask(limits, table, A(0), A(1))
     items = (_scanners(limits), 1, 1)
     number = Launch("label.knl", "parts_number", (1, 1, 1), items, (A(0), A(1), A(2), parts.room), parts.defines)
-    return Program((everywhere("parts_flatten"), number, everywhere("parts_resolve"), everywhere("parts_turn")))
+    return Program((parts.everywhere("parts_flatten"), number, parts.everywhere("parts_resolve"), parts.everywhere("parts_turn")))
 
 
 def paint_program(
     limits: Limits, mask: ArraySpec, labels: ArraySpec, table: ArraySpec, met: ArraySpec, *, first: int, connectivity: int
 ) -> Program:
     """See `footprint.kernels.label.contract` for the arguments."""
-    parts = _Parts(limits, table, A(3), connectivity)
-    painted = parts.one("parts_paint", mask.size, A(1), A(2), A(3), parts.room, np.int32(mask.size))
-    met_ = parts.alone("parts_met", A(3), W(2), np.int32(1))
-    return Program((*parts.labelled(mask, connectivity, first, 1), painted, met_), _part_work(mask))
+    return Program(_of_mask(limits, table, A(2), A(3), connectivity).paint(mask, first), part_specs(mask.size))

@@ -1,6 +1,6 @@
 """What `find_sources` over maps is launched with: kernels as in `kernels.find_sources`, with background and noise at every pixel.
 
-``launch("local_sources.table", block, level, spread, count, moments, boxes, *state, first=, height=, sigma=, connectivity=,
+``launch("local_sources.table", block, level, spread, count, moments, boxes, *state, turn=, first=, height=, sigma=, connectivity=,
 min_area=, seed=)``, ``local_sources.labelled`` and ``local_sources.paint`` as there, with maps of the block's shape and dtype in
 place of ``stats``: set is what has ``value - level`` over ``sigma * spread``, where the spread is over 0. Values are told from the
 level, and rounded to the block's dtype. ``moments`` have two more columns, level and spread at the peak, and it is that spread that

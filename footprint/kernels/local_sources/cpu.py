@@ -84,7 +84,7 @@ def _paint_local(block, level, spread, sigma, rows, flags, runs, marks, reach, m
 
 def table(
     block, level, spread, count, moments, boxes, runs, marks, last, flags, rows,
-    *, first, height, sigma, connectivity, min_area, seed,
+    *, turn, first, height, sigma, connectivity, min_area, seed,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.local_sources.contract`."""
     if first == 0:

@@ -61,7 +61,7 @@ def _close(moments, boxes):
             boxes[k, X_MIN] = boxes[k, Y_MIN] = 0
 
 
-def measure(image, labels, moments, boxes, last, last_ids, *, first, height) -> None:
+def measure(image, labels, moments, boxes, last, last_ids, *, first, height, turn=0) -> None:
     """See `footprint.kernels.measure.contract`."""
     if first == 0:
         _open(moments, boxes)

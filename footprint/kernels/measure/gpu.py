@@ -1,4 +1,4 @@
-"""Launch shapes of moments and boxes: two sweeps over the labels."""
+"""Launch shapes of moments and boxes: two sweeps over the labels, three of float64, at once or each over all parts of an image."""
 
 from __future__ import annotations
 
@@ -26,34 +26,82 @@ def _defines(kind: str, chunks: bool, sky: bool, maps: bool = False) -> Defines:
     return ("T", kind), *flags, ("CHUNK", CHUNK), ("NT", KEEPERS)
 
 
-def launches(
-    limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, ...], work: tuple[W, W], chunks: W | None = None,
-    sky: bool = False,
-) -> tuple[Launch, ...]:  # fmt: skip
-    """Measure labels 1 to n; ``arrays`` are pixels, labels, stats, or a level and a spread of every pixel, moments, boxes; with
-    label's ``chunks`` empty ones are passed over, of a ``sky`` the background is subtracted.
+def plain_defines(dtype: str) -> Defines:
+    """Of launches that see no pixels."""
+    return _defines(c_type(dtype), False, False)
+
+
+class Sweeps:
+    """Launches that measure labels 1 to n in an image, or in a part of one that begins with row ``first`` of ``height``.
+
+    Parameters
+    ----------
+    arrays
+        Pixels, labels, stats, or a level and a spread of every pixel, moments, boxes.
+    sums
+        Arrays of `sum_specs`.
+    chunks
+        Label's: what is empty in them is passed over.
+    sky
+        Whether the background is subtracted.
     """
-    if pixels.size > LARGEST:
-        raise ShapeError("image", f"{pixels.size} pixels", f"at most {LARGEST} where a GPU measures it", "measure it on the cpu")
-    image, labels, *stats, moments, boxes = arrays
-    ints, sums = work
-    wide = pixels.itemsize == 8
-    defines = _defines(c_type(pixels.dtype), chunks is not None, sky, len(stats) == 2)
-    swept = -(-pixels.size // CHUNK) if chunks else groups_for(limits, pixels.size)
-    listed = groups_for(limits, n)
-    sizes = (np.int64(pixels.size), np.int32(-(-pixels.size // CHUNK)), np.int32(pixels.shape[-1]), np.int32(n))
-    args: tuple[Argument, ...] = (image, labels, *stats, chunks or ints, ints, *sizes)
 
-    def launch(entry: str, groups: int, *given: Argument) -> Launch:
-        return Launch("measure.knl", entry, (groups, 1, 1), (256, 1, 1), given, defines)
+    def __init__(
+        self, limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, ...], sums: tuple[Argument, Argument],
+        chunks: Argument | None = None, sky: bool = False, first: int = 0, height: int | None = None,
+    ) -> None:  # fmt: skip
+        rows, width = pixels.shape
+        self.rows, self.width, self.first, self.height = rows, np.int32(width), np.int32(first), rows if height is None else height
+        if self.height * width > LARGEST:
+            got, wanted = f"{self.height * width} pixels", f"at most {LARGEST} where a GPU measures it"
+            raise ShapeError("image", got, wanted, "measure it on the cpu")
+        self.image, labels, *self.sky, self.moments, self.boxes = arrays
+        self.ints, self.sums = sums
+        self.n, self.size, self.wide = np.int32(n), np.int64(pixels.size), pixels.itemsize == 8
+        self.defines = _defines(c_type(pixels.dtype), chunks is not None, sky, len(self.sky) == 2)
+        n_chunks = -(-pixels.size // CHUNK)
+        self._swept = n_chunks if chunks else groups_for(limits, pixels.size)
+        self._listed, self._across = groups_for(limits, n), groups_for(limits, width)
+        shape = (self.size, np.int32(n_chunks), self.width, self.n, self.first)
+        self._args: tuple[Argument, ...] = (self.image, labels, *self.sky, chunks or self.ints, self.ints, *shape)
 
-    return (
-        launch("measure_open", listed, ints, sums, np.int32(n)),
-        launch("measure_extent", swept, *args),
-        *((launch("measure_low", swept, *args),) if wide else ()),
-        launch("measure_sums", swept, *args, sums),
-        launch("measure_close", listed, image, ints, sums, *stats, moments, boxes, sizes[0], *sizes[2:]),
-    )
+    def _launch(self, entry: str, groups: int, *given: Argument) -> Launch:
+        return Launch("measure.knl", entry, (groups, 1, 1), (256, 1, 1), given, self.defines)
+
+    @property
+    def open(self) -> Launch:
+        """Nothing is found yet."""
+        return self._launch("measure_open", self._listed, self.ints, self.sums, self.n)
+
+    @property
+    def close(self) -> Launch:
+        """Moments and boxes of what was found."""
+        known = (self.image, self.ints, self.sums, *self.sky, self.moments, self.boxes)
+        whole = np.int32(self.rows == self.height)
+        return self._launch("measure_close", self._listed, *known, self.size, self.width, self.n, whole)
+
+    @property
+    def sweeps(self) -> tuple[Launch, ...]:
+        """Over the pixels, one after the other."""
+        low = (self._launch("measure_low", self._swept, *self._args),) if self.wide else ()
+        sums = self._launch("measure_sums", self._swept, *self._args, self.sums)
+        return (self._launch("measure_extent", self._swept, *self._args), *low, sums)
+
+    def whole(self) -> tuple[Launch, ...]:
+        """All of it."""
+        return (self.open, *self.sweeps, self.close)
+
+    def turn(self, number: int, last: Argument) -> tuple[Launch, ...]:
+        """One sweep over a part; ``last`` keeps the last row of the part before."""
+        made = (*((self.open,) if number == self.first == 0 else ()), self.sweeps[number])
+        if number + 1 < len(self.sweeps):
+            return made
+        place = (self.first, np.int32(self.rows), self.width, self.n)
+        near = self._launch("measure_near", self._listed, self.image, self.ints, last, *self.sky, self.moments, *place)
+        before = np.int64(self.size - self.width)
+        leave = self._launch("measure_leave", self._across, self.image, *self.sky, last, before, self.width)
+        ends = self.first + self.rows == self.height
+        return (*made, near, leave, *((self.close,) if ends else ()))
 
 
 def keep(
@@ -64,34 +112,51 @@ def keep(
     return Launch("measure.knl", "measure_keep", (1, 1, 1), (KEEPERS, 1, 1), args, defines)
 
 
+def measure_state(
+    limits: Limits, image: ArraySpec, labels: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
+    *rest: ArraySpec, height: int, **_: object,
+) -> tuple[ArraySpec, ...]:  # fmt: skip
+    """In parts what is found of each label, and the row before a part."""
+    return part_specs(image, boxes.shape[0]) if image.shape[0] < height else ()
+
+
+def part_specs(image: ArraySpec, n: int) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    """What parts of an image keep."""
+    return (*sum_specs(n), ArraySpec((image.shape[1],), image.dtype))
+
+
 def measure_program(
-    limits: Limits, image: ArraySpec, labels: ArraySpec, moments: ArraySpec, boxes: ArraySpec, **_: object
-) -> Program:
+    limits: Limits, image: ArraySpec, labels: ArraySpec, moments: ArraySpec, boxes: ArraySpec, *state: ArraySpec, first: int,
+    height: int, turn: int = 0,
+) -> Program:  # fmt: skip
     """See `footprint.kernels.measure.contract` for the arguments."""
     n = boxes.shape[0]
     if n == 0:
         return Program(())
     # Without a sky nothing reads the third array; any stands in for it.
-    made = launches(limits, image, n, (A(0), A(1), A(2), A(2), A(3)), (W(0), W(1)))
-    return Program(made if image.size else (made[0], made[-1]), sum_specs(n))
+    arrays = (A(0), A(1), A(2), A(2), A(3))
+    if image.shape[0] < height:
+        return Program(Sweeps(limits, image, n, arrays, (A(4), A(5)), first=first, height=height).turn(turn, A(6)))
+    made = Sweeps(limits, image, n, arrays, (W(0), W(1)))
+    return Program(made.whole() if image.size else (made.open, made.close), sum_specs(n))
 
 
 def islands_program(
     limits: Limits, image: ArraySpec, labels: ArraySpec, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
-    *, min_area: int, seed: float, **_: object,
+    *, height: int, min_area: int, seed: float, **_: object,
 ) -> Program:  # fmt: skip
-    """See `footprint.kernels.measure.contract` for the arguments."""
+    """See `footprint.kernels.measure.contract` for the arguments; the image is whole."""
     n = boxes.shape[0]
-    made = launches(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), sky=True)
-    return Program((*made, keep(n, A(5), A(3), A(2), A(4), min_area, seed, made[0].defines)), sum_specs(n))
+    made = Sweeps(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), sky=True, height=height)
+    return Program((*made.whole(), keep(n, A(5), A(3), A(2), A(4), min_area, seed, made.defines)), sum_specs(n))
 
 
 def renumber(limits: Limits, size: int, n: int, labels: Argument, boxes: Argument, out: Argument, defines: Defines) -> Launch:
-    """The numbers that were kept for those of ``labels``."""
+    """The numbers that were kept for those of ``labels``; ``defines`` are those of any other launch."""
     args = (labels, boxes, out, np.int64(size), np.int32(n))
     return Launch("measure.knl", "measure_renumber", (groups_for(limits, size), 1, 1), (256, 1, 1), args, defines)
 
 
 def renumber_program(limits: Limits, labels: ArraySpec, boxes: ArraySpec, out: ArraySpec) -> Program:
     """See `footprint.kernels.measure.contract` for the arguments."""
-    return Program((renumber(limits, labels.size, boxes.shape[0], A(0), A(1), A(2), _defines("f32", False, False)),))
+    return Program((renumber(limits, labels.size, boxes.shape[0], A(0), A(1), A(2), plain_defines("float32")),))

@@ -17,9 +17,9 @@ ON_CHIP = 4096
 
 
 def cells_program(
-    limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, kappa: float, good: float, up: float, **_: object
+    limits: Limits, image: ArraySpec, cells: ArraySpec, *, first: int, size: int, kappa: float, good: float, up: float
 ) -> Program:
-    """See `footprint.kernels.mesh.contract` for the arguments; the image is whole."""
+    """See `footprint.kernels.mesh.contract` for the arguments."""
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     defines = (
         ("T", c_type(image.dtype)),
@@ -30,8 +30,8 @@ def cells_program(
     height, width = image.shape
     ny, nx = cells.shape[1:]
     args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
-    args += tuple(np.float64(v) for v in (kappa, good, up, hazard))
-    return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * ny, 1, 1), (256, 1, 1), args, defines),))
+    args += (np.int32(first // size * nx), *(np.float64(v) for v in (kappa, good, up, hazard)))
+    return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * -(-height // size), 1, 1), (256, 1, 1), args, defines),))
 
 
 def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: int) -> Program:
@@ -51,9 +51,9 @@ def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width
     return Program(made, (ArraySpec((2, ny, nx), "float64"), ArraySpec((4, ny, nx), "float64")))
 
 
-def paint_program(limits: Limits, smooth: ArraySpec, out: ArraySpec, *, size: int, which: int, **_: object) -> Program:
-    """See `footprint.kernels.mesh.contract` for the arguments; the map is whole."""
-    sizes = tuple(np.int32(n) for n in (*out.shape, *smooth.shape[1:], size, which))
+def paint_program(limits: Limits, smooth: ArraySpec, out: ArraySpec, *, first: int, size: int, which: int) -> Program:
+    """See `footprint.kernels.mesh.contract` for the arguments."""
+    sizes = tuple(np.int32(n) for n in (*out.shape, *smooth.shape[1:], size, which, first))
     defines = (("T", c_type(out.dtype)),)
     grid = (groups_for(limits, out.size), 1, 1)
     return Program((Launch("mesh.knl", "mesh_paint", grid, (256, 1, 1), (A(0), A(1), *sizes), defines),))

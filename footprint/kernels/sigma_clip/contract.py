@@ -2,8 +2,8 @@
 
 ``launch("sigma_clip", block, stats, counts, *state, turn=, first=, size=, width=, sigma=, maxiters=, strict=, zero=)``
 
-* ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or (CPU only) one of several blocks, cut at
-  multiples of `rows_per_block`.
+* ``block``  float32 or float64, consecutive whole rows of the image: the whole of it, or one of several blocks that come in order,
+  cut at multiples of `rows_per_block`.
 * ``stats``  float64 (8,): what `MEAN` to `NOISE` say.  ``counts`` int64 (8,): what `DONE` to `ITERATIONS` say.
 * ``state``  what `sigma_clip_state` asks for, kept from block to block and from pass to pass.
 * ``turn``, ``first``  the number of the pass over the image, and the first row of the block in it.
@@ -59,6 +59,11 @@ def sample_stride(size: int, width: int) -> int:
 def ends_at_once(limits: Limits) -> bool:
     """Whether one launch on the whole image ends whatever the image: where its groups may wait for each other."""
     return limits.host or limits.together >= max(1, limits.cores)
+
+
+def usual_passes(limits: Limits) -> int:
+    """Times that an image in blocks is mostly handed in: forecasts of a sample, or a pass or two a clip."""
+    return 2 if limits.host else 5
 
 
 def _strips(block: ArraySpec, width: int) -> int:

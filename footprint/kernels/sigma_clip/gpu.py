@@ -5,22 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.errors import ShapeError
-from footprint.kernels.common.launch import A, Argument, Launch, Program
-from footprint.kernels.sigma_clip.contract import ends_at_once
+from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program
+from footprint.kernels.sigma_clip.contract import ends_at_once, rows_per_block
 from footprint.spec import ArraySpec, Limits
 
 BINS, LEVELS, STRAYS = 8192, 6, 4096
 PASSES = 40
 """Passes made before the host is asked whether it is done, where groups may not wait for each other."""
+LARGEST = 2**32 - 1
+"""Pixels a bin can count."""
 
-Defines = tuple[tuple[str, int | float | str], ...]
 
-
-def sigma_clip_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, size: int, **_: object) -> tuple[ArraySpec, ...]:
-    """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds."""
+def sigma_clip_state(
+    limits: Limits, block: ArraySpec, *rest: ArraySpec, size: int, width: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """Numbers, marks, sums of each group, histograms, ticket, pixels near the coming bounds; in parts what each work-item has."""
+    groups, items = shape(limits, size)
     return (
-        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((shape(limits, size)[0], 4), "float64"),
+        ArraySpec((12,), "float64"), ArraySpec((43,), "int64"), ArraySpec((groups, 4), "float64"),
         ArraySpec((LEVELS, BINS), "uint32"), ArraySpec((3,), "uint32"), ArraySpec((STRAYS,), block.dtype),
+        ArraySpec((groups * items if block.size < size else 1, 2), "float64"),
     )  # fmt: skip
 
 
@@ -38,25 +42,32 @@ def sigma_clip_program(
     limits: Limits, block: ArraySpec, stats: ArraySpec, counts: ArraySpec, *state: ArraySpec, turn: int, first: int, size: int,
     width: int, sigma: float, maxiters: int, strict: bool, zero: bool,
 ) -> Program:  # fmt: skip
-    """The whole clip, or PASSES passes of it; see `footprint.kernels.sigma_clip.contract` for the arguments."""
-    if block.size < size:
-        raise ShapeError("image", f"a block of {block.shape} of {size} pixels", "the whole image where a GPU clips it")
+    """The whole clip, PASSES passes of it, or a part of one; see `footprint.kernels.sigma_clip.contract` for the arguments."""
+    if size > LARGEST:
+        raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU clips it", "clip it on the cpu")
     groups, items = shape(limits, size)
-    kind = np.dtype(block.dtype)
+    kind, at_once = np.dtype(block.dtype), ends_at_once(limits)
     wide = kind.itemsize == 8
     defines: Defines = (
         ("T", "f64" if wide else "f32"), ("KEY", "u64" if wide else "u32"), ("KEY_BITS", 8 * kind.itemsize), ("WIDE", int(wide)),
-        ("NT", items), ("STRICT", int(strict)),
+        ("NT", items), ("STRICT", int(strict)), ("PARTS", int(not at_once or block.size < size)),
+        *((("TOGETHER", 1),) if at_once else ()),
     )  # fmt: skip
     kept = tuple(A(3 + i) for i in range(6))
     args: tuple[Argument, ...] = (A(0), *kept, np.int64(size), np.float64(sigma), np.int32(maxiters))
-    start = Launch("sigma_clip.knl", "clip_start", (1, 1, 1), (items, 1, 1), (*args, np.int32(turn)), defines)
+
+    def launch(entry: str, n: int, *more: Argument, together: bool = False) -> Launch:
+        return Launch("sigma_clip.knl", entry, (n, 1, 1), (items, 1, 1), (*args, *more), defines, together=together)
+
+    # The least that a first part holds, so that its center is that of the whole.
+    lead = min(rows_per_block(size, width) * width, size)
+    begin, stop = first * width, first * width + block.size
+    start = (launch("clip_start", 1, np.int64(lead)),) if turn == first == 0 else ()
     end = Launch("sigma_clip.knl", "clip_end", (1, 1, 1), (1, 1, 1), (A(3), A(4), A(1), A(2), np.int32(zero)), defines)
-    if ends_at_once(limits):
-        together = (*defines, ("TOGETHER", 1))
-        return Program(
-            (start, Launch("sigma_clip.knl", "clip_all", (groups, 1, 1), (items, 1, 1), args, together, together=True), end)
-        )
-    sweep = Launch("sigma_clip.knl", "clip_sweep", (groups, 1, 1), (items, 1, 1), args, defines)
-    conclude = Launch("sigma_clip.knl", "clip_conclude", (1, 1, 1), (items, 1, 1), (*args, np.int32(groups)), defines)
-    return Program((start, *[sweep, conclude] * PASSES, end))
+    if at_once and block.size == size:
+        return Program((*start, launch("clip_all", groups, together=True), end))
+    sweep = launch("clip_sweep", groups, np.int64(begin), np.int64(stop), A(9))
+    conclude = launch("clip_conclude", 1, np.int32(groups))
+    if block.size == size:
+        return Program((*start, *[sweep, conclude] * PASSES, end))
+    return Program((*start, sweep, *((conclude, end) if stop == size else ())))

@@ -58,6 +58,8 @@
 #define REFINE 2
 #define DONE 3
 #define BOTH 4 /* REFINE, and SUM for the bounds that follow: all but the STRAYS near them is certain before the median is */
+#define AGAIN 5 /* FIRST's sums about their mean, where that is FAR deviations from the center: squares about it lose digits */
+#define FAR 300.0
 #define STRAYS 4096
 #define WANTED (STRAYS / 4) /* of them, at each bound */
 #define FIXED 68719476736.0 /* 2^36: STRAYS squares of 128 units of it fit 63 bits */
@@ -84,21 +86,6 @@ DEVICE f64 smaller(f64 a, f64 b) { return a < b ? a : b; }
 /* bits that ascend with the value, and back */
 DEVICE KEY key_of(T x) { const KEY b = BITS(x); return b & TOP ? ~b : b | TOP; }
 DEVICE T value_of(KEY k) { return VALUE(k & TOP ? k & ~TOP : ~k); }
-
-/* the middle of nine pixels: a center near the bulk, so that squares about it lose nothing */
-DEVICE f64 middle(LOCAL const T *some)
-{
-  f64 v[9];
-  i32 n = 0;
-  for (i32 i = 0; i < 9; i++) {
-    const T x = some[i];
-    if (!(x >= -LARGEST && x <= LARGEST)) continue;
-    i32 j = n++;
-    for (; j > 0 && v[j - 1] > (f64)x; j--) v[j] = v[j - 1];
-    v[j] = (f64)x;
-  }
-  return n ? v[n / 2] : 0.0;
-}
 
 /* Add what each work-item holds: the sums, of which SUM_OF(fold, 0 .. 3) are the four. Pairs are always the same. */
 #define SUM_OF(fold, a) fold[(a) * NT]
@@ -314,14 +301,16 @@ DEVICE void accept(LOCAL f64 *d, LOCAL i64 *m)
   m[FOUND] = 0;
   d[MEAN] = d[SUMS + 4] + off;
   d[STD] = sqrt(larger(d[SUMS + 1] / n - off * off, 0.0));
-  if (m[PASS] == FIRST) m[PASS] = SUM;
+  const i32 far = m[PASS] == FIRST && larger(off, -off) > FAR * d[STD];
+  if (far) d[CENTER] = d[MEAN];
+  m[PASS] = far ? AGAIN : SUM;
 }
 
 /* work-item 0: which level tells most about the next middle pixel; RANK is -1 where nothing is to be looked up */
 DEVICE void choose(LOCAL i64 *m)
 {
   m[RANK] = -1;
-  if (m[PASS] == DONE || m[PASS] == REFINE || m[FOUND] == 2) return;
+  if (m[PASS] == DONE || m[PASS] == REFINE || m[PASS] == AGAIN || m[FOUND] == 2) return;
   const i64 n = m[COUNT], rank = m[BELOW] + (m[FOUND] ? n / 2 : (n - 1) / 2);
   i32 l = LEVELS - 1;
   while (l > 0 && !(m[LEVEL_OF(l)] && rank >= m[LEVEL_OF(l) + UNDER] && rank < m[LEVEL_OF(l) + UNDER] + m[LEVEL_OF(l) + INSIDE])) l--;

@@ -1,4 +1,4 @@
-"""Fill, circle and move on the CPU: bound by memory, so NumPy's own loops do."""
+"""Fill, scale, circle and move on the CPU: bound by memory, so NumPy's own loops do."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import numpy as np
 def fill(out: np.ndarray, *, value: float) -> None:
     """Set every element."""
     out.fill(value)
+
+
+def scale(out: np.ndarray, *, factor: float) -> None:
+    """Multiply every element."""
+    np.multiply(out, np.float32(factor), out=out)
 
 
 def circle(out: np.ndarray, *, cx: float, cy: float, radius: float, value: float, y0: int = 0) -> None:

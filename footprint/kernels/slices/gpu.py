@@ -18,6 +18,13 @@ def fill_program(limits: Limits, out: ArraySpec, *, value: float) -> Program:
     return Program((Launch("slices.knl", "fill", flat_grid(out.size), GROUP, (A(0), np.int64(out.size), np.float32(value))),))
 
 
+def scale_program(limits: Limits, out: ArraySpec, *, factor: float) -> Program:
+    """Multiply every element."""
+    if out.size == 0:
+        return Program(())
+    return Program((Launch("slices.knl", "scale", flat_grid(out.size), GROUP, (A(0), np.int64(out.size), np.float32(factor))),))
+
+
 def circle_program(limits: Limits, out: ArraySpec, *, cx: float, cy: float, radius: float, value: float, y0: int = 0) -> Program:
     """Set what lies outside a circle."""
     n_z, n_y, n_x = out.shape

@@ -37,3 +37,20 @@ def threshold(image, mask, *, level, background) -> None:
 def over(image, mask, stats, *, sigma) -> None:
     """See `footprint.kernels.threshold.contract`."""
     threshold(image, mask, level=sigma * stats[NOISE], background=stats[BACKGROUND])
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _invert(image, out, level, step):
+    for s in prange((image.size + PIECE - 1) // PIECE):
+        for i in range(s * PIECE, min(image.size, (s + 1) * PIECE)):
+            out[i] = 2 * np.float64(level[i * step]) - np.float64(image[i])
+
+
+def invert(image, out, stats) -> None:
+    """See `footprint.kernels.threshold.contract`."""
+    _invert(image.reshape(-1), out.reshape(-1), stats[BACKGROUND : BACKGROUND + 1], 0)
+
+
+def invert_over(image, out, level) -> None:
+    """See `footprint.kernels.threshold.contract`."""
+    _invert(image.reshape(-1), out.reshape(-1), level.reshape(-1), 1)

@@ -29,3 +29,19 @@ def over_program(limits: Limits, image: ArraySpec, mask: ArraySpec, stats: Array
     defines = (("T", c_type(image.dtype)),)
     grid = (groups_for(limits, image.size), 1, 1)
     return Program((Launch("threshold.knl", "threshold_over", grid, (256, 1, 1), args, defines),) if image.size else ())
+
+
+def invert_program(limits: Limits, image: ArraySpec, out: ArraySpec, stats: ArraySpec) -> Program:
+    """One pass; see `footprint.kernels.threshold.contract`."""
+    return _inverted(limits, image, "threshold_invert")
+
+
+def invert_over_program(limits: Limits, image: ArraySpec, out: ArraySpec, level: ArraySpec) -> Program:
+    """One pass; see `footprint.kernels.threshold.contract`."""
+    return _inverted(limits, image, "threshold_invert_over")
+
+
+def _inverted(limits: Limits, image: ArraySpec, entry: str) -> Program:
+    args, defines = (A(0), A(1), A(2), np.int64(image.size)), (("T", c_type(image.dtype)),)
+    grid = (groups_for(limits, image.size), 1, 1)
+    return Program((Launch("threshold.knl", entry, grid, (256, 1, 1), args, defines),) if image.size else ())

@@ -2,7 +2,8 @@
    device was at hand). opencl.h is its twin: change both.
 
    KERNEL(x, y, z) name(GLOBAL const f32 *RESTRICT in, GLOBAL f32 *RESTRICT out, i64 n) { ... }   group of x*y*z work-items
-   GID(d) group, LID(d) work-item in its group, GROUPS(d) groups in the grid; BARRIER() after writes to SHARED memory
+   GID(d) group, LID(d) work-item in its group, GROUPS(d) groups in the grid; BARRIER() after writes to SHARED memory,
+   BARRIER32() where only work-items of one 32, counted along LID(0), read what they wrote
    SHARED(T, name, n)       on-chip array, n a constant, at most 48 KB in all
    SHARED_BIG(T, name, n)   the one on-chip array of a kernel that may be larger: Launch.local says its bytes
    TABLE(T, n, name) at file scope and TABLE_ARG(T, name), no comma, before the arguments: Launch.tables in constant memory
@@ -45,6 +46,11 @@ typedef ulonglong2 u64x2;
 #define LID(d) ((i32)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
 #define GROUPS(d) ((i32)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
 #define BARRIER() __syncthreads()
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+#define BARRIER32() __syncthreads()
+#else
+#define BARRIER32() __syncwarp()
+#endif
 #define FENCE() __threadfence()
 #if !defined(__HIP__) && !defined(__HIPCC_RTC__)
 /* four numbers as other groups have just written them */

@@ -35,6 +35,7 @@ typedef float4 f32x4;
 #define LID(d) ((i32)get_local_id(d))
 #define GROUPS(d) ((i32)get_num_groups(d))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define BARRIER32() BARRIER()
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define COPY16(dst, src) (*(__local uint4 *)(dst) = *(const __global uint4 *)(src))
 #define COPIES_DONE()

@@ -1,0 +1,221 @@
+"""One search for sources: its rules and steps, the room it has, and the same once more where that was too little."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory
+from footprint.api._call import Face, call, planned
+from footprint.api._deblend import capacities, islands
+from footprint.api._image import Image, Passes, host
+from footprint.api._levels import Levels
+from footprint.api._room import again, first_that_fits
+from footprint.api.measure import Crowded, Islands
+from footprint.errors import ArgumentError, BudgetError, CapacityError
+from footprint.ops.find_sources import sources
+from footprint.ops.fit import Fit
+from footprint.ops.label import check_connectivity
+from footprint.ops.pipeline import Pipeline
+from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
+from footprint.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What sources are found by.
+
+    Attributes
+    ----------
+    clip
+        Of the whole image.
+    sigma, flood, connectivity, min_area
+        As in `find_sources`; flood None for sigma.
+    contrast
+        Where what stands on one island is taken apart.
+    fit
+        What is fitted, with room for none yet.
+    inverted
+        Whether the image is turned about its background.
+    residual
+        Whether what fits leave is searched, too.
+    models
+        Images of fits that are results.
+    """
+
+    clip: SigmaClip
+    sigma: float
+    flood: float | None
+    connectivity: int
+    min_area: int
+    contrast: float | None = None
+    fit: Fit | None = None
+    inverted: bool = False
+    residual: bool = False
+    models: tuple[str, ...] = ()
+
+    def steps(self, capacity: int, labels: bool, levels: Levels | None) -> Pipeline:
+        """The pipeline with room for so many components."""
+        names = ("flood", "contrast", "fit", "inverted", "residual", "models")
+        how: dict[str, Any] = {name: getattr(self, name) for name in names}
+        known = (self.clip, self.sigma, self.connectivity, self.min_area, capacity, labels)
+        return sources(*known, **how) if levels is None else levels.steps(*known, **how)
+
+
+def rules_of(
+    sigma: Any, flood: Any, kappa: Any, maxiters: Any, connectivity: Any, lesson: Any, levels: Levels | None, **checked: Any
+) -> Rules:
+    """The same, checked."""
+    clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
+    level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
+    lower = None if flood is None else check_positive("flood", flood)
+    if lower is not None and lower > level:
+        raise ArgumentError("flood", repr(flood), f"a number up to sigma, {level:g}")
+    if levels is not None and not levels.clip:
+        for name, value in (("lesson", lesson or None), ("maxiters", maxiters)):
+            if value is not None:
+                got = f"{value!r} where background and noise are of a mesh or maps"
+                raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
+    return Rules(clip, level, lower, corners, **checked)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search that can be run.
+
+    Attributes
+    ----------
+    image
+        Its pixels.
+    rules, levels
+        What sources are found by, and over what where that differs from place to place.
+    ids
+        What takes the labels, if anything does.
+    capacity
+        Components there is room for; None for as many as there turn out to be.
+    device, memory, on_plan, told
+        Where and how it runs, and who is told.
+    models
+        What takes the images of fits.
+    stats, counts
+        Of the clip, when it has run.
+    """
+
+    image: Image
+    rules: Rules
+    levels: Levels | None
+    ids: tuple[Face, ...]
+    capacity: int | None
+    device: str
+    memory: Memory = None
+    on_plan: Callable[[Plan], None] | None = None
+    told: Passes | None = None
+    models: tuple[Face, ...] = ()
+    stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
+
+    def bare(self, **rules: Any) -> Search:
+        """The same by other rules, with a catalogue for its only result."""
+        levels = None if self.levels is None else replace(self.levels, saved={})
+        stats, counts = self.stats.copy(), self.counts.copy()
+        plain = replace(self.rules, fit=None, residual=False, models=(), **rules)
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), stats=stats, counts=counts)
+
+    @property
+    def faces(self) -> list[Face]:
+        """What it reads."""
+        return [self.image.face, *(self.levels.faces if self.levels is not None else [])]
+
+    def run(self) -> Islands:
+        """What was found; CapacityError or BudgetError where there is no room for it."""
+        found = first_that_fits(self.rooms, self._attempt)
+        while isinstance(found, Crowded):
+            if self.capacity is not None:
+                raise CapacityError("capacity", found.room, found.enough)
+            found = again(self._attempt, self._planned, found, self.memory)
+        return found
+
+    def plan(self, ins: list[Face] | None = None) -> Plan:
+        """Of a run with the usual room, or the least that the budget allows, that reads ``ins``."""
+        return first_that_fits(self.rooms, lambda room: self._planned(room, self.memory, ins))
+
+    def _planned(self, room: int, memory: Memory, ins: list[Face] | None = None) -> Plan:
+        outs = self.outs(self.takers(0), room, host(np.zeros(1, np.int64)))
+        return planned("find_sources", self.steps(room), ins or self.faces, outs, self.device, memory)
+
+    @property
+    def rooms(self) -> tuple[int, ...]:
+        """Components there may be room for, the most first."""
+        return (int(self.capacity),) if self.capacity else capacities(self.rules.contrast, self.image.spec.size)
+
+    def steps(self, capacity: int) -> Pipeline:
+        """The pipeline with room for so many components."""
+        return self.rules.steps(capacity, bool(self.ids), self.levels)
+
+    def outs(self, found: Islands, capacity: int, count: Face) -> list[Face]:
+        """What takes the results, in the order of the steps."""
+        stats, counts = host(self.stats), host(self.counts)
+        if self.levels is None:
+            return [stats, counts, *found.sinks(capacity), count, *self.ids, *self.models]
+        clip = [stats, counts] if self.levels.clip else []
+        tables = found.sinks(capacity, local=True)
+        cells, saved = self.levels.sink(self.image.spec.shape), self.levels.saved.values()
+        return [*cells, *clip, *tables, count, *self.ids, *saved, *self.models]
+
+    def takers(self, count: Any) -> Islands:
+        """What takes the tables."""
+        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit)
+
+    def _attempt(self, capacity: int) -> Islands | Crowded:
+        count = np.zeros(1, np.int64)
+        found = self.takers(count)
+        outs = self.outs(found, capacity, host(count))
+        try:
+            call("find_sources", self.steps(capacity), self.faces, outs, self.device, self.memory, progress=self.told,
+                 on_plan=self.on_plan)  # fmt: skip
+        except Crowded as short:
+            # Without the frames it came through, which hold the plan's memory while it is planned again.
+            return short.with_traceback(None)
+        return found
+
+
+def largest_plan(searches: Sequence[Search], ins: list[Face] | None = None) -> Plan:
+    """The plan that takes most of searches that run one after the other; BudgetError names a budget that does for all."""
+    plans, short = [], None
+    for one in searches:
+        try:
+            plans.append(one.plan(ins))
+        except BudgetError as error:
+            short = error if short is None or error.smallest > short.smallest else short
+    if short is not None:
+        raise short
+    return max(plans, key=lambda plan: plan.footprint.total)
+
+
+def check_capacity(capacity: object, name: str = "capacity") -> None:
+    """A number from 1 up, or None."""
+    if capacity is not None and (isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1):
+        raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
+
+
+def check_min_area(value: Any, beam_area: float | None) -> int:
+    """Pixels of the smallest island, given as such or in beams."""
+    if isinstance(value, str):
+        number, unit = (value[:-4], "beam") if value.endswith("beam") else (value, "")
+        try:
+            share = float(number.strip() or 1)
+        except ValueError:
+            share = 0.0
+        if share > 0 and unit:
+            if beam_area is None:
+                raise ArgumentError("min_area", repr(value), "pixels", "the image tells no beam")
+            return max(1, math.ceil(min(share * beam_area, 2.0**62)))
+        value = int(share) if share == int(share) and share > 0 else value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ArgumentError("min_area", repr(value), "a whole number, 1 or more, or a share of the beam such as '0.3 beam'")
+    # Larger than any image is as good as any other.
+    return min(int(value), 2**62)

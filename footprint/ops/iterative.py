@@ -1,0 +1,191 @@
+"""Iterative reconstruction: SIRT, CGLS and total variation, by projection and its transpose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.backproject import Backproject, Geometry
+from footprint.ops.base import Op
+from footprint.ops.project import pair_flops, project
+from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
+
+METHODS = ("sirt", "cgls", "tv")
+ITERATIONS = {"sirt": 100, "cgls": 20, "tv": 200}
+"""Of each method unless said otherwise."""
+# A sum of so much less than a pixel's worth does not count: what a ray, or a pixel, barely touches is known to the digits of a
+# position only, and would be divided by them.
+LEAST = 1e-2
+
+
+@dataclass(frozen=True)
+class Iterative(Op):
+    """Slices whose projections come near the sinogram, every one by itself; A is `Project`, A' its transpose.
+
+    Attributes
+    ----------
+    geometry
+        Where every projection falls on the slice.
+    method
+        ``sirt``: x += C A' R (b - A x), R and C one over the sums of A along rows and columns. ``cgls``: conjugate gradients on
+        A'A x = A' b. ``tv``: the least of |A x - b|² / 2 + ``weight`` TV(x), by the primal-dual method of Chambolle and Pock with
+        steps from the same sums.
+    iterations
+        How many, from x = 0.
+    weight
+        Of the total variation.
+    positive
+        Nothing below 0; not with ``cgls``.
+    pixel_size
+        The result is divided by it.
+    circle
+        Zeros outside the circle that every projection has seen.
+    turn
+        Angles go round, and the axis lies near the detector's edge: that circle is the one that the farther edge describes.
+    """
+
+    geometry: Geometry
+    method: str
+    iterations: int
+    weight: float | None = None
+    positive: bool = False
+    pixel_size: float | None = None
+    circle: bool = False
+    turn: bool = False
+
+    axes = ("zax",)
+    cut = "z"
+    units = {"z": "slices"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Sinograms and slices."""
+        return ("sinogram",), ("slices",)
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Slices of float32, and every check of the arguments."""
+        (sino,) = specs
+        self._check()
+        if len(sino.shape) != 3 or sino.shape[2:] != (self.geometry.n_x,):
+            raise ShapeError("sinogram", f"shape {sino.shape}", f"(n_z, n_angles, {self.geometry.n_x})")
+        (slices,) = Backproject(self.geometry).out_specs(sino)
+        return (slices.named("zy."),)
+
+    def _check(self) -> None:
+        choose("method", self.method, METHODS)
+        if self.iterations < 1:
+            raise ArgumentError("iterations", self.iterations, "a whole number of at least 1")
+        if self.method == "tv" and (self.weight is None or not 0 < self.weight < math.inf):
+            raise ArgumentError("weight", self.weight, "a number above 0, that of the total variation", "try 0.1 to begin with")
+        if self.method != "tv" and self.weight is not None:
+            raise ArgumentError("weight", self.weight, f"none with method={self.method!r}", "method='tv' has one")
+        if self.method == "cgls" and self.positive:
+            raise ArgumentError("nonnegative", True, "False with method='cgls'", "method='sirt' and 'tv' keep values from below 0")
+        size = self.pixel_size
+        if size is not None and not (isinstance(size, int | float | np.number) and np.isfinite(size) and size > 0):
+            raise ArgumentError("pixel_size", repr(size), "a length above 0")
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """A projection and a backprojection an iteration, and what is moved between."""
+        (slices,) = self.out_specs(*specs)
+        updates = 1.5 * self.iterations * len(self.geometry.angles) * slices.size
+        moved = self.iterations * (3.0 * specs[0].nbytes + 6.0 * slices.nbytes)
+        return Cost(moved, pair_flops(limits, updates), 8 * self.iterations)
+
+    @property
+    def note(self) -> str:
+        """How slices are made, for the plan's table."""
+        more = f", weight {self.weight:g}" if self.weight is not None else ""
+        more += ", nothing below 0" if self.positive else ""
+        return f"method: {self.method}, {counted(self.iterations, 'iterations')}{more}"
+
+    # -- recording -----------------------------------------------------------------------------------------------------
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record a turn of the method, as often as asked for; nothing of it is waited for."""
+        sino, out = refs
+        lines = b.bring(sino, "float32")
+        with b.deliver(out, "float32") as volume:
+            b.launch("slices.fill", volume, value=0.0)
+            {"sirt": self._sirt, "cgls": self._cgls, "tv": self._tv}[self.method](b, lines, volume)
+            if self.pixel_size is not None:
+                b.launch("slices.scale", volume, factor=1.0 / self.pixel_size)
+            if self.circle:
+                b.launch("slices.circle", volume, **self._seen(), value=0.0)
+        b.note(self.note)
+
+    def _seen(self) -> dict[str, float]:
+        center, last = self.geometry.center, self.geometry.n_x - 1
+        return self.geometry.seen | ({"radius": max(center, last - center) + 0.5} if self.turn else {})
+
+    def _sirt(self, b: Builder, lines: Ref, volume: Ref) -> None:
+        rows, columns = self._gains(b, lines, volume)
+        seen, step = b.like(lines, "float32", "projection"), b.like(volume, "float32", "step")
+        with b.repeat(self.iterations):
+            self._forward(b, volume, seen)
+            b.launch("iterative.residual", lines, rows, seen)
+            self._back(b, seen, step)
+            b.launch("iterative.update", step, columns, volume, positive=self.positive)
+
+    def _cgls(self, b: Builder, lines: Ref, volume: Ref) -> None:
+        left, seen = b.like(lines, "float32", "residual"), b.like(lines, "float32", "projection")
+        step, direction = b.like(volume, "float32", "gradient"), b.like(volume, "float32", "direction")
+        old, new, curved = (b.like(volume, "float64", name, volume.spec.shape[:1], "z") for name in ("old", "new", "curvature"))
+        b.copy(lines, left)
+        self._back(b, left, direction)
+        b.launch("iterative.dots", direction, old)
+        with b.repeat(self.iterations):
+            self._forward(b, direction, seen)
+            b.launch("iterative.dots", seen, curved)
+            b.launch("iterative.advance", direction, old, curved, volume, sign=1)
+            b.launch("iterative.advance", seen, old, curved, left, sign=-1)
+            self._back(b, left, step)
+            b.launch("iterative.dots", step, new)
+            b.launch("iterative.redirect", step, new, old, direction)
+            b.copy(new, old)
+
+    def _tv(self, b: Builder, lines: Ref, volume: Ref) -> None:
+        assert self.weight is not None
+        # A gradient times so much has as large a share in a pixel's sum as its rays have: both converge as fast.
+        scale = max(len(self.geometry.angles) / 4, 1.0)
+        rows, columns = self._gains(b, lines, volume, 4 * scale)
+        seen, dual = b.like(lines, "float32", "projection"), b.like(lines, "float32", "dual of the projection")
+        step, bar = b.like(volume, "float32", "step"), b.like(volume, "float32", "slices ahead")
+        n_z, n_y, n_x = volume.spec.shape
+        slopes = b.like(volume, "float32", "dual of the gradient", (n_z, 2, n_y, n_x), "z...")
+        for ref in (bar, dual, slopes):
+            b.launch("slices.fill", ref, value=0.0)
+        with b.repeat(self.iterations):
+            self._forward(b, bar, seen)
+            b.launch("iterative.data_dual", lines, seen, rows, dual)
+            b.launch("iterative.gradient_dual", bar, slopes, most=self.weight / scale)
+            self._back(b, dual, step)
+            b.launch("iterative.primal", step, slopes, columns, volume, bar, scale=scale, positive=self.positive)
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        return self.geometry.table(weighted=False)
+
+    def _forward(self, b: Builder, volume: Ref, lines: Ref) -> None:
+        project(b, volume, b.const(self._table, "geometry"), lines)
+
+    def _back(self, b: Builder, lines: Ref, volume: Ref) -> None:
+        b.launch("backproject", lines, b.const(self._table, "geometry"), volume, accumulate=False)
+
+    def _gains(self, b: Builder, lines: Ref, volume: Ref, plus: float = 0.0) -> tuple[Ref, Ref]:
+        """One over the sums of A along its rows, and along its columns and ``plus``: those of one slice, as all are alike."""
+        ones_out, ones_in = b.scratch((1, *volume.spec.shape[1:]), name="ones"), b.scratch((1, *lines.spec.shape[1:]), name="ones")
+        rows, columns = b.scratch(ones_in.spec.shape, name="row gains"), b.scratch(ones_out.spec.shape, name="column gains")
+        b.launch("slices.fill", ones_out, value=1.0)
+        self._forward(b, ones_out, rows)
+        b.launch("slices.fill", ones_in, value=1.0)
+        self._back(b, ones_in, columns)
+        b.launch("iterative.reciprocal", rows, least=LEAST, plus=0.0)
+        b.launch("iterative.reciprocal", columns, least=LEAST, plus=plus)
+        return rows, columns

@@ -1,0 +1,132 @@
+"""What fits leave of an image: searched once more, and kept with their model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from footprint.dtypes import kernel_dtype
+from footprint.kernels.sigma_clip.contract import NOISE
+from footprint.ops.base import Op
+from footprint.ops.pipeline import Stage
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Given, Ref
+from footprint.spec import ArraySpec, Limits
+
+MODELS = ("model", "residual")
+_TABLES = ("count", "members", "moments", "boxes")
+
+
+@dataclass(frozen=True)
+class Join(Op):
+    """The tables of a first search, and of a second what its fits do not tell already.
+
+    ``seed`` as in `kernels.model.contract`; ``local`` where the moments have their noise. The image is named for its height.
+    """
+
+    seed: float
+    local: bool
+
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the image; tables have none."""
+        return ("yx", *("." for _ in self.names()[0][1:]))
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, statistics unless local, the first fits and tables, those of the second search; tables."""
+        first, more = tuple(f"first {name}" for name in _TABLES), tuple(f"more {name}" for name in _TABLES)
+        return ("image", *(() if self.local else ("stats",)), "first fits", *first, *more), _TABLES
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Those of the first tables."""
+        return specs[-8:-4]
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch, when both searches are through."""
+        given = dict(zip(self.names()[0], refs))
+        stats = unit_noise(b) if self.local else given["stats"]
+        count, members, moments, boxes = (given[f"first {name}"] for name in _TABLES)
+        with b.only("end") if b.cuts else nullcontext(), ExitStack() as stack:
+            # What is entered last is taken first: how many there are before all else.
+            n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
+            more = [given[f"more {name}"] for name in _TABLES]
+            known = (stats, given["first fits"], boxes, count, members, moments)
+            b.launch("model.join", *known, *more, c, who, m, n, height=given["image"].slot.spec.shape[0], seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Models(Op):
+    """Images of the fits, and of what they leave: those of `MODELS` that are ``kept``."""
+
+    kept: tuple[str, ...]
+
+    axes = ("yx", ".", ".")
+    cut = "y"
+    again = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, fits and their number; images."""
+        return ("image", "fits", "count"), self.kept
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Of the image's shape."""
+        return (ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx"),) * len(self.kept)
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """A launch an image, when the fits are known."""
+        image, fits, count, *outs = refs
+        if b.cuts:
+            b.next_phase()
+        dtype = kernel_dtype(image.spec.dtype)
+        for name, ref in zip(self.kept, outs):
+            with b.deliver(ref, dtype) as out:
+                block = [b.bring(image, dtype)] if name == "residual" else []
+                b.launch("model.subtract" if block else "model.paint", *block, fits, count, out, first=b.first(out, "y"))
+
+
+def unit_noise(b: Builder) -> Ref:
+    """A background of 0 and a noise of 1, for kernels whose pixels or tables have their own."""
+    one = np.zeros(8)
+    one[NOISE] = 1
+    return b.const(one, "a noise of 1")
+
+
+def without(b: Builder, image: Ref, fits: Ref, count: Ref) -> Ref:
+    """A part of the image less its fits."""
+    out = b.like(image, image.spec.dtype, "what fits leave")
+    b.launch("model.subtract", image, fits, count, out, first=b.first(image, "y"))
+    return out
+
+
+def twice(found: Stage, fit: Stage, seed: float, local: bool) -> list[Stage]:
+    """A search and its fits, a search of what they leave, and fits of all that was found."""
+    first = {name: f"first {name}" for name in (*_TABLES, "fits")}
+
+    def renamed(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(first.get(name, name) for name in names)
+
+    changes = {"labels": False, "residual": True} | ({"saved": ()} if local else {})
+    again = replace(found.op, **changes)  # type: ignore[type-var]
+    join = Join(seed, local)
+    return [
+        Stage(found.op, found.reads, renamed(found.writes)),
+        Stage(fit.op, renamed(fit.reads), renamed(fit.writes)),
+        Stage(again, renamed(again.names()[0]), tuple(f"more {name}" for name in _TABLES)),
+        Stage(join, *join.names()),
+        fit,
+    ]

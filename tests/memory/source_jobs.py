@@ -1,0 +1,97 @@
+"""Jobs of the memory tests that take sources apart and fit them, and images they share; `tests.memory.jobs` runs them."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from astropy.io import fits
+
+import footprint as fp
+
+Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def foreign_image(scale: int) -> np.ndarray:
+    """Big-endian noise with sources, so that the plan must own converted rows."""
+    x = np.random.default_rng(1).standard_normal((512 * scale, 1024), np.float32)
+    x[8::64, 8::64] += 50
+    return x.astype(">f4")
+
+
+def opened(values: np.ndarray) -> Any:
+    """The image as an open FITS file: what is read into blocks of its own dtype is staged nowhere."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    fits.writeto(Path(folder) / "image.fits", values)
+    return fp.open_image(Path(folder) / "image.fits")
+
+
+def deblended(scale: int) -> Job:
+    source = opened(foreign_image(scale))
+    rules: dict[str, Any] = {"deblend": True, "fit": "gaussian", "sigma": 4.0, "flood": 3.2, "device": "cpu"}
+    options = {"streamed": True, "reading": source.host_bytes, **rules}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **rules),
+    )
+
+
+def searched_twice(scale: int) -> Job:
+    """What the fits leave is searched, and kept."""
+    source, about = opened(foreign_image(scale)), {"deblend": True, "fit": "gaussian", "residual": True, "device": "cpu"}
+    rules: dict[str, Any] = {"sigma": 4.5, "flood": 4.0, "noise": "mesh", **about}
+    options = {"streamed": True, "reading": source.host_bytes, "save_residual": True, **rules}
+    rest = _Nowhere()
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, save_residual=rest, memory=memory, **rules),
+    )
+
+
+class _Nowhere:
+    """Takes rows and keeps none."""
+
+    def write(self, rows: slice, block: np.ndarray) -> None:
+        pass
+
+
+def reliable(scale: int) -> Job:
+    """Three searches, one of the inverted image."""
+    source, about = opened(foreign_image(scale)), {"reliability": 0.9, "flood": 4.0, "background": "mesh", "device": "cpu"}
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, **about}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **about),
+    )
+
+
+def deblended_mesh(scale: int) -> Job:
+    """With maps of a part, the background kept."""
+    x, level = foreign_image(scale), np.ones((512 * scale, 1024), "f4")
+    about: dict[str, Any] = {
+        "background": "mesh",
+        "box": 32,
+        "deblend": True,
+        "sigma": 4.0,
+        "flood": 3.2,
+        "fit": "gaussian",
+        "device": "cpu",
+    }
+    return (
+        lambda memory: fp.plan_find_sources(x.shape, dtype=">f4", save_background=True, memory=memory, **about),
+        lambda memory: fp.find_sources(x, save_background=level, memory=memory, **about),
+    )
+
+
+JOBS: dict[str, Callable[[int], Job]] = {
+    "deblended": deblended,
+    "deblended_mesh": deblended_mesh,
+    "reliable": reliable,
+    "searched_twice": searched_twice,
+}
