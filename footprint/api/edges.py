@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._lines import Weights, branched, lined, planned_branches
+from footprint.api._lines import Weights, branched, lined, planned_branches, planned_lines
 from footprint.api._window import axes_of, each, mode_of, number, whole
 from footprint.api.gaussian_filter import gaussians
 from footprint.errors import ArgumentError, ShapeError
@@ -161,6 +161,105 @@ def unsharp_mask(
     """
     made = lambda n_axes: sharpened(n_axes, axes, radius, amount, mode)
     return branched("unsharp_mask", image, (radius, amount, mode, cval, axes), made, cval, output, memory, device)
+
+
+def plan_sobel(
+    shape: tuple[int, ...],
+    axis: int = -1,
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `sobel` of a C-contiguous array of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype, memory, device
+        As in `plan_gaussian_filter`.
+    axis, mode
+        As in `sobel`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_gaussian_filter`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_sobel((512, 512), 0, device="cpu").n_parts
+    1
+    """
+    return planned_lines("sobel", shape, dtype, lambda n_axes: sobels(axis, mode, n_axes), memory, device)
+
+
+def plan_laplace(
+    shape: tuple[int, ...],
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `laplace` of a C-contiguous array of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype, memory, device
+        As in `plan_gaussian_filter`.
+    mode, axes
+        As in `laplace`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_gaussian_filter`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_laplace((512, 512), device="cpu").n_parts
+    1
+    """
+    return planned_branches("laplace", shape, dtype, lambda n_axes: differences(n_axes, axes, mode), memory, device)
+
+
+def plan_unsharp_mask(
+    shape: tuple[int, ...],
+    radius: float = 1.0,
+    amount: float = 1.0,
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `unsharp_mask` of a C-contiguous array of this shape and dtype.
+
+    Parameters
+    ----------
+    shape, dtype, memory, device
+        As in `plan_gaussian_filter`.
+    radius, amount, mode, axes
+        As in `unsharp_mask`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_gaussian_filter`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_unsharp_mask((512, 512), 2, device="cpu").n_parts
+    1
+    """
+    made = lambda n_axes: sharpened(n_axes, axes, radius, amount, mode)
+    return planned_branches("unsharp_mask", shape, dtype, made, memory, device)
 
 
 def plan_gaussian_laplace(

@@ -114,11 +114,8 @@ def percentile_filter(
     >>> fp.percentile_filter(np.array([1, 9, 2, 3, 7], np.uint8), 20, 5)
     array([1, 1, 2, 3, 3], dtype=uint8)
     """
-    share = number("percentile", percentile)
-    if not -100 <= share <= 100:
-        raise ArgumentError("percentile", percentile, "-100 to 100")
     how = (size, footprint, mode, cval, origin, axes)
-    return ranked("percentile_filter", input, share, how, output, memory, device)
+    return ranked("percentile_filter", input, _share(percentile), how, output, memory, device)
 
 
 def rank_filter(
@@ -263,6 +260,41 @@ def plan_median_filter(
     return planned_rank("median_filter", shape, None, size, dtype, mode, origin, axes, memory, device)
 
 
+def plan_percentile_filter(
+    shape: tuple[int, ...],
+    percentile: float,
+    size: Any,
+    *,
+    dtype: str = "float32",
+    mode: Any = "reflect",
+    origin: Any = 0,
+    axes: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `percentile_filter` of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    percentile : float
+        As in `percentile_filter`.
+    shape, size, dtype, mode, origin, axes, memory, device
+        As in `plan_median_filter`.
+
+    Returns
+    -------
+    Plan
+        As of `plan_median_filter`.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_percentile_filter((512, 512), 20, 5, device="cpu").n_parts
+    1
+    """
+    return planned_rank("percentile_filter", shape, _share(percentile), size, dtype, mode, origin, axes, memory, device)
+
+
 def plan_rank_filter(
     shape: tuple[int, ...],
     rank: int,
@@ -296,3 +328,11 @@ def plan_rank_filter(
     1
     """
     return planned_rank("rank_filter", shape, whole("rank", rank), size, dtype, mode, origin, axes, memory, device)
+
+
+def _share(percentile: Any) -> float:
+    """A percentile that is one."""
+    share = number("percentile", percentile)
+    if not -100 <= share <= 100:
+        raise ArgumentError("percentile", percentile, "-100 to 100")
+    return share

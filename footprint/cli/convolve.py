@@ -71,12 +71,13 @@ def plan_only(
     from footprint.api._mask import held_bytes
     from footprint.api.convolve import plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
+    from footprint.cli.pictures import is_written, open_input
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device}
-    with open_source(image, plane) as source, _open_mask(mask, source, mode) as weights:
+    with open_input(image, plane, open_source) as source, _open_mask(mask, source, mode) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         options |= {"dtype": source.dtype.str, "result": wanted}
         if isinstance(source, FrameSource):
@@ -84,7 +85,7 @@ def plan_only(
             writing = _writing(target, source, result, sums) if target is not None else 0
             return plan_convolve_frames(source.shape, weights.shape, **options, reading=source.host_bytes, writing=writing)
         _check_single(depth)
-        writing = writing_bytes(target, result.shape, result.dtype) if target is not None else 0
+        writing = writing_bytes(target, result.shape, result.dtype) if target is not None and is_written(source) else 0
         options |= {"reading": source.host_bytes, "writing": writing, "mask_file": weights}
         return plan_convolve_rows(source.shape, weights.shape, **options)
 
@@ -201,7 +202,9 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@click.option(
+    "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy; a picture's .png, .jpg."
+)
 @click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask.")
 @config_option("convolve")
 @common_options
@@ -233,23 +236,31 @@ def command(
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
-    ones are read while earlier ones are written, and the report has frames a second and their latencies.
+    ones are read while earlier ones are written, and the report has frames a second and their latencies. Of a PNG or JPEG picture
+    every colour is convolved and rounded to what the picture holds; transparency is kept.
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
       footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
       footprint convolve mosaic.fits beam:15arcsec -o matched.fits
+      footprint convolve photo.png gaussian:sigma=2 -o out.png --boundary reflect
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
     from footprint.cli.outputs import check_names
+    from footprint.cli.pictures import refuse
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image import check_image
+    from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
     check_names([image, mask], {"out": target})
-    check_image(target, overwrite)
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
+    if is_picture(image):
+        refuse(plane=plane, depth=depth, dtype=dtype)
+        _picture(reporter, image, mask, target, overwrite, options)
+        return
+    check_image(target, overwrite)
     with open_source(image, plane) as source, _open_mask(mask, source, mode) as weights:
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
@@ -319,6 +330,30 @@ def _rows(
             **options,
         )
     return {}
+
+
+def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: bool, options: dict[str, Any]) -> None:
+    """Every colour of a picture."""
+    from footprint.api.convolve import convolve_rows
+    from footprint.cli import pictures
+    from footprint.io.picture import check_picture, open_picture
+
+    with open_picture(image) as picture, _open_mask(mask, picture.channel(0), options["mode"]) as weights:
+        shape = _result(picture, weights.shape, options["mode"], None)[1].shape
+        check_picture(picture, target, shape, overwrite)
+        alike = {name: options[name] for name in ("boundary", "nan", "device")}
+        alike["method"] = _meant(picture, weights.shape, {**options, "result": None})
+        reporter.warm(lambda: _load(pictures.unread(picture), weights.shape, target, alike))
+        with reporter.progress("convolving") as progress:
+
+            def job(colour: Any, take: pictures.Take, told: Any) -> None:
+                read = lambda start, stop, block: colour.read(slice(start, stop), block)
+                how = {**options, "reading": colour.host_bytes, "progress": progress, "on_plan": told}
+                convolve_rows(read, colour.shape, colour.dtype.str, weights, take, **how)
+
+            pictures.filtered(reporter, picture, target, overwrite, shape, job)
+        about = {"image": image, "mask": list(weights.shape), "shape": [*shape, picture.channels], "output": target}
+    reporter.report("Convolved", about)
 
 
 def _frames(

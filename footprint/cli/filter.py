@@ -51,19 +51,22 @@ def plan_only(
 ) -> Any:
     """The plan of the job; opens the file for its shape, reads no pixels."""
     from footprint.api.filter_rows import plan_filter_rows, result_dtype
+    from footprint.cli.pictures import is_written, open_input
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
     options: dict[str, Any] = {"mode": boundary, "cval": cval, "memory": memory, "device": device, **how}
-    with open_image(image, plane) as source:
+    with open_input(image, plane, open_image) as source:
         dtype = result_dtype(name, source.dtype.str, how)
-        writing = writing_bytes(target, source.shape, dtype) if target is not None else 0
+        writing = writing_bytes(target, source.shape, dtype) if target is not None and is_written(source) else 0
         return plan_filter_rows(name, source.shape, source.dtype.str, reading=source.host_bytes, writing=writing, **options)
 
 
 @click.command()
 @job_options
-@click.option("-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5 or .npy.")
+@click.option(
+    "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy; a picture's .png, .jpg."
+)
 @config_option("filter")
 @common_options
 def command(
@@ -84,20 +87,26 @@ def command(
 
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
     FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
-    result is the same to the last bit, whatever the blocks. Ranks keep the image's dtype, all others give floating numbers.
+    result is the same to the last bit, whatever the blocks. Ranks keep the image's dtype, all others give floating numbers. Of a
+    PNG or JPEG picture every colour is filtered and rounded to what the picture holds; transparency is kept.
 
     \b
       footprint filter median in.fits -o out.fits --size 3
       footprint filter gaussian in.tif -o out.npy --sigma 2.5 --memory 500MB
+      footprint filter unsharp_mask photo.jpg -o sharp.jpg --sigma 2
     """
     from footprint.api.filter_rows import filter_rows, result_dtype
     from footprint.cli.outputs import check_names
     from footprint.io.image import check_image, create_image, open_image
+    from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
     check_names([image], {"out": target})
-    check_image(target, overwrite)
     options: dict[str, Any] = {"mode": boundary, "cval": cval, "device": device, **how}
+    if is_picture(image):
+        _picture(reporter, name, image, plane, target, overwrite, {**options, "memory": memory})
+        return
+    check_image(target, overwrite)
     with open_image(image, plane) as source:
         dtype, stored = result_dtype(name, source.dtype.str, how), source.dtype.str
         reporter.warm(lambda: _load(name, source, options))
@@ -121,6 +130,31 @@ def command(
                 **options,
             )
         reporter.report("Filtered", {"image": image, "filter": name, "shape": list(source.shape), "output": target})
+
+
+def _picture(
+    reporter: Reporter, name: str, image: str, plane: int | None, target: str, overwrite: bool, options: dict[str, Any]
+) -> None:
+    """Every colour of a picture."""
+    from footprint.api.filter_rows import filter_rows
+    from footprint.cli import pictures
+    from footprint.io.picture import check_picture, open_picture
+
+    pictures.refuse(plane=plane)
+    with open_picture(image) as picture:
+        check_picture(picture, target, picture.shape, overwrite)
+        alike = {key: value for key, value in options.items() if key != "memory"}
+        reporter.warm(lambda: _load(name, pictures.unread(picture), alike))
+
+        def job(colour: Any, take: pictures.Take, told: Any) -> None:
+            read = lambda start, stop, block: colour.read(slice(start, stop), block)
+            how = {"reading": colour.host_bytes, "on_plan": told, "progress": progress}
+            filter_rows(name, read, colour.shape, colour.dtype.str, take, **how, **options)
+
+        with reporter.progress("filtering") as progress:
+            pictures.filtered(reporter, picture, target, overwrite, picture.shape, job)
+        about = {"image": image, "filter": name, "shape": [*picture.shape, picture.channels], "output": target}
+    reporter.report("Filtered", about)
 
 
 def _header(reporter: Reporter, source: Any, name: str, how: dict[str, Any], target: str) -> Any:

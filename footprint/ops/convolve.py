@@ -36,7 +36,8 @@ class Correlate(Op):
     origin: tuple[int, ...] = ()
     batch: int = 0
 
-    kernel = "convolve"
+    # By the mask's dimensions.
+    kernels = ("convolve", "convolve", "volume")
 
     def settings(self) -> dict[str, Number]:
         """What the kernel is told beside where it begins and the borders."""
@@ -159,7 +160,7 @@ class Correlate(Op):
             if self.batch != 1:
                 x, y = (ref.reshape(-1, ref.spec.shape[-1]) if self.batch else ref.reshape(1, -1) for ref in (x, y))
             starts, borders = [0, *starts], [NONE, *borders]
-        kernel = "volume" if len(starts) == 3 else self.kernel
+        kernel = self.kernels[len(self.taps) - 1]
         how: dict[str, Any] = self.settings() | {f"{axis}0": start for axis, start in zip(AXES[-len(starts) :], starts)}
         how |= {f"border_{axis}": border for axis, border in zip(AXES[-len(starts) :], borders)}
         if not self.batch or len(self.taps) == 1:

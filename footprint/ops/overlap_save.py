@@ -18,6 +18,8 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
+# The same as SPEED, of signals and of volumes (benchmarks/transforms.py).
+_SPEED = {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 3: {64: 1.0, 128: 1.0}}
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.5, "gpu": 0.85}
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
@@ -30,41 +32,66 @@ _TRIED = 256
 class OverlapSave(Correlate):
     """The sums of `Correlate` by transforms of tiles of ``tile`` samples an axis, the mask in blocks of at most ``block`` taps.
 
-    ``why`` is said in the plan. The grid of tiles begins at the first output and parts at a row of tiles, so the result is the same
-    whatever the parts.
+    A signal's tile is a segment of ``tile``^2 samples. ``why`` is said in the plan. The grid of tiles begins at the first output
+    and parts at a row of tiles, so the result is the same whatever the parts.
     """
 
     tile: int = 128
-    block: tuple[int, int] = (1, 1)
+    block: tuple[int, ...] = (1, 1)
     why: str = ""
 
-    kernel = "overlap_save"
+    kernels = ("overlap_lines", "overlap_save", "overlap_volume")
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """Rows of tiles; of a batch only whole images, as a part begins at a tile along the first axis alone."""
+        return "b" if self.batch else super().cut
 
     def reads(self, dtype: str) -> str:
         """Sums' own dtype: transforms are of floating numbers."""
         return self.summed(dtype)
 
+    @property
+    def side(self) -> int:
+        """Samples of a tile along an axis."""
+        return self.tile**2 if len(self.taps) == 1 else self.tile
+
     def grain(self, *specs: ArraySpec) -> int:
-        """Rows of outputs of a tile, by the largest block of the mask."""
-        return self.tile + 1 - self.block[0]
+        """Rows of outputs of a tile, by the largest block of the mask; of a signal two segments, which are transformed together."""
+        if self.batch:
+            return 1
+        return (self.side + 1 - self.block[0]) * (2 if len(self.taps) == 1 else 1)
 
     def settings(self) -> dict[str, Number]:
         """Sizes of tiles and blocks."""
         return {"tile": self.tile, "block": self.block}
 
-    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """Transforms of all pairs of tiles there and back, and of the mask, for every block."""
+    def operations(self, limits: Limits, *specs: ArraySpec) -> float:
+        """Of transforms of all pairs of tiles there and back, and of the mask, for every block."""
         (out,) = self.out_specs(*specs)
-        across = [-(-n // (self.tile + 1 - b)) for n, b in zip(out.shape, self.block)]
-        pairs, number = across[0] * -(-across[1] // 2), math.prod(map(blocks, self.taps, self.block))
-        masks = number
+        many, one = math.prod(out.shape[: self.batch]), out.shape[self.batch :]
+        *others, last = (-(-n // (self.side + 1 - b)) for n, b in zip(one, self.block))
+        pairs, size, masks = many * math.prod(others) * -(-last // 2), self.side ** len(self.taps), self._launches(out)
         if limits.cores:
             # Its compute units take their shares of tiles side by side, however few there are.
             masks = limits.cores * (max(CHIP) // self.tile) ** 2
             pairs = -(-pairs // masks) * masks
-        each = 5 * self.tile**2 * math.log2(self.tile**2)
-        transforms = (2 * number * pairs + masks) * each / SPEED[limits.family][self.tile]
-        return Cost(sum(spec.nbytes for spec in specs) + number * out.nbytes, 0.0, number, transforms)
+        return (2 * self._blocks * pairs + masks) * 5 * size * math.log2(size)
+
+    @property
+    def _blocks(self) -> int:
+        """That the mask is taken in."""
+        return math.prod(map(blocks, self.taps, self.block))
+
+    def _launches(self, out: ArraySpec) -> int:
+        """Transforms of blocks of the mask: signals of a batch go through one launch, images through one each."""
+        return self._blocks * (1 if len(self.taps) == 1 else math.prod(out.shape[: self.batch]))
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """Transforms, and results that are added to for every block."""
+        (out,) = self.out_specs(*specs)
+        transforms = self.operations(limits, *specs) / _SPEED.get(len(self.taps), SPEED[limits.family])[self.tile]
+        return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch, and why."""
@@ -82,44 +109,52 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     if method == "direct":
         return op
     sums = np.dtype(op.summed(image.dtype))
-    lengths = tiles(limits, sums.itemsize) if len(op.taps) == 2 and not op.batch else []
+    lengths = lengths_of(op, limits, sums.itemsize)
     if method == "fft" and not lengths:
         _refuse(op, sums.name, limits)
-    if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != 2:
+    if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
     weights = ArraySpec(op.taps, sums.str)
     usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
     one = rates(usual)
     seconds = lambda some: some.cost(usual, image, weights).seconds(one)
-    found: OverlapSave = min((_tiled(op, tile, image, weights) for tile in lengths), key=seconds)
+    found: OverlapSave = min((tiled(op, tile, image, weights) for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
         return op
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
-    return replace(found, why=f"method: fft, in tiles of {found.tile} x {found.tile}; {compared}")
+    shape = f"segments of {found.side}" if len(op.taps) == 1 else f"tiles of {' x '.join([str(found.tile)] * len(op.taps))}"
+    return replace(found, why=f"method: fft, in {shape}; {compared}")
+
+
+def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
+    """Lengths of tiles that a device has for a mask's dimensions: GPUs have kernels of single images."""
+    if limits.family == "cpu" and len(op.taps) in _SPEED:
+        return list(_SPEED[len(op.taps)])
+    return tiles(limits, itemsize) if limits.family == "cpu" or (len(op.taps) == 2 and not op.batch) else []
 
 
 def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
     """Say why there are no transforms of tiles."""
     what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
     if what:
-        raise ArgumentError(
-            "method", f"'fft' for {what}", "'direct' there", "transforms of tiles are made of images, one at a time"
-        )
+        fix = "transforms of tiles are made of images there, one at a time"
+        raise ArgumentError("method", f"'fft' for {what} on {limits.device}", "'direct' there", fix)
     least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
     fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
     raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)
 
 
-def _tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> OverlapSave:
+def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> OverlapSave:
     """By tiles of one size: the mask in as many blocks as make the fewest tiles."""
-    out = op.out_specs(image, weights)[0].shape
+    shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
+    found = OverlapSave(**shared, tile=tile)
+    side, out = found.side, op.out_specs(image, weights)[0].shape[op.batch :]
     block = []
     for taps, n in zip(op.taps, out):
-        fewest = blocks(taps, tile * 7 // 8)
-        numbers = range(fewest, min(blocks(taps, tile // 4), fewest + _TRIED) + 1)
-        number = min(numbers, key=lambda count: count * -(-n // (tile + 1 - blocks(taps, count))))
+        fewest = blocks(taps, side * 7 // 8)
+        numbers = range(fewest, min(blocks(taps, side // 4), fewest + _TRIED) + 1)
+        number = min(numbers, key=lambda count: count * -(-n // (side + 1 - blocks(taps, count))))
         block.append(blocks(taps, number))
-    shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
-    return OverlapSave(**shared, tile=tile, block=(block[0], block[1]))
+    return replace(found, block=tuple(block))

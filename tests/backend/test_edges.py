@@ -105,3 +105,25 @@ def test_what_is_wrong_is_said_in_one_sentence(case):
         call()
     for word in words.split():
         assert word in str(caught.value), (word, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "options"),
+    [
+        ("sobel", (0,), {}), ("laplace", (), {"mode": "wrap"}), ("unsharp_mask", (2, 1.5), {}),
+        ("percentile_filter", (20, 5), {"mode": "mirror"}),
+    ],
+)  # fmt: skip
+def test_plans_are_the_verbs(name, words, options, rng):
+    image, how = rng.random((130, 70), "f4").astype(">f4"), {**options, "device": "cpu"}
+    verb, plan = getattr(fp, name), getattr(fp, f"plan_{name}")
+    least = []
+    for call in (lambda: verb(image, *words, memory=1, **how), lambda: plan((130, 70), *words, dtype=">f4", memory=1, **how)):
+        with pytest.raises(fp.BudgetError) as caught:
+            call()
+        least.append(caught.value.smallest)
+    assert least[0] == least[1]
+    assert plan((130, 70), *words, dtype=">f4", memory=least[0], **how).n_parts > 1
+    np.testing.assert_array_equal(verb(image, *words, memory=least[0], **how), verb(image, *words, **how))
+    with pytest.raises(TypeError):
+        plan((130, 70), *words, ">f4", **how)

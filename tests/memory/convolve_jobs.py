@@ -56,6 +56,16 @@ def convolve_fft(scale: int) -> Job:
     return _job(_image(512 * scale, 1024).astype(">f4"), RNG.standard_normal((90, 70)))
 
 
+def convolve_signal_fft(scale: int) -> Job:
+    """Segments of a thread each."""
+    return _job(signal(625_000 * scale), RNG.standard_normal(1001))
+
+
+def convolve_volume_fft(scale: int) -> Job:
+    """Tiles of a thread each, and the mask's transform."""
+    return _job(signal(250 * scale, 60, 100), RNG.standard_normal((9, 13, 13)), method="fft")
+
+
 def convolve_separable(scale: int) -> Job:
     return _job(_image(512 * scale, 1024).astype(">f4"), np.ones((80, 40)) / 3200, method="separable")
 
@@ -102,6 +112,8 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "convolve_thin": convolve_thin,
     "convolve_mask": convolve_mask,
     "convolve_fft": convolve_fft,
+    "convolve_signal_fft": convolve_signal_fft,
+    "convolve_volume_fft": convolve_volume_fft,
     "convolve_separable": convolve_separable,
     "convolve_stored": convolve_stored,
     "convolve_nan": convolve_nan,

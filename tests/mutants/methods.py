@@ -3,15 +3,16 @@
 from tests.mutants import Mutant
 
 METHODS = "tests/backend/test_convolve_methods.py::test_"
+TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
-        "    exponent = _scale(most, work.itemsize)\n    _multiply(work, at, pitch, rows, tile, exponent)",
-        "    exponent = 0",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost)",
         (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
-        "a bright tile leaks into its neighbour",
+        "the second tile of a pair comes back at the size of the first",
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
@@ -29,10 +30,38 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/ops/overlap_save.py",
-        "return self.tile + 1 - self.block[0]",
+        "return (self.side + 1 - self.block[0])",
         "return 1",
         (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "parts begin between tiles",
+    ),
+    Mutant(
+        "footprint/ops/overlap_save.py",
+        "* (2 if len(self.taps) == 1 else 1)",
+        "",
+        (TRANSFORMS + "the_same_bits_at_every_budget_and_with_any_threads",),
+        "a part of a signal begins with the second segment of a pair",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/cpu.py",
+        "exponent, add = sizes[h] + sized, j0 > 0",
+        "exponent, add = sizes[0] + sized, j0 > 0",
+        (TRANSFORMS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
+        "the second segment of a pair comes back at the size of the first",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_volume/cpu.py",
+        "                work[spectrum + k * step : spectrum + (k + 1) * step] = 0\n                continue\n            for h",
+        "                continue\n            for h",
+        (TRANSFORMS + "the_same_bits_at_every_budget_and_with_any_threads",),
+        "planes beyond the last are what the tile before left",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_volume/cpu.py",
+        "((k0 + k - q) * taps_y + i0)",
+        "(k0 * taps_y + i0)",
+        (TRANSFORMS + "what_is_not_finite_reaches_what_direct_sums_reach",),
+        "an infinity goes by the weights of another plane of the mask",
     ),
     Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",

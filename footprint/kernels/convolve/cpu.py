@@ -33,6 +33,7 @@ from footprint.kernels.convolve.contract import (
 )
 from footprint.kernels.convolve.cpu_sums import (
     VECTORS,
+    image1,
     image2,
     image3,
     image4,
@@ -45,7 +46,7 @@ from footprint.kernels.convolve.cpu_sums import (
     line_total,
 )
 
-_source = njit(cache=True, nogil=True)(borders.source_index)
+source_index = njit(cache=True, nogil=True)(borders.source_index)
 _stored_rows = njit(cache=True, nogil=True)(stored_rows)
 
 
@@ -57,10 +58,10 @@ def _cast(source, target):
 
 
 @njit(cache=True, nogil=True)
-def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
+def fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
     """Copy ``count`` elements of row ``y`` from column ``x`` on, both of which may lie outside."""
     apart()
-    row = _source(y, height, code_y)
+    row = source_index(y, height, code_y)
     first = min(max(-x, 0), count) if row >= 0 else count
     last = max(first, min(width - x, count))
     start = row * width
@@ -68,7 +69,7 @@ def _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
     _cast(image[start + x + first : start + x + last], line[at + first : at + last])
     for i in range(first + count - last):
         k = i if i < first else i - first + last
-        column = _source(x + k, width, code_x) if row >= 0 else -1
+        column = source_index(x + k, width, code_x) if row >= 0 else -1
         line[at + k] = image[start + column] if column >= 0 else cval
 
 
@@ -77,13 +78,13 @@ def _fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code
     """The same of an image that is given as bytes: one loop over units then serves every dtype."""
     apart()
     if kind == 0:
-        _fill(line, at, count, image, height, width, y, x, code_y, code_x, cval)
+        fill(line, at, count, image, height, width, y, x, code_y, code_x, cval)
     elif kind == 1:
-        _fill(line, at, count, image.view(np.int8), height, width, y, x, code_y, code_x, cval)
+        fill(line, at, count, image.view(np.int8), height, width, y, x, code_y, code_x, cval)
     elif kind == 2:
-        _fill(line, at, count, image.view(np.uint16), height, width, y, x, code_y, code_x, cval)
+        fill(line, at, count, image.view(np.uint16), height, width, y, x, code_y, code_x, cval)
     else:
-        _fill(line, at, count, image.view(np.int16), height, width, y, x, code_y, code_x, cval)
+        fill(line, at, count, image.view(np.int16), height, width, y, x, code_y, code_x, cval)
 
 
 @njit(cache=True, nogil=True)
@@ -96,32 +97,40 @@ def _chain(columns, taps):
 
 
 @njit(cache=True, nogil=True)
-def _image_blocks(image, at, pitch, weights, height, width, start, stop, out, to, step, count, work, free):
-    """Neighbouring blocks of outputs under the tap columns from ``start`` up to ``stop``."""
+def blocks(image, at, plane, pitch, weights, mask, first, last, start, stop, out, to, step, count, work, free):
+    """Neighbouring blocks of outputs under planes ``first`` to ``last`` and tap columns ``start`` to ``stop`` of the mask.
+
+    An image's mask is of one plane.
+    """
+    depth, height, width = mask
     parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
-    turns = (width + SPAN - 1) // SPAN * parts
+    spans = (width + SPAN - 1) // SPAN
+    turns = depth * spans * parts
     direct = turns <= GROUP
     target, pace = (out, step) if direct else (work, block)
     for x in range(0, count * block, block):
-        turn = start // SPAN * parts
         goal = to + x if direct else free
-        for j in range(start, stop, SPAN):
-            i, n = 0, min(SPAN, stop - j)
-            for part in range(parts):
-                taps, source, first = (height + parts - 1 - part) // parts, at + i * pitch + x + j, i * width + j
-                fresh, chain = turn % GROUP == 0, _chain(n, taps)
-                if taps == 5:
-                    image5(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
-                elif taps == 4:
-                    image4(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
-                elif taps == 3:
-                    image3(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
-                else:
-                    image2(image, source, pitch, weights, first, width, n, chain, target, goal, pace, fresh)
-                i += taps
-                turn += 1
-                if not direct and (turn % GROUP == 0 or turn == turns):
-                    image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
+        for k in range(first, last):
+            turn = (k * spans + start // SPAN) * parts
+            for j in range(start, stop, SPAN):
+                i, n = 0, min(SPAN, stop - j)
+                for part in range(parts):
+                    taps, weight = (height + parts - 1 - part) // parts, (k * height + i) * width + j
+                    source, fresh, chain = at + k * plane + i * pitch + x + j, turn % GROUP == 0, _chain(n, taps)
+                    if taps == 5:
+                        image5(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 4:
+                        image4(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 3:
+                        image3(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    elif taps == 2:
+                        image2(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    else:
+                        image1(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    i += taps
+                    turn += 1
+                    if not direct and (turn % GROUP == 0 or turn == turns):
+                        image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
 
 
 @njit(cache=True, nogil=True)
@@ -136,8 +145,9 @@ def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0
     for j in range(0, width, SPAN):
         for r in range(rows + height - 1):
             place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
-            _fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
-        _image_blocks(work, base - j, pitch, weights, height, width, j, min(j + SPAN, width), work, to, block, 1, work, free)
+            fill(work, base + r * pitch, n, image, image_height, image_width, *place, code_y, code_x, cval)
+        stop = min(j + SPAN, width)
+        blocks(work, base - j, 0, pitch, weights, (1, height, width), 0, 1, j, stop, work, to, block, 1, work, free)
     for q in range(rows):
         start = (y + q) * step + x
         source, target = work[to + q * block : to + q * block + columns], out[start : start + columns]
@@ -162,8 +172,8 @@ def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0
         count = max(0, (end - first_inside) // block) if inside else 0
         if count > 0:
             at, to = (y + y0) * image_width + first_inside + x0, y * all_columns + first_inside
-            args = weights, height, width, 0, width, out, to, all_columns, count, work, free
-            _image_blocks(image, at, image_width, *args)
+            args = weights, (1, height, width), 0, 1, 0, width, out, to, all_columns, count, work, free
+            blocks(image, at, 0, image_width, *args)
         for x in range(strip, stop, block):
             if count == 0 or not first_inside <= x < first_inside + count * block:
                 columns = min(block, stop - x)
@@ -176,7 +186,7 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
     groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // work.itemsize
-    held, pitch = _stored_rows(height), piece + width - 1
+    held, pitch, mask = _stored_rows(height), piece + width - 1, (1, height, width)
     to = base + held * pitch
     free = to + ROWS * block
     before, top, filled = -1, 0, 0
@@ -196,9 +206,9 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
         count = columns // block if rows == ROWS else 0
         if count > 0:
             goal = y * all_columns + strip
-            _image_blocks(work, at, pitch, weights, height, width, 0, width, out, goal, all_columns, count, work, free)
+            blocks(work, at, 0, pitch, weights, mask, 0, 1, 0, width, out, goal, all_columns, count, work, free)
         for x in range(count * block, columns, block):
-            _image_blocks(work, at + x, pitch, weights, height, width, 0, width, work, to, block, 1, work, free)
+            blocks(work, at + x, 0, pitch, weights, mask, 0, 1, 0, width, work, to, block, 1, work, free)
             for q in range(rows):
                 goal = (y + q) * all_columns + strip + x
                 for k in range(min(block, columns - x)):
@@ -234,7 +244,8 @@ def _line_block(image, at, weights, out, to, work, free):
 
 
 @njit(cache=True, nogil=True)
-def _line_blocks(image, at, weights, out, to, columns, work, edge):
+def line_blocks(image, at, weights, out, to, columns, work, edge):
+    """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole."""
     apart()
     block, free = LINE_ROWS * BYTES // image.itemsize, edge + STEP
     for left in range(0, columns, block):
@@ -257,10 +268,10 @@ def _line_units(image, weights, out, work, base, first, last, piece, shapes, y0,
         columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
         inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
         if inside and columns % block == 0:
-            _line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
+            line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
         else:
-            _fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
-            _line_blocks(work, base, weights, out, to, columns, work, edge)
+            fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
+            line_blocks(work, base, weights, out, to, columns, work, edge)
 
 
 @njit(cache=True, nogil=True)
@@ -274,7 +285,7 @@ def _stored_line_units(image, kind, weights, out, work, base, first, last, piece
         columns = min(piece, all_columns - x)
         place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
         _fill_stored(*place, code_y, code_x, cval)
-        _line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
+        line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
 
 
 @njit(cache=True, parallel=True, nogil=True)

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import _fill
+from footprint.kernels.convolve.cpu import fill
 from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, rows_forward, rows_through
-from footprint.kernels.overlap_save.cpu_odd import cleared, spoil, surveyed
+from footprint.kernels.overlap_save.cpu_odd import spoil, surveyed
+from footprint.kernels.overlap_save.cpu_tile import brought, finish_mask, multiply, prepare_roots, scale, settle, store
 
 _WORK = 200
 """Multiply-adds of direct sums that take as long as a sample of two tiles."""
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _scale(most, itemsize):
-    """The power of two that brings ``most`` to about 1, as an exponent."""
-    limit = 126 if itemsize == 4 else 1022
-    return min(max(math.frexp(most)[1], -limit), limit) if most > 0 else 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _multiply(work, at, pitch, rows, columns, exponent):
-    apart()
-    factor = work.dtype.type(math.ldexp(1.0, -exponent))
-    for r in range(rows):
-        line = work[at + r * pitch : at + r * pitch + columns]
-        for k in range(columns):
-            line[k] *= factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -44,41 +26,11 @@ def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval):
     for r in range(tile):
         line = at + r * pitch
         if r < rows:
-            _fill(work, line, columns, image, place[0], place[1], y + r, x, code_y, code_x, cval)
+            fill(work, line, columns, image, place[0], place[1], y + r, x, code_y, code_x, cval)
             work[line + columns : line + tile] = 0
         else:
             work[line : line + tile] = 0
-    most, odd = surveyed(work, at, pitch, rows, tile, at + 2 * tile * pitch)
-    if odd:
-        most = cleared(work, at, pitch, rows, columns)
-    exponent = _scale(most, work.itemsize)
-    _multiply(work, at, pitch, rows, tile, exponent)
-    return exponent, odd
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _store(work, at, pitch, out, to, columns, rows, count, exponent, add, lost):
-    """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
-    apart()
-    half = exponent // 2
-    one, other = work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
-    for r in range(rows):
-        source = work[at + r * pitch : at + r * pitch + count]
-        target = out[to + r * columns : to + r * columns + count]
-        if not add:
-            for k in range(count):
-                target[k] = (source[k] * one) * other
-        elif lost.size == 0:
-            for k in range(count):
-                target[k] += (source[k] * one) * other
-        else:
-            rest = lost[to + r * columns : to + r * columns + count]
-            for k in range(count):
-                old, more = target[k], (source[k] * one) * other
-                both = old + more
-                got = both - old
-                rest[k] += (old - (both - got)) + (more - got)
-                target[k] = both
+    return brought(work, at, pitch, rows, columns, tile)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -116,12 +68,12 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 to, at = y * columns + left + h * across, base + h * plane
                 add = i0 > 0 or j0 > 0
-                _store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)
+                store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)
                 if odds[h]:
                     window = (tall + taps - 1, counts[h] + wide - 1)
                     for r in range(window[0]):
                         row = y + y0 + i0 + r, left + h * across + x0 + j0
-                        _fill(work, at + r * pitch, window[1], image, height, width, *row, code_y, code_x, cval)
+                        fill(work, at + r * pitch, window[1], image, height, width, *row, code_y, code_x, cval)
                     numbers = (i0 * taps_x + j0, taps_x, taps, wide)
                     spoil(work, at, pitch, window, weights, numbers, out, to, columns, tall, counts[h], strip)
 
@@ -132,29 +84,23 @@ def _prepare(weights, work, shared, g):
     apart()
     tile, n1, n2, _, _, i0, j0, taps, wide, taps_x = g
     pitch, lanes, roots = tile + GAP, BYTES // work.itemsize, 2 * tile * tile
-    for n in range(n2):
-        for k in range(n1):
-            angle = -2 * math.pi * n * k / tile
-            shared[roots + 2 * (n * n1 + k)], shared[roots + 2 * (n * n1 + k) + 1] = math.cos(angle), math.sin(angle)
+    prepare_roots(shared, roots, tile, n1, n2)
     plane = tile * pitch
     work[: 2 * plane] = 0
     for i in range(taps):
-        start = (i0 + i) * taps_x + j0
-        work[i * pitch : i * pitch + wide] = weights[start : start + wide]
+        # One by one: an assignment of slices takes Numba seconds to compile.
+        for j in range(wide):
+            work[i * pitch + j] = weights[(i0 + i) * taps_x + j0 + j]
     strip = 2 * plane
     spectrum = strip + 2 * lanes * tile
     most, _ = surveyed(work, 0, pitch, taps, tile, strip)
-    exponent = _scale(most, work.itemsize)
-    _multiply(work, 0, pitch, taps, wide, exponent)
+    exponent = scale(most, work.itemsize)
+    multiply(work, 0, pitch, taps, wide, exponent)
     for s in range(tile // lanes):
         columns_forward(work, 0, s, strip, spectrum, shared, roots, tile, n1, n2, lanes)
     for t in range(tile // lanes):
-        rows_forward(work, spectrum, t, shared, roots, tile, n1, n2, lanes)
-    factor = work.dtype.type(1.0 / (tile * tile))
-    for at in range(0, 2 * tile * tile, 2 * lanes):
-        for k in range(lanes):
-            shared[at + k] *= factor
-            shared[at + lanes + k] *= -factor
+        rows_forward(work, spectrum, t, shared, 0, shared, roots, tile, n1, n2, lanes)
+    finish_mask(shared, 2 * tile * tile, lanes, work.dtype.type(1.0 / (tile * tile)))
     return exponent
 
 
@@ -164,13 +110,6 @@ def _all(image, weights, out, lost, work, size, threads, shared, units, shapes, 
         first, last = units * t // threads, units * (t + 1) // threads
         args = (shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized)
         _units(image, weights, out, lost, work, t * size, *args)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _settle(out, lost):
-    """Add what additions lost; where sums are infinite, that is no number."""
-    for k in range(lost.size):
-        out[k] += lost[k] if math.isfinite(lost[k]) else 0
 
 
 def overlap_save(
@@ -208,4 +147,4 @@ def overlap_save(
                 _units(*flat, 0, shared, 0, *numbers)
             else:
                 _all(*flat, size, threads, shared, *numbers)
-    _settle(flat[2], flat[3])
+    settle(flat[2], flat[3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -84,14 +85,24 @@ def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
     return out
 
 
-def stage(radix: int, sign: int, turns: bool) -> Any:
+RADICES = (8, 16, 32)
+
+
+def _cases(e: _Numbers, radix: ir.Value, emit: Callable[[int], None]) -> None:
+    """The code of every radix, of which a call takes its own."""
+    for one in RADICES:
+        with e.b.if_then(e.b.icmp_signed("==", radix, ir.Constant(radix.type, one))):
+            emit(one)
+
+
+def stage(sign: int, turns: bool) -> Any:
     """An intrinsic that takes ``radix`` vectors through a transform: from (src, at, step, gap) to (dst, to, pace, hole).
 
     With ``turns`` number k is multiplied by the root of unity ``w[t + 2 k]``: after a transform forward, its conjugate before one
     backward.
     """
 
-    def emit(e: _Numbers) -> None:
+    def emit(e: _Numbers, radix: int) -> None:
         at, step, gap, to, pace, hole, t = (e.args[i] for i in (1, 2, 3, 5, 6, 7, 9))
         x = [e.get(0, e.add(at, e.mul(step, r)), gap) for r in range(radix)]
         roots = [(e.splat(8, e.add(t, 2 * k)), e.splat(8, e.add(t, 2 * k + 1))) for k in range(radix if turns else 0)]
@@ -104,35 +115,56 @@ def stage(radix: int, sign: int, turns: bool) -> Any:
             e.put(z, 4, e.add(to, e.mul(pace, k)), hole)
 
     @intrinsic
-    def run(typing_context, src, at, step, gap, dst, to, pace, hole, w, t):  # type: ignore[no-untyped-def]
+    def run(typing_context, src, at, step, gap, dst, to, pace, hole, w, t, radix):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            e = _Numbers(context, builder, signature, args)
+            _cases(e, args[10], lambda one: emit(e, one))
+            return context.get_dummy_value()
+
+        n = types.int64
+        return types.void(src, n, n, n, dst, n, n, n, w, n, n), code
+
+    return run
+
+
+def _middle(e: _Numbers, radix: int) -> None:
+    lanes = e.kind.count
+    place = lambda i, r: e.add(e.args[i], 2 * lanes * r)
+    x = _dft(e, [e.get(0, place(1, r), lanes) for r in range(radix)], -1)
+    x = [e.times(z, e.get(2, place(3, r), lanes)) for r, z in enumerate(x)]
+    for r, z in enumerate(_dft(e, x, 1)):
+        e.put(z, 0, place(1, r), lanes)
+
+
+@intrinsic
+def middle(typing_context, x, at, mask, there, radix):  # type: ignore[no-untyped-def]
+    """Vectors (x, at) that lie together are transformed, multiplied by the mask's (mask, there), and turned back."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e = _Numbers(context, builder, signature, args)
+        _cases(e, args[4], lambda one: _middle(e, one))
+        return context.get_dummy_value()
+
+    return types.void(x, types.int64, mask, types.int64, types.int64), code
+
+
+def product(conjugate: bool) -> Any:
+    """An intrinsic that multiplies ``count`` vectors (x, at) by those of (w, there), or by their conjugates."""
+
+    def emit(e: _Numbers) -> None:
+        lanes, (at, there, count) = e.kind.count, (e.args[i] for i in (1, 3, 4))
+        with cgutils.for_range(e.b, count) as loop:
+            here, step = e.add(at, e.mul(loop.index, 2 * lanes)), e.mul(loop.index, 2 * lanes)
+            e.put(e.times(e.get(0, here, lanes), e.get(2, e.add(there, step), lanes), conjugate), 0, here, lanes)
+
+    @intrinsic
+    def run(typing_context, x, at, w, there, count):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             emit(_Numbers(context, builder, signature, args))
             return context.get_dummy_value()
 
         n = types.int64
-        return types.void(src, n, n, n, dst, n, n, n, w, n), code
-
-    return run
-
-
-def middle(radix: int) -> Any:
-    """An intrinsic: vectors (x, at) that lie together are transformed, multiplied by the mask's (mask, there), and turned back."""
-
-    def emit(e: _Numbers) -> None:
-        lanes = e.kind.count
-        place = lambda i, r: e.add(e.args[i], 2 * lanes * r)
-        x = _dft(e, [e.get(0, place(1, r), lanes) for r in range(radix)], -1)
-        x = [e.times(z, e.get(2, place(3, r), lanes)) for r, z in enumerate(x)]
-        for r, z in enumerate(_dft(e, x, 1)):
-            e.put(z, 0, place(1, r), lanes)
-
-    @intrinsic
-    def run(typing_context, x, at, mask, there):  # type: ignore[no-untyped-def]
-        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            emit(_Numbers(context, builder, signature, args))
-            return context.get_dummy_value()
-
-        return types.void(x, types.int64, mask, types.int64), code
+        return types.void(x, n, w, n, n), code
 
     return run
 
@@ -194,8 +226,6 @@ def survey(typing_context, x, at, pitch, rows, vectors, to):  # type: ignore[no-
     return types.void(x, n, n, n, n, n), code
 
 
-forward8, forward16, forward32 = (stage(n, -1, False) for n in (8, 16, 32))
-forward_turned8, forward_turned16, forward_turned32 = (stage(n, -1, True) for n in (8, 16, 32))
-backward8, backward16, backward32 = (stage(n, 1, False) for n in (8, 16, 32))
-backward_turned8, backward_turned16, backward_turned32 = (stage(n, 1, True) for n in (8, 16, 32))
-middle8, middle16, middle32 = (middle(n) for n in (8, 16, 32))
+forward, backward = stage(-1, False), stage(1, False)
+forward_turned, backward_turned = stage(-1, True), stage(1, True)
+times, times_conjugate = product(False), product(True)

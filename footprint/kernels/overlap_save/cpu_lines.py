@@ -9,99 +9,55 @@ from __future__ import annotations
 from numba import njit
 
 from footprint.kernels.common.vectors import apart
+from footprint.kernels.overlap_save import cpu_dft as dft
 from footprint.kernels.overlap_save.contract import GAP
-from footprint.kernels.overlap_save.cpu_dft import (
-    backward8,
-    backward16,
-    backward32,
-    backward_turned8,
-    backward_turned16,
-    backward_turned32,
-    forward8,
-    forward16,
-    forward32,
-    forward_turned8,
-    forward_turned16,
-    forward_turned32,
-    middle8,
-    middle16,
-    middle32,
-    transpose,
-)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
+def forward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
     """``count`` transforms, ``hop`` apart, whose results are ``jump`` apart."""
     apart()
     for n in range(count):
-        a, b, t = at + n * hop, to + n * jump, roots + 2 * n * radix
-        if radix == 8:
-            forward_turned8(src, a, step, gap, dst, b, pace, hole, w, t)
-        elif radix == 16:
-            forward_turned16(src, a, step, gap, dst, b, pace, hole, w, t)
-        else:
-            forward_turned32(src, a, step, gap, dst, b, pace, hole, w, t)
+        dft.forward_turned(src, at + n * hop, step, gap, dst, to + n * jump, pace, hole, w, roots + 2 * n * radix, radix)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
+def backward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
+    """The same backward."""
     apart()
     for n in range(count):
-        a, b, t = at + n * hop, to + n * jump, roots + 2 * n * radix
-        if radix == 8:
-            backward_turned8(src, a, step, gap, dst, b, pace, hole, w, t)
-        elif radix == 16:
-            backward_turned16(src, a, step, gap, dst, b, pace, hole, w, t)
-        else:
-            backward_turned32(src, a, step, gap, dst, b, pace, hole, w, t)
+        dft.backward_turned(src, at + n * hop, step, gap, dst, to + n * jump, pace, hole, w, roots + 2 * n * radix, radix)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward(radix, count, src, at, dst, to, step, gap):
+def forward(radix, count, src, at, dst, to, step, gap):
     """Transforms of vectors that lie together."""
     apart()
-    for n in range(count):
-        a, b = at + n * radix * step, to + n * radix * step
-        if radix == 8:
-            forward8(src, a, step, gap, dst, b, step, gap, src, 0)
-        elif radix == 16:
-            forward16(src, a, step, gap, dst, b, step, gap, src, 0)
-        else:
-            forward32(src, a, step, gap, dst, b, step, gap, src, 0)
+    for n in range(0, count * radix * step, radix * step):
+        dft.forward(src, at + n, step, gap, dst, to + n, step, gap, src, 0, radix)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward(radix, count, src, at, step, gap):
+def backward(radix, count, src, at, step, gap):
+    """The same backward, in place."""
     apart()
-    for n in range(count):
-        a = at + n * radix * step
-        if radix == 8:
-            backward8(src, a, step, gap, src, a, step, gap, src, 0)
-        elif radix == 16:
-            backward16(src, a, step, gap, src, a, step, gap, src, 0)
-        else:
-            backward32(src, a, step, gap, src, a, step, gap, src, 0)
+    for n in range(0, count * radix * step, radix * step):
+        dft.backward(src, at + n, step, gap, src, at + n, step, gap, src, 0, radix)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _middle(radix, count, x, at, mask, there, step):
+def middle(radix, count, x, at, mask, there, step):
+    """The end of transforms forward, the products with the mask's, and the beginning of those back."""
     apart()
-    for n in range(count):
-        a, b = at + n * radix * step, there + n * radix * step
-        if radix == 8:
-            middle8(x, a, mask, b)
-        elif radix == 16:
-            middle16(x, a, mask, b)
-        else:
-            middle32(x, a, mask, b)
+    for n in range(0, count * radix * step, radix * step):
+        dft.middle(x, at + n, mask, there + n, radix)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _turn(work, at, step, to, pace, count, hop, jump):
     apart()
     for t in range(count):
-        transpose(work, at + t * hop, step, to + t * jump, pace)
+        dft.transpose(work, at + t * hop, step, to + t * jump, pace)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -109,8 +65,8 @@ def columns_forward(work, base, s, strip, spectrum, shared, roots, tile, n1, n2,
     """Columns ``s * lanes`` and on of two tiles, the parts of complex numbers."""
     pitch, pair = tile + GAP, 2 * lanes
     plane, at = tile * pitch, base + s * lanes
-    _forward_turned(n1, n2, work, at, pitch, n2 * pitch, plane, work, strip, pair, n2 * pair, lanes, shared, roots)
-    _forward(n2, n1, work, strip, work, strip, pair, lanes)
+    forward_turned(n1, n2, work, at, pitch, n2 * pitch, plane, work, strip, pair, n2 * pair, lanes, shared, roots)
+    forward(n2, n1, work, strip, work, strip, pair, lanes)
     for part in range(2):
         to = spectrum + s * lanes * pair + part * lanes
         _turn(work, strip + part * lanes, pair, to, pair, tile // lanes, lanes * pair, tile * pair)
@@ -121,18 +77,27 @@ def rows_through(work, spectrum, t, shared, roots, tile, n1, n2, lanes):
     """Rows of ``lanes`` frequencies: transformed, multiplied by the mask's, and back."""
     pair = 2 * lanes
     at = spectrum + t * tile * pair
-    _forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
-    _middle(n2, n1, work, at, shared, t * tile * pair, pair)
-    _backward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
+    forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
+    middle(n2, n1, work, at, shared, t * tile * pair, pair)
+    backward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rows_forward(work, spectrum, t, shared, roots, tile, n1, n2, lanes):
-    """The mask's rows, which are kept."""
+def rows_forward(work, spectrum, t, target, to, shared, roots, tile, n1, n2, lanes):
+    """Rows of ``lanes`` frequencies, whose transforms go to ``target`` from ``to`` on."""
     pair = 2 * lanes
     at = spectrum + t * tile * pair
-    _forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
-    _forward(n2, n1, work, at, shared, t * tile * pair, pair, lanes)
+    forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
+    forward(n2, n1, work, at, target, to + t * tile * pair, pair, lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rows_back(work, spectrum, t, shared, roots, tile, n1, n2, lanes):
+    """What `rows_forward` did in place, undone."""
+    pair = 2 * lanes
+    at = spectrum + t * tile * pair
+    backward(n2, n1, work, at, pair, lanes)
+    backward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -143,5 +108,5 @@ def columns_back(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, la
     for part in range(2):
         at = spectrum + s * lanes * pair + part * lanes
         _turn(work, at, pair, strip + part * lanes, pair, tile // lanes, tile * pair, lanes * pair)
-    _backward(n2, n1, work, strip, pair, lanes)
-    _backward_turned(n1, n2, work, strip, pair, n2 * pair, lanes, work, to, pitch, n2 * pitch, plane, shared, roots)
+    backward(n2, n1, work, strip, pair, lanes)
+    backward_turned(n1, n2, work, strip, pair, n2 * pair, lanes, work, to, pitch, n2 * pitch, plane, shared, roots)

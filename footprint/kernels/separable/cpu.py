@@ -12,7 +12,7 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.contract import ROWS
-from footprint.kernels.convolve.cpu import _fill, _image_blocks, _line_blocks, convolve
+from footprint.kernels.convolve.cpu import blocks, convolve, fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import VECTORS
 from footprint.kernels.separable.contract import places
 
@@ -22,7 +22,7 @@ def _down(image, at, pitch, tall, work, to, line, count, sums):
     """Sums of neighbouring blocks of columns."""
     apart()
     if tall.size > 1:
-        _image_blocks(image, at, pitch, tall, tall.size, 1, 0, 1, work, to, line, count, work, sums)
+        blocks(image, at, 0, pitch, tall, (1, tall.size, 1), 0, 1, 0, 1, work, to, line, count, work, sums)
         return
     size = count * (VECTORS * BYTES // work.itemsize)
     for q in range(ROWS):
@@ -38,7 +38,7 @@ def _edge(image, start, tall, work, base, sums, to, line, y, x, columns, height,
     block = VECTORS * BYTES // work.itemsize
     plane = image[start : start + height * width]
     for r in range(ROWS + tall.size - 1):
-        _fill(work, base + r * block, columns, plane, height, width, y + r, x, code_y, code_x, cval)
+        fill(work, base + r * block, columns, plane, height, width, y + r, x, code_y, code_x, cval)
     _down(work, base, block, tall, work, to, line, 1, sums)
     if code_x == 0:
         for k in range(columns):
@@ -72,7 +72,7 @@ def _units(image, tall, wide, out, work, base, first, last, strip, line, sums, l
                 _edge(image, start, tall, work, base, sums, lines + k * block, line, *place, code_y, code_x, cval)
         for q in range(rows):
             to = (plane * all_rows + y + q) * all_columns + left
-            _line_blocks(work, lines + q * line, wide, out, to, columns, work, end)
+            line_blocks(work, lines + q * line, wide, out, to, columns, work, end)
 
 
 @njit(cache=True, parallel=True, nogil=True)

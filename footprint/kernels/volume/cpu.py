@@ -8,43 +8,9 @@ from numba import njit, prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import GROUP, ROWS, SPAN, STRIP, TAP_ROWS
-from footprint.kernels.convolve.cpu import _chain, _fill, _source
-from footprint.kernels.convolve.cpu_sums import VECTORS, image1, image2, image3, image4, image5, image_total
-
-
-@njit(cache=True, nogil=True)
-def _blocks(image, at, plane, pitch, weights, mask, first, last, start, stop, out, to, step, count, work, free):
-    """Neighbouring blocks of outputs under planes ``first`` to ``last`` and tap columns ``start`` to ``stop`` of the mask."""
-    depth, height, width = mask
-    parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
-    spans = (width + SPAN - 1) // SPAN
-    turns = depth * spans * parts
-    direct = turns <= GROUP
-    target, pace = (out, step) if direct else (work, block)
-    for x in range(0, count * block, block):
-        goal = to + x if direct else free
-        for k in range(first, last):
-            turn = (k * spans + start // SPAN) * parts
-            for j in range(start, stop, SPAN):
-                i, n = 0, min(SPAN, stop - j)
-                for part in range(parts):
-                    taps, weight = (height + parts - 1 - part) // parts, (k * height + i) * width + j
-                    source, fresh, chain = at + k * plane + i * pitch + x + j, turn % GROUP == 0, _chain(n, taps)
-                    if taps == 5:
-                        image5(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
-                    elif taps == 4:
-                        image4(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
-                    elif taps == 3:
-                        image3(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
-                    elif taps == 2:
-                        image2(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
-                    else:
-                        image1(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
-                    i += taps
-                    turn += 1
-                    if not direct and (turn % GROUP == 0 or turn == turns):
-                        image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
+from footprint.kernels.convolve.contract import ROWS, SPAN, STRIP
+from footprint.kernels.convolve.cpu import blocks, fill, source_index
+from footprint.kernels.convolve.cpu_sums import VECTORS
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +24,7 @@ def _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, 
     to = base + (ROWS + height - 1) * pitch
     free = to + ROWS * block
     for k in range(depth):
-        place = _source(z + start[0] + k, image_depth, codes[0])
+        place = source_index(z + start[0] + k, image_depth, codes[0])
         there = image[max(place, 0) * plane : (max(place, 0) + 1) * plane]
         for j in range(0, width, SPAN):
             n = columns + min(SPAN, width - j) - 1
@@ -66,9 +32,9 @@ def _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, 
                 # Beyond a constant border every row is.
                 row, code = (y + start[1] + r, codes[1]) if place >= 0 else (-1, 0)
                 left = x + start[2] + j
-                _fill(work, base + r * pitch, n, there, image_height, image_width, row, left, code, codes[2], cval)
+                fill(work, base + r * pitch, n, there, image_height, image_width, row, left, code, codes[2], cval)
             stop = min(j + SPAN, width)
-            _blocks(work, base - j, 0, pitch, weights, mask, k, k + 1, j, stop, work, to, block, 1, work, free)
+            blocks(work, base - j, 0, pitch, weights, mask, k, k + 1, j, stop, work, to, block, 1, work, free)
     for q in range(rows):
         for k in range(columns):
             out[goal + q * step + k] = work[to + q * block + k]
@@ -96,7 +62,7 @@ def _units(image, weights, out, work, base, first, last, sizes, mask, wanted, st
         if count > 0:
             at = (z + z0) * plane + (y + y0) * image_width + first_inside + x0
             to = goal + first_inside
-            _blocks(image, at, plane, image_width, weights, mask, 0, depth, 0, width, out, to, all_columns, count, work, free)
+            blocks(image, at, plane, image_width, weights, mask, 0, depth, 0, width, out, to, all_columns, count, work, free)
         for x in range(strip, stop, block):
             if count == 0 or not first_inside <= x < first_inside + count * block:
                 columns, to = min(block, stop - x), goal + x

@@ -1,0 +1,86 @@
+"""Pictures in ``footprint convolve`` and ``footprint filter``: colour by colour, rounded and clipped to what a picture holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from footprint.cli.render import Reporter
+    from footprint.io.picture import Channel, Picture
+
+# What takes rows of a result, from start to stop.
+Take = Callable[[int, int, np.ndarray], None]
+
+
+@contextmanager
+def _first_colour(image: str) -> Iterator[Channel]:
+    from footprint.io.picture import open_picture
+
+    with open_picture(image) as picture:
+        yield picture.channel(0)
+
+
+def open_input(image: str, plane: int | None, otherwise: Callable[[str, int | None], Any]) -> AbstractContextManager[Any]:
+    """What a job reads, for its plan: a picture's first colour, as all are done alike, or what ``otherwise`` opens."""
+    from footprint.io.picture import is_picture
+
+    if not is_picture(image):
+        opened: AbstractContextManager[Any] = otherwise(image, plane)
+        return opened
+    refuse(plane=plane)
+    return _first_colour(image)
+
+
+def refuse(**options: Any) -> None:
+    """Options that a picture's job has no use for."""
+    for name, value in options.items():
+        if value is not None:
+            fix = "every colour is filtered, and rounded to the picture's dtype"
+            raise ArgumentError(name, value, "nothing for a PNG or JPEG picture", fix)
+
+
+def is_written(source: Any) -> bool:
+    """Whether the result of a source is a file written by rows: a picture's is held, and counted with what is read."""
+    from footprint.io.picture import Channel
+
+    return not isinstance(source, Channel)
+
+
+def unread(picture: Picture) -> SimpleNamespace:
+    """A colour whose pixels stay on the disk: what kernels are loaded with, before a budget is checked."""
+    return SimpleNamespace(shape=picture.shape, dtype=picture.dtype, read=lambda rows, out: None)
+
+
+def filtered(
+    reporter: Reporter, picture: Picture, target: str, overwrite: bool, shape: tuple[int, int], job: Callable[..., object]
+) -> None:
+    """Write a picture whose colours of ``shape`` are made by ``job(channel, take, on_plan)``; transparency is copied."""
+    with reporter.measured():
+        made = np.empty((*shape, picture.channels), picture.dtype)
+        for number in range(picture.colours):
+            # One plan is all colours'.
+            job(picture.channel(number, shape), _rounded(made[..., number]), None if number else reporter.plan)
+        if picture.colours < picture.channels:
+            made[..., -1] = picture.pixels[..., -1]
+        picture.save(target, made, overwrite)
+
+
+def _rounded(out: np.ndarray) -> Take:
+    """Puts rows into ``out``, to the nearest number that its dtype holds."""
+    most = np.iinfo(out.dtype).max
+
+    def take(start: int, stop: int, block: np.ndarray) -> None:
+        # A row at a time: nothing is held that grows with the picture.
+        for target, row in zip(out[start:stop], block):
+            target[...] = np.clip(np.rint(row), 0, most)
+
+    return take

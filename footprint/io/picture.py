@@ -1,0 +1,172 @@
+"""Pictures: PNG and JPEG files in grey or colour, whose colours are filtered one by one and whose transparency is kept."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.frames import check_out, existing_file, reading, row_range
+from footprint.io.output import check_output, output
+
+SUFFIXES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
+_BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+# Pillow's modes that are read as they are; others by the one they become.
+_KEPT = ("L", "LA", "RGB", "RGBA", "I;16")
+_BECOMES = {"1": "L", "P": "RGB", "PA": "RGBA"}
+# Bytes that Pillow keeps of a pixel in colour, and rows that are taken from it at a time.
+_PILLOW, _BAND = 4, 64
+
+
+def is_picture(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as PNG or JPEG do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8).startswith(_BEGINNINGS)
+    except OSError:
+        return False
+
+
+class Picture:
+    """An open picture; its pixels are decoded when they are first asked for.
+
+    Attributes
+    ----------
+    path, shape, dtype
+        The file, ``(n_y, n_x)``, uint8 or uint16.
+    channels, colours
+        All of a pixel's numbers, and how many of them are colours: the last one may be transparency.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        from PIL import Image
+
+        self.path = os.fspath(path)
+        existing_file(path, "a picture")
+        _check_depth(self.path)
+        with reading(path, "the picture"):
+            self._image = Image.open(path)
+        self._info, mode = dict(self._image.info), self._image.mode
+        if mode == "P" and "transparency" in self._image.info:
+            mode = "PA"
+        self._mode = _BECOMES.get(mode, mode)
+        if self._mode not in _KEPT:
+            self._image.close()
+            raise FormatError(path, f"holds pixels of the kind {mode}", "give grey or RGB, with or without transparency")
+        self.shape: tuple[int, int] = (self._image.height, self._image.width)
+        self.dtype = np.dtype(np.uint16 if self._mode == "I;16" else np.uint8)
+        self.channels = {"L": 1, "I;16": 1, "LA": 2, "RGB": 3, "RGBA": 4}[self._mode]
+        self.colours = self.channels - (self._mode in ("LA", "RGBA"))
+        self._pixels: np.ndarray | None = None
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """``(n_y, n_x, channels)``."""
+        if self._pixels is None:
+            with reading(self.path, "the picture"):
+                image = self._image if self._image.mode == self._mode else self._image.convert(self._mode)
+                found = np.empty((*self.shape, self.channels), self.dtype)
+                # By bands, as Pillow copies twice what it is asked for; then its own pixels go.
+                for first in range(0, self.shape[0], _BAND):
+                    band = image.crop((0, first, self.shape[1], min(first + _BAND, self.shape[0])))
+                    found[first : first + _BAND] = np.asarray(band).reshape(-1, self.shape[1], self.channels)
+                image.close()
+                self._image.close()
+            self._pixels = found
+        return self._pixels
+
+    def held_bytes(self, shape: tuple[int, ...]) -> int:
+        """Bytes of the pixels, of a result of ``shape``, and of what Pillow has of either; a bound."""
+        each = self.channels * self.dtype.itemsize
+        pixels, results = self.shape[0] * self.shape[1], shape[0] * shape[1]
+        decoded = pixels * (_PILLOW + (0 if self._image.mode == self._mode else _PILLOW))
+        band = 3 * _BAND * self.shape[1] * _PILLOW
+        return each * (pixels + results) + max(decoded, _PILLOW * results) + band
+
+    def channel(self, number: int, shape: tuple[int, ...] | None = None) -> Channel:
+        """One colour, whose result has ``shape``; its own by default."""
+        return Channel(self, number, self.held_bytes(self.shape if shape is None else shape))
+
+    def save(self, target: str | os.PathLike[str], pixels: np.ndarray, overwrite: bool = False) -> None:
+        """Write other ``pixels`` of as many channels, with what the file says of its colours and of how it was taken.
+
+        The picture's own are given up before.
+        """
+        from PIL import Image
+
+        kind = SUFFIXES[Path(target).suffix.lower()]
+        info = {name: self._info[name] for name in ("icc_profile", "exif") if name in self._info}
+        how: dict[str, Any] = {"quality": 95} if kind == "JPEG" else {}
+        self._pixels = None
+        with output(target, overwrite) as temporary, reading(target, "the picture"):
+            flat = pixels[..., 0] if self.channels == 1 else pixels
+            Image.fromarray(flat).save(temporary, format=kind, **how, **info)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._image.close()
+
+
+class Channel:
+    """One colour of a picture, read by rows as an `Image` is."""
+
+    header = None
+
+    def __init__(self, picture: Picture, number: int, held: int) -> None:
+        self.path, self.shape, self.dtype = picture.path, picture.shape, picture.dtype
+        self._picture, self._number, self._held = picture, number, held
+
+    def read(self, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` ``(n_rows, n_x)``."""
+        first, last = row_range(rows, self.shape[0])
+        check_out(out, (last - first, self.shape[1]))
+        out[...] = self._picture.pixels[first:last, :, self._number]
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """What the whole picture and its result take."""
+        return self._held
+
+
+@contextmanager
+def open_picture(path: str | os.PathLike[str]) -> Iterator[Picture]:
+    """Open a picture.
+
+    Raises
+    ------
+    FormatError
+        Missing or damaged, pixels of another kind, or colours of 16 bits, which Pillow would cut to 8.
+    """
+    picture = Picture(path)
+    try:
+        yield picture
+    finally:
+        picture.close()
+
+
+def check_picture(picture: Picture, target: str | os.PathLike[str], shape: tuple[int, ...], overwrite: bool = False) -> None:
+    """Raise where `Picture.save` of a result of ``shape`` would; writes nothing."""
+    kind = SUFFIXES.get(Path(target).suffix.lower())
+    if kind is None:
+        raise ArgumentError("out", repr(str(target)), f"a picture of a picture: a name ending in {', '.join(SUFFIXES)}")
+    if kind == "JPEG" and (picture.colours < picture.channels or picture.dtype != np.uint8):
+        what = "16 bits" if picture.dtype != np.uint8 else "transparency"
+        raise ArgumentError("out", repr(str(target)), f"a name ending in .png for a picture with {what}, which JPEG has not")
+    if picture.colours < picture.channels and shape != picture.shape:
+        raise ArgumentError("mode", f"a result of {shape}", "same, for a picture with transparency, which is kept as it is")
+    check_output(target, overwrite)
+
+
+def _check_depth(path: str) -> None:
+    """Refuse colours of 16 bits: Pillow reads them as 8 without a word."""
+    with open(path, "rb") as file:
+        start = file.read(26)
+    if start.startswith(_BEGINNINGS[0]) and len(start) == 26:
+        depth, kind = struct.unpack(">BB", start[24:26])
+        if depth == 16 and kind != 0:
+            raise FormatError(path, "has colours or transparency of 16 bits, which Pillow cuts to 8", "give TIFF or .npy planes")

@@ -1,0 +1,139 @@
+"""Pictures from the shell: every colour as its own image, transparency as it was, mistakes in one sentence."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+import footprint as fp
+from footprint.cli.main import main
+from footprint.errors import FootprintError
+
+MASK = np.outer(np.arange(1.0, 6.0), np.arange(3.0, 6.0)) / 180
+
+
+@pytest.fixture
+def folder(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("mask.npy", MASK)
+    return tmp_path
+
+
+def run(line):
+    return CliRunner().invoke(main, line.split(), catch_exceptions=False)
+
+
+def made(values, mode=None):
+    """Written as photo.png; its pixels."""
+    if mode is None:
+        Image.fromarray(values).save("photo.png")
+    else:
+        Image.fromarray(values, mode).save("photo.png")
+    return values
+
+
+def rounded(values, most=255):
+    return np.clip(np.rint(values), 0, most)
+
+
+@pytest.mark.parametrize(("channels", "dtype"), [(1, "u1"), (2, "u1"), (3, "u1"), (4, "u1"), (1, "u2")])
+def test_every_colour_is_convolved_and_transparency_kept(channels, dtype, folder, rng):
+    most = np.iinfo(dtype).max
+    values = made(rng.integers(0, most + 1, (24, 31, channels)).astype(dtype)[..., slice(None) if channels > 1 else 0])
+    whole = json.loads(run("convolve photo.png mask.npy -o out.png --boundary reflect --json").stdout)
+    got = np.asarray(Image.open("out.png"))
+    assert got.dtype == dtype and got.shape == values.shape and whole["shape"] == [24, 31, channels]
+    colours = channels - (channels in (2, 4))
+    stack, want = values.reshape(24, 31, channels), got.reshape(24, 31, channels)
+    for number in range(colours):
+        exact = fp.convolve(stack[..., number], MASK, boundary="reflect", device="cpu")
+        np.testing.assert_array_equal(want[..., number], rounded(exact, most))
+    np.testing.assert_array_equal(want[..., colours:], stack[..., colours:])
+    # What Python has for a picture in memory.
+    if channels == 3:
+        both = fp.convolve(values, MASK, axes=(0, 1), boundary="reflect", device="cpu")
+        np.testing.assert_array_equal(got, rounded(both))
+
+
+def test_within_a_budget_that_counts_the_picture(folder, rng):
+    made(rng.integers(0, 256, (300, 200, 3)).astype("u1"))
+    whole = json.loads(run("convolve photo.png mask.npy -o whole.png --json").stdout)
+    pixels = 300 * 200
+    assert whole["plan_total"] > (3 + 3 + 4) * pixels
+    budget = whole["plan_total"] - 100_000
+    done = json.loads(run(f"convolve photo.png mask.npy -o parts.png --memory {budget} --json").stdout)
+    planned = json.loads(run(f"plan convolve photo.png mask.npy -o parts.png --memory {budget} --json").stdout)
+    assert done["runs"] > 1 and done["plan_total"] == planned["plan_total"] <= budget
+    np.testing.assert_array_equal(np.asarray(Image.open("parts.png")), np.asarray(Image.open("whole.png")))
+
+
+def test_ranks_and_sums_of_filters(folder, rng):
+    values = made(rng.integers(0, 256, (40, 30, 3)).astype("u1"))
+    run("filter median photo.png -o median.png --size 3 --quiet")
+    want = np.stack([fp.median_filter(values[..., n], 3, device="cpu") for n in range(3)], axis=-1)
+    np.testing.assert_array_equal(np.asarray(Image.open("median.png")), want)
+    # Beyond what a picture holds on both sides.
+    run("filter unsharp_mask photo.png -o sharp.png --sigma 2 --amount 3 --quiet")
+    exact = np.stack([fp.unsharp_mask(values[..., n], 2, 3, device="cpu") for n in range(3)], axis=-1)
+    assert exact.min() < 0 and exact.max() > 255
+    np.testing.assert_array_equal(np.asarray(Image.open("sharp.png")), rounded(exact))
+    planned = json.loads(run("plan filter median photo.png --size 3 --json").stdout)
+    assert planned["plan_total"] > 10 * values[..., 0].size
+
+
+def test_jpeg_and_palettes(folder, rng):
+    values = np.repeat(np.repeat(rng.integers(60, 190, (6, 8, 3)), 8, axis=0), 8, axis=1).astype("u1")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(values).save("photo.jpg", quality=95, exif=exif)
+    run("convolve photo.jpg box:3 -o out.jpeg --boundary nearest --quiet")
+    out = Image.open("out.jpeg")
+    assert out.format == "JPEG" and out.getexif()[0x0112] == 6
+    exact = fp.convolve(np.asarray(Image.open("photo.jpg")), np.ones((3, 3)) / 9, axes=(0, 1), boundary="nearest", device="cpu")
+    assert np.abs(np.asarray(out).astype(float) - exact).mean() < 3
+    Image.fromarray(values).quantize(16).save("few.png")
+    run("convolve few.png box:1 -o same.png --quiet")
+    np.testing.assert_array_equal(np.asarray(Image.open("same.png")), np.asarray(Image.open("few.png").convert("RGB")))
+
+
+def deep_colours():
+    """A PNG of one pixel with 16 bits a colour, which Pillow does not write."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)
+    body = zlib.compress(b"\0" + bytes(6))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("convolve photo.png mask.npy -o out.fits", "ending in .png"),
+        ("convolve photo.png mask.npy -o out.jpg", "transparency"),
+        ("convolve photo.png mask.npy -o out.png --mode full", "same, for a picture with transparency"),
+        ("convolve photo.png mask.npy -o out.png --dtype float64", "dtype"),
+        ("convolve photo.png mask.npy -o photo.png", "is read by this job"),
+        ("convolve photo.png beam:12 -o out.png", "has no header"),
+        ("convolve photo.png mask.npy -o out.png --memory 10KB", "needs at least"),
+        ("filter median photo.png -o out.png --size 3 --plane 1", "plane"),
+        ("filter blur photo.png -o out.png", "one of median"),
+        ("convolve deep.png mask.npy -o out.png", "16 bits, which Pillow cuts to 8"),
+        ("convolve torn.png mask.npy -o out.png", "cannot be read"),
+        ("filter median torn.png -o out.png --size 3", "cannot be read"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
+    made(rng.integers(0, 256, (24, 31, 4)).astype("u1"))
+    data = (folder / "photo.png").read_bytes()
+    (folder / "torn.png").write_bytes(data[: len(data) // 2])
+    (folder / "deep.png").write_bytes(deep_colours())
+    before = {path.name for path in folder.iterdir()}
+    with pytest.raises(FootprintError) as caught:
+        run(line)
+    assert told in str(caught.value) and "\n" not in str(caught.value).partition("needs at least")[0]
+    assert {path.name for path in folder.iterdir()} == before
