@@ -110,8 +110,12 @@ def call(
     key = _key(name, op, ins, outs, device, memory, fft, notes)
     bound = READY.take(key) if key is not None else None
     others: list[Backend] = []
+    budget = None
     if bound is None:
-        plan = make() if make is not None else planned(name, op, ins, outs, device, memory, fft, notes)
+        budget = limits_and_budget(device, memory, fft)[1]
+        plan = READY.fitted(key, budget) if key is not None else None
+        if plan is None:
+            plan = make() if make is not None else planned(name, op, ins, outs, device, memory, fft, notes)
         if on_plan is not None:
             on_plan(plan)
         first, *others = [running_backend(one) for one in parse(device).each]
@@ -131,7 +135,7 @@ def call(
         bound.free()
         raise
     if key is not None:
-        READY.put(key, bound)
+        READY.put(key, bound, budget)
     else:
         bound.free()
     return key

@@ -21,8 +21,8 @@ from footprint.plan.plan import Plan
 
 T = TypeVar("T")
 
-# Calls remembered at most, however small: what more of them would find is not worth looking after.
-_MOST = 512
+# Calls remembered at most, however small: what more of them would find is not worth looking after. Plans without their memory.
+_MOST, _PLANS = 512, 16
 # Bytes of an entry's place among them.
 _PLACE = 200
 # Of what is free, what a job may take when no budget is given: the rest is for everything else on the machine.
@@ -37,6 +37,21 @@ class Known(NamedTuple):
     results: tuple[tuple[tuple[int, ...], Any], ...]
 
 
+class Fitted(NamedTuple):
+    """A plan whose memory is too large to keep, the budget it was fitted to (None for none), and its own bytes."""
+
+    plan: Plan
+    budget: int | None
+    nbytes: int
+
+    def does(self, budget: int | None) -> bool:
+        """Whether it is what would be planned for a budget, or near enough: nothing is faster than the whole at once."""
+        if self.budget == budget:
+            return True
+        fits = budget is None or self.plan.footprint.total <= budget
+        return fits and (self.plan.n_parts == 1 or (budget is not None and self.budget is not None and budget <= self.budget))
+
+
 class Ready:
     """Bound plans that nobody runs now, the one used longest ago first, and the calls that are known to come to them."""
 
@@ -44,7 +59,8 @@ class Ready:
         self._lock = threading.Lock()
         self._idle: OrderedDict[str, BoundPlan] = OrderedDict()
         self._calls: OrderedDict[Hashable, tuple[Known, int]] = OrderedDict()
-        # Bytes of the plans, and of the calls.
+        self._fitted: OrderedDict[str, Fitted] = OrderedDict()
+        # Bytes of the bound plans, and of the calls and the others.
         self._held = self._remembered = 0
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
@@ -64,14 +80,20 @@ class Ready:
                 self._held -= found.held
             return found
 
-    def put(self, key: str, bound: BoundPlan) -> None:
-        """Keep a bound plan for the next call, unless it is too large; give up those used longest ago in its place."""
+    def fitted(self, key: str, budget: int | None) -> Plan | None:
+        """A plan of this key, to be bound, that does for the budget."""
+        found = self._fitted.get(key)
+        return found.plan if found is not None and found.does(budget) else None
+
+    def put(self, key: str, bound: BoundPlan, budget: int | None = None) -> None:
+        """Keep a bound plan for the next call, or the plan alone where that is too large; those used longest ago give way."""
         given_up = []
         with self._lock:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
             if bound.held > self._limit or key in self._idle:
                 given_up.append(bound)
+                given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), self._limit)
             else:
                 self._idle[key] = bound
                 self._held += bound.held
@@ -79,6 +101,20 @@ class Ready:
                     given_up = self._trim(self._limit)
         for one in given_up:
             one.free()
+
+    def _keep_fitted(self, key: str, fitted: Fitted, limit: int) -> list[BoundPlan]:
+        """Keep a plan without its memory: plans to free in its place."""
+        if fitted.nbytes > limit // 4 or key in self._idle:
+            return []
+        before = self._fitted.pop(key, None)
+        self._fitted[key] = fitted
+        self._remembered += fitted.nbytes - (before.nbytes if before is not None else 0)
+        if len(self._fitted) > _PLANS:
+            self._forget_fitted()
+        return self._trim(limit)
+
+    def _forget_fitted(self) -> None:
+        self._remembered -= self._fitted.popitem(last=False)[1].nbytes
 
     def give_up(self, nbytes: int | None = None, device: str | None = None) -> None:
         """Give back so many bytes of a device, the plans used longest ago first; None is all of it, or of every device."""
@@ -96,7 +132,7 @@ class Ready:
         self.give_up()
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
-            self._idle, self._calls = OrderedDict(self._idle), OrderedDict()
+            self._idle, self._calls, self._fitted = OrderedDict(self._idle), OrderedDict(), OrderedDict()
             self._remembered, self._limit = 0, None
 
     def _trim(self, limit: int) -> list[BoundPlan]:
@@ -106,6 +142,8 @@ class Ready:
             given_up.append(self._drop(next(iter(self._idle))))
         while self._held + self._remembered > limit and self._calls:
             self._forget(next(iter(self._calls)))
+        while self._held + self._remembered > limit and self._fitted:
+            self._forget_fitted()
         return given_up
 
     def _drop(self, key: str) -> BoundPlan:
@@ -163,7 +201,7 @@ class Ready:
     def forget(self) -> None:
         """In a process that was forked: the memory is the parent's."""
         self._lock = threading.Lock()
-        self._idle, self._calls, self._held, self._remembered = OrderedDict(), OrderedDict(), 0, 0
+        self._idle, self._calls, self._fitted, self._held, self._remembered = OrderedDict(), OrderedDict(), OrderedDict(), 0, 0
 
 
 READY = Ready()

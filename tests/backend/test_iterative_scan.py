@@ -50,7 +50,8 @@ def test_whole_numbers_and_axes_on_trial(rng):
     numbers = fp.reconstruct(scan, center=CENTER, out_dtype="uint8", out_range=(0.0, 0.02), **settings)
     np.testing.assert_allclose(numbers, np.clip(np.round(want / 0.02 * 255), 0, 255), atol=1)
     tried = fp.try_axes(scan, [CENTER - 1, CENTER], row=2, **settings)
-    np.testing.assert_array_equal(tried[1], want[2])
+    # The same bits on most machines; on one of 16 cores a slice by itself differed by 1e-6 of the largest value.
+    np.testing.assert_allclose(tried[1], want[2], rtol=0, atol=1e-5 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("center", [33.2, 5.7])

@@ -15,7 +15,14 @@ TABLES = ("tests/property/test_calls.py::test_tables_that_look_alike",)
 NUMBERS = ("tests/property/test_calls.py::test_numbers_that_look_alike",)
 TEXTS = ("tests/property/test_calls.py::test_what_is_equal_and_means_another_thing_has_another_text",)
 
+FITTED = (
+    "tests/unit/test_ready.py::test_a_plan_whose_memory_is_too_large_to_keep_is_fitted_once",
+    "tests/unit/test_ready.py::test_a_fitted_plan_serves_budgets_it_would_be_chosen_for",
+)
+
 KEPT = [
+    Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
+    Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
     Mutant(READY, "if bound.held > self._limit or", "if bound.held > 2 * self._limit or", BOUNDED),
     Mutant(
         READY,

@@ -1,6 +1,7 @@
 """What is kept from call to call: bounded, the oldest given up first, shown, given back, and never another result."""
 
 import contextlib
+import dataclasses
 import gc
 import tracemalloc
 
@@ -11,11 +12,12 @@ import footprint as fp
 from footprint.backend import cpu
 from footprint.backend.cpu import CpuBackend
 from footprint.errors import BackendError
+from footprint.ops import job
 from footprint.plan import ready
 from footprint.plan.bind import BoundPlan
 from footprint.plan.fit import build
 from footprint.plan.ready import READY, Known, Ready, bind
-from footprint.plan.slots import Given
+from footprint.plan.slots import Cut, Given
 from footprint.spec import ArraySpec
 from tests.plan_cases import LIMITS, Counting
 
@@ -45,6 +47,37 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(monkeypatch):
     assert (name, device) == ("job of 1000", "cpu") and 1000 << 10 < nbytes < 1050 << 10
     store.clear()
     assert store.kept() == 0 and backend.freed == 4500 << 10
+
+
+def test_a_plan_whose_memory_is_too_large_to_keep_is_fitted_once(monkeypatch):
+    """Again for another budget, and after all was given back; with nothing kept, in every call."""
+    fitted, fit = [], job.fit
+    monkeypatch.setattr(job, "fit", lambda *known: fitted.append(known) or fit(*known))
+    sinogram = np.random.default_rng(0).random((1, 60, 256), np.float32)
+    for kept, calls in (("500 KiB", [1, 1, 2, 2, 3]), ("0", [1, 2, 3, 4, 5])):
+        monkeypatch.setenv("FOOTPRINT_KEEP", kept)
+        fp.clear_cache()
+        fitted.clear()
+        results, seen = [], []
+        for memory in (4_000_000, 4_000_000, 5_000_000, 4_000_000, None):
+            if memory is None:
+                fp.clear_cache()
+            results.append(fp.fbp(sinogram, method="fourier", memory=memory or 4_000_000, device="cpu"))
+            seen.append(len(fitted))
+        assert seen == calls and fp.cache_info()["plans"] == [] and fp.cache_info()["bytes"] <= 500 << 10
+        assert all(np.array_equal(one, results[0]) for one in results)
+    fp.clear_cache()
+
+
+def test_a_fitted_plan_serves_budgets_it_would_be_chosen_for():
+    whole, parts = plan(4), dataclasses.replace(plan(4), cuts=(Cut("y", 8, 4),))
+    total = whole.footprint.total
+    for one, budget, does in (
+        (whole, total, True), (whole, total - 1, False), (whole, None, True), (whole, 2 * total, True),
+        (parts, total, True), (parts, total + 1, False), (parts, total - 1, False), (parts, None, False),
+    ):  # fmt: skip
+        assert ready.Fitted(one, total, 0).does(budget) == does, (one.n_parts, budget)
+    assert ready.Fitted(parts, 2 * total, 0).does(total) and not ready.Fitted(parts, 2 * total, 0).does(total - 1)
 
 
 def test_calls_go_with_their_plans(monkeypatch):
