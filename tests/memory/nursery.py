@@ -1,0 +1,45 @@
+"""A process that has imported what jobs import and done nothing: each job runs in a fork of it, a fresh process a second sooner.
+
+It reads lines ``verb budget`` and answers with the job's line and one that says how it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+
+import astropy.io.fits
+import astropy.table
+import h5py
+import hdf5plugin
+import numba
+import scipy.fft
+import scipy.ndimage
+import tifffile
+
+from tests.memory import jobs
+
+LOADED = (astropy.io.fits, astropy.table, h5py, hdf5plugin, numba, scipy.fft, scipy.ndimage, tifffile)
+_SECONDS = 300
+
+
+def main() -> None:
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            signal.alarm(_SECONDS)
+            try:
+                jobs.main(*line.split())
+            except Exception:
+                traceback.print_exc(file=sys.stdout)
+                sys.exit(1)
+            return
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"ended": os.waitstatus_to_exitcode(status)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
