@@ -148,27 +148,26 @@ def zeros_are_blank(image: Image) -> bool:
         others += int(np.count_nonzero(np.isfinite(x))) - n
         if n:
             zeros += n
-            near = zero[1:] & zero[:-1]
-            zero[1:-1] &= near[1:] | near[:-1]
-            beside += int(np.count_nonzero(zero[1:-1])) + int(near[0]) + int(near[-1])
-        same = x[1:] == x[:-1]
-        some = x[1:] != 0
+            near = zero[:, 1:] & zero[:, :-1]
+            zero[:, 1:-1] &= near[:, 1:] | near[:, :-1]
+            beside += sum(int(np.count_nonzero(some)) for some in (zero[:, 1:-1], near[:, 0], near[:, -1]))
+        same, some = x[:, 1:] == x[:, :-1], x[:, 1:] != 0
         pairs += int(np.count_nonzero(some))
         equal += int(np.count_nonzero(same & some))
     return others > 0 and zeros >= _SHARE * (zeros + others) and beside >= _BESIDE * zeros and equal <= _EQUAL * pairs
 
 
 def _some_rows(image: Image) -> Iterator[np.ndarray]:
-    """A few rows from top to bottom; of a device's array all at once, as every look at one costs as much."""
+    """Blocks of a few rows from top to bottom: one row each, but a device's at once, as every look at one costs as much."""
     height, width = image.spec.shape
     places = np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int))
     if isinstance(image.face, Array) and image.face.device != "cpu":
-        yield from on_host(image.face.data[places])
+        yield on_host(image.face.data[places])
         return
     row = np.empty((1, width), native(image.spec.dtype))
     for y in places.tolist():
         read_rows(image, slice(y, y + 1), row)
-        yield row[0]
+        yield row
 
 
 def planned_image(image: Any, blank: str, masks: dict[str, Any]) -> Any:
