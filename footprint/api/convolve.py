@@ -82,7 +82,7 @@ def convolve(
         singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too
         many. "auto" takes "fft" where, by the shapes of image and mask alone, it is predicted to be the quicker (on the CPU
         twice as quick), as for large images and masks from about 17 x 17 on, of some 200 samples or of 11 x 11 x 11, on
-        GPUs 15 x 15; and "direct" otherwise, and with ``nan``. No method depends on memory, threads or parts; the plan says
+        GPUs 14 x 14; and "direct" otherwise, and with ``nan``. No method depends on memory, threads or parts; the plan says
         which, and why.
     dtype : dtype, optional
         Of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums,
