@@ -5,6 +5,7 @@ import pytest
 
 import footprint as fp
 from footprint.reference.label import label as reference
+from tests.backend.kernels import quick_compiler
 
 
 def check(mask, connectivity, device, **options):
@@ -77,6 +78,8 @@ def test_bad_arguments():
 @pytest.mark.parametrize("connectivity", [4, 8])
 def test_in_parts_of_rows_numbers_are_those_of_the_whole(device, connectivity):
     """Components that begin in one part, meet in another and are many in a third."""
+    if connectivity == 4:
+        quick_compiler(device, "the other connectivity")
     y, x = np.indices((203, 157))
     comb = (x % 2 == 0) | (y == 202)
     masks = [comb, comb[::-1], (x + y) % 2 == 0, (x + y) % 3 == 0, np.random.default_rng(5).random((203, 157)) < 0.4]

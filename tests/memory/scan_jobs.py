@@ -75,8 +75,8 @@ def try_axes(scale: int) -> Job:
     """One row about three axes, kept or read again."""
     folder = tempfile.TemporaryDirectory()
     n_x = 96 * scale
-    np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((300, 3, n_x), np.float32))
-    scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 300, endpoint=False))
+    np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((150, 3, n_x), np.float32))
+    scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 150, endpoint=False))
     axes, options = [n_x / 2 - 1, n_x / 2, n_x / 2 + 1.5], {"method": "direct", "log": False, "device": "cpu"}
 
     def plan(memory: Any) -> Any:
