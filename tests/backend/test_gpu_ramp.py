@@ -35,8 +35,8 @@ def test_equals_the_reference(backend, rng, n, n_x, padded):
     need_gpu(backend)
     if fused(backend.limits, n_x, padded) is None:
         pytest.skip(f"a line of {padded} does not fit the chip")
-    if padded > 16384:
-        quick_compiler(backend.limits.device, "lines of 32768")
+    if padded > 12500:
+        quick_compiler(backend.limits.device, f"lines of {padded}")
     check(backend, rng, n, n_x, padded)
 
 
