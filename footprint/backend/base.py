@@ -18,8 +18,6 @@ Block = Any
 Kernel = Any
 Callers = tuple[tuple[int, int, int, ArraySpec], ...]
 Baked = Callable[[Mapping[int, Any], Any], None]
-Courier = Callable[[int, int, int], Any]
-"""``(place in the host memory, place in the device array, bytes)``, an event of its end."""
 
 
 class Transforms(Protocol):
@@ -129,13 +127,6 @@ class Backend(ABC):
     @abstractmethod
     def sender(self, dst: Array) -> Callable[[np.ndarray, Any], None]:
         """A `write` of which only the source is open, so small that the driver takes it along; called with it and `here`."""
-
-    @abstractmethod
-    def courier(self, there: Array, here: np.ndarray, up: bool) -> Courier:
-        """Copies of plain bytes between a contiguous device array and host memory of ours, queued: `write` or `read`, and `mark`.
-
-        They come by the thousand, each for a few MiB, so all but the places is fixed beforehand; the calling thread's queue, too.
-        """
 
     @abstractmethod
     def inside(self, threads: int) -> AbstractContextManager[Any]:

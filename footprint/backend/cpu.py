@@ -14,7 +14,7 @@ import numpy as np
 
 from footprint import settings
 from footprint.backend import compiling
-from footprint.backend.base import Backend, Baked, Callers, Courier
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes
 from footprint.errors import BackendError
@@ -198,16 +198,6 @@ class CpuBackend(Backend):
     def sender(self, dst: Any) -> Callable[[np.ndarray, Any], None]:
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
-
-    def courier(self, there: np.ndarray, here: np.ndarray, up: bool) -> Courier:
-        """Copies that have ended when they return."""
-        device = there.reshape(-1).view(np.uint8)
-
-        def carry(at: int, start: int, nbytes: int) -> None:
-            ends = here[at : at + nbytes], device[start : start + nbytes]
-            np.copyto(*(ends[::-1] if up else ends))
-
-        return carry
 
     def inside(self, threads: int) -> AbstractContextManager[Any]:
         """No queues; Numba's threads."""

@@ -18,9 +18,9 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 
 from footprint import settings
 from footprint.backend import nvml
-from footprint.backend.base import Backend, Baked, Callers, Courier
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.compiling import compiling
-from footprint.backend.cuda_bus import Current, courier, marked
+from footprint.backend.cuda_turns import Current, marked
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError, ShapeError
@@ -303,11 +303,6 @@ class CudaBackend(Backend):
             copy(ptr, src.ctypes.data, nbytes, kind, here)
 
         return send
-
-    def courier(self, there: View, here: np.ndarray, up: bool) -> Courier:
-        """See `cuda_bus`."""
-        with self._stream() as stream:
-            return courier(there.ptr, here.ctypes.data, up, stream)
 
     def inside(self, threads: int) -> Current:
         """The current stream's handle on this device, which is current inside."""

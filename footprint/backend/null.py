@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from footprint import settings
-from footprint.backend.base import Backend, Baked, Callers, Courier
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.errors import ArgumentError
 from footprint.spec import ArraySpec, Limits
 
@@ -125,10 +125,6 @@ class NullBackend(Backend):
     def sender(self, dst: Any) -> Callable[[np.ndarray, Any], None]:
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
-
-    def courier(self, there: ArraySpec, here: np.ndarray, up: bool) -> Courier:
-        """Nothing moves."""
-        return lambda at, start, nbytes: None
 
     def inside(self, threads: int) -> AbstractContextManager[Any]:
         """No queues."""

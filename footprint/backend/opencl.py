@@ -18,7 +18,7 @@ import numpy as np
 import pyopencl as cl
 
 from footprint import settings
-from footprint.backend.base import Backend, Baked, Callers, Courier
+from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.compiling import compiling
 from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
@@ -309,15 +309,6 @@ class OpenClBackend(Backend):
     def sender(self, dst: View) -> Callable[[np.ndarray, Any], None]:
         """The plain copy."""
         return lambda src, here: self.write(dst, src)
-
-    def courier(self, there: View, here: np.ndarray, up: bool) -> Courier:
-        """Waited for, as `write` and `read` are."""
-
-        def carry(at: int, start: int, nbytes: int) -> None:
-            device, host = cl.SVM(there.memory.mem[start : start + nbytes]), cl.SVM(here[at : at + nbytes])
-            cl.enqueue_copy(self.queue, *((device, host) if up else (host, device))).wait()
-
-        return carry
 
     def inside(self, threads: int) -> contextlib.AbstractContextManager[Any]:
         """The queue."""

@@ -67,10 +67,6 @@ class Crossing:
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
-        plain = _plain(given, window, spec)
-        if plain is not None:
-            self._bytes_up(lane, stage, ring, self._all(dst, geometry, whole), plain)
-            return
         waiting: dict[int, tuple[np.ndarray, Any]] = {}
 
         def send() -> None:
@@ -110,10 +106,6 @@ class Crossing:
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
-        plain = _plain(given, window, spec)
-        if plain is not None:
-            self._bytes_down(lane, stage, ring, self._all(src, geometry), plain)
-            return
         flying: deque[tuple[int, Any, np.ndarray, Window]] = deque()
 
         def land() -> None:
@@ -123,6 +115,7 @@ class Crossing:
 
         for count, region in enumerate(pieces(spec.shape, ring.most)):
             at = count % ring.pieces
+            # Half of the ring is on its way while the other half is copied.
             if len(flying) > ring.pieces // 2:
                 land()
             lane.free(at)
@@ -132,56 +125,9 @@ class Crossing:
             flying.append((at, backend.mark(), host, _within(window, region)))
         while flying:
             land()
-        self._leave(lane)
-
-    def _leave(self, lane: Lane) -> None:
         if len(self.bound.plan.lanes) == 1:
             # In one thread other steps may have the same host memory.
             lane.settle()
-
-    def _bytes_up(self, lane: Lane, stage: Ref, ring: Ring, there: Any, plain: np.ndarray) -> None:
-        """`up` of an array that lies as the device's does: of pieces there is only where they begin."""
-        memory, n = self.bound.staging(stage.slot), plain.nbytes
-        carry = self.bound.backend.courier(there, memory, True)
-        src, host = plain.ctypes.data, memory.ctypes.data
-        waiting: dict[int, tuple[int, int]] = {}
-
-        def send() -> None:
-            at = lane.copied()
-            lane.events[at] = carry(at * ring.nbytes, *waiting.pop(at))
-
-        for count, start in enumerate(range(0, n, ring.nbytes)):
-            at, size = count % ring.pieces, min(ring.nbytes, n - start)
-            while at in waiting:
-                send()
-            lane.free(at)
-            waiting[at] = (start, size)
-            lane.move(at, host + at * ring.nbytes, src + start, size)
-        while waiting:
-            send()
-
-    def _bytes_down(self, lane: Lane, stage: Ref, ring: Ring, there: Any, plain: np.ndarray) -> None:
-        """`down` to an array that lies as the device's does."""
-        memory, n = self.bound.staging(stage.slot), plain.nbytes
-        carry = self.bound.backend.courier(there, memory, False)
-        dst, host = plain.ctypes.data, memory.ctypes.data
-        flying: deque[tuple[int, Any, int, int]] = deque()
-
-        def land() -> None:
-            at, event, start, size = flying.popleft()
-            self.bound.backend.wait(event)
-            lane.move(at, dst + start, host + at * ring.nbytes, size)
-
-        for count, start in enumerate(range(0, n, ring.nbytes)):
-            at, size = count % ring.pieces, min(ring.nbytes, n - start)
-            # Half of the ring is on its way while the other half is copied.
-            if len(flying) > ring.pieces // 2:
-                land()
-            lane.free(at)
-            flying.append((at, carry(at * ring.nbytes, start, size), start, size))
-        while flying:
-            land()
-        self._leave(lane)
 
     def finish(self, name: str = "") -> None:
         """Wait until all is where it belongs; raise what went wrong on the way. While lanes run, each waits for its own only."""
@@ -205,11 +151,6 @@ class Crossing:
         memory = self.bound.staging(stage.slot)
         spec = ArraySpec(shape, stage.slot.spec.dtype)
         return memory[offset : offset + spec.nbytes].view(spec.dtype).reshape(shape)
-
-    def _all(self, ref: Ref, geometry: Geometry, whole: Any = None) -> Any:
-        """All of a device array."""
-        _, spec = ref.at({}, geometry.shape)
-        return self._piece(ref, geometry, (slice(0, 0),) * len(spec.shape), spec.shape, whole)
 
     def _piece(self, ref: Ref, geometry: Geometry, region: tuple[slice, ...], part: tuple[int, ...], whole: Any = None) -> Any:
         """The piece of a device array: contiguous in C order."""
@@ -241,12 +182,17 @@ class Lane:
     def copy(self, at: int, work: Callable[..., None], given: Any, window: Window, *rest: Any) -> None:
         """Copy between the caller's array and a piece, in another thread."""
         self._copies.add(at)
+        host = rest[-1]
+        region = tuple(slice(start, stop) for start, stop in window)
+        inside = all(start >= 0 and stop <= n for (start, stop), n in zip(window, getattr(given, "shape", ())))
+        if isinstance(given, np.ndarray) and inside:
+            there = given[region]
+            if there.dtype == host.dtype and there.flags.c_contiguous:
+                # Plain bytes: the thread that copies needs nothing of the interpreter.
+                ends = (host.ctypes.data, there.ctypes.data) if work is fill_from else (there.ctypes.data, host.ctypes.data)
+                COPIERS.start(self._box, at, ctypes.memmove, *ends, host.nbytes)
+                return
         COPIERS.start(self._box, at, work, given, window, *rest, True)
-
-    def move(self, at: int, dst: int, src: int, nbytes: int) -> None:
-        """Copy plain bytes between addresses: the thread that does needs nothing of the interpreter."""
-        self._copies.add(at)
-        COPIERS.start(self._box, at, ctypes.memmove, dst, src, nbytes)
 
     def copied(self) -> int:
         """The next piece whose copy has ended."""
@@ -296,17 +242,6 @@ class Ring:
         # A block no larger than the ring is cut all the same, so that workers share it.
         self.most = max(1, min(room // self.pieces, -(-block.size // self.pieces)))
         self.nbytes = self.most * stage.itemsize
-
-
-def _plain(given: Any, window: Window, block: ArraySpec) -> np.ndarray | None:
-    """What a window shows of an array where that is a block's very bytes."""
-    if not isinstance(given, np.ndarray) or given.dtype != np.dtype(block.dtype):
-        return None
-    if any(start < 0 or stop > n for (start, stop), n in zip(window, given.shape)):
-        # What wraps round an end is in two places of the array.
-        return None
-    there: np.ndarray = part_of(given, window)
-    return there if there.flags.c_contiguous and there.shape == block.shape else None
 
 
 def _within(window: Window, region: tuple[slice, ...]) -> Window:

@@ -1,4 +1,4 @@
-"""What jobs ask of CuPy's runtime at every turn: bytes across the bus, events, the device that is current."""
+"""What jobs ask of CuPy's runtime at every turn: events, and the device that is current."""
 
 from __future__ import annotations
 
@@ -7,28 +7,12 @@ from typing import Any
 import cupy
 from cupy.cuda import runtime
 
-from footprint.backend.base import Courier
-
 
 def marked(stream: Any) -> Any:
     """An event on a stream; whoever waits for it sleeps: threads that spin hold the driver's lock against those that work."""
     event = cupy.cuda.Event(block=True, disable_timing=True)
     event.record(stream)
     return event
-
-
-def courier(device: int, host: int, up: bool, stream: Any) -> Courier:
-    """Copies between bytes from these addresses on, on one stream."""
-    ptr, copy = stream.ptr, runtime.memcpyAsync
-
-    def carry(at: int, start: int, nbytes: int) -> Any:
-        if up:
-            copy(device + start, host + at, nbytes, runtime.memcpyHostToDevice, ptr)
-        else:
-            copy(host + at, device + start, nbytes, runtime.memcpyDeviceToHost, ptr)
-        return marked(stream)
-
-    return carry
 
 
 class Current:
