@@ -20,8 +20,8 @@ from footprint import settings
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.compiling import compiling
-from footprint.backend.cuda_turns import Current, marked
 from footprint.backend.cuda_launch import Baking
+from footprint.backend.cuda_turns import Current, marked
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
