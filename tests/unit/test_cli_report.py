@@ -18,6 +18,7 @@ from footprint.api import _looks
 from footprint.cli.main import main
 from footprint.cli.report import PICTURE_BYTES, PICTURES
 from footprint.io.phantom import write_scan
+from tests.browser import chromium
 
 EVIL = '<script>alert("x")</script>&\x1b[31m'
 
@@ -38,7 +39,7 @@ class Page(HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.tags, self.words, self.sources, self.text = [], [], [], path.read_text("utf-8")
+        self.path, self.tags, self.words, self.sources, self.text = path, [], [], [], path.read_text("utf-8")
         self.feed(self.text)
         self.pictures = {}
         for figure in re.findall(r"<figure>(.*?)</figure>", self.text, re.S):
@@ -138,3 +139,22 @@ def test_other_ways(scan, tmp_path):
         run(tmp_path / "lines.npy", "-o", tmp_path / "w", "--no-log", "--center", 11.5, "--report", tmp_path / "lines.html")
     page = Page(tmp_path / "lines.html")
     assert any("has no angles" in word for word in page.words) and "It was given." in page.words
+
+
+def test_a_real_browser_shows_it(page):
+    """Every picture is decoded, nothing is fetched, the scan's markup is words, and the console stays empty."""
+    with chromium() as browser:
+        browser.get(page.path.as_uri())
+        sizes = browser.execute_script(
+            "return [...document.images].map(i => [i.complete, i.naturalWidth, i.getBoundingClientRect().right])"
+        )
+        assert len(sizes) >= 5 and all(done and width > 0 and right <= 1200 for done, width, right in sizes)
+        assert (
+            browser.execute_script(
+                "return performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length"
+            )
+            == 0
+        )
+        assert browser.execute_script("return document.scripts.length") == 0
+        assert "<script>" in browser.find_element("tag name", "body").text
+        assert browser.get_log("browser") == []
