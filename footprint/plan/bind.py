@@ -46,9 +46,11 @@ class BoundPlan(Steps):
     check
         ``ledger`` refuses a plan that puts a slot onto bytes of another while both are needed, going by the steps alone, watches
         copies as parts take them, and fills what is no longer needed with NaN: for tests.
+    host
+        Host memory of an earlier plan's (see `lend`), of exactly the sizes that this one needs.
     """
 
-    def __init__(self, plan: Plan, backend: Backend, check: str = "") -> None:
+    def __init__(self, plan: Plan, backend: Backend, check: str = "", host: Sequence[np.ndarray] = ()) -> None:
         process.check(backend.limits.device)
         problem = backend.limits.lacks(plan.limits)
         if problem:
@@ -57,7 +59,7 @@ class BoundPlan(Steps):
             )
         super().__init__(plan, backend)
         self.blocks: list[Any] = []
-        self.host: list[np.ndarray] = []
+        self.host: list[np.ndarray] = list(host)
         self.nbytes = plan.footprint.total
         # With what it holds beside the plan's own memory.
         self.held = self.nbytes + sum(table.nbytes for table in plan.constants.values()) + _objects(plan)
@@ -193,6 +195,14 @@ class BoundPlan(Steps):
         else:
             self._free()
 
+    def lend(self) -> list[np.ndarray]:
+        """Host memory that another plan may have from now on, as nothing crosses any more; this one is to be freed."""
+        with self._turn:
+            self.crossing.abandon()
+            self.backend.rest()
+            host, self.host = self.host, []
+            return host
+
     def _free_after(self, threads: list[threading.Thread]) -> None:
         for thread in threads:
             thread.join()
@@ -215,7 +225,7 @@ class BoundPlan(Steps):
         plan, backend = self.plan, self.backend
         for size in plan.blocks:
             self.blocks.append(backend.alloc(size))
-        for size in plan.host_blocks:
+        for size in plan.host_blocks if not self.host else ():
             self.host.append(backend.host(size))
         for key, array in plan.constants.items():
             backend.write(self.view(plan.slots[key], 0, 0, plan.slots[key].spec), array)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -202,9 +202,9 @@ class Plan:
     def __str__(self) -> str:
         return explain(self)
 
-    def bind(self, backend: Backend, check: str = "") -> BoundPlan:
-        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` see `plan.bind.BoundPlan`."""
-        return BoundPlan(self, backend, check)
+    def bind(self, backend: Backend, check: str = "", host: Sequence[np.ndarray] = ()) -> BoundPlan:
+        """Allocate ``nbytes`` on the backend, and make every kernel ready; ``check`` and ``host`` see `plan.bind.BoundPlan`."""
+        return BoundPlan(self, backend, check, host)
 
 
 def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Plan:

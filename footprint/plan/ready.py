@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from footprint import settings
 from footprint.backend.base import Backend
 from footprint.backend.registry import device_limits
@@ -60,7 +62,9 @@ class Ready:
         self._idle: OrderedDict[str, BoundPlan] = OrderedDict()
         self._calls: OrderedDict[Hashable, tuple[Known, int]] = OrderedDict()
         self._fitted: OrderedDict[str, Fitted] = OrderedDict()
-        # Bytes of the bound plans, and of the calls and the others.
+        # Host memory of the last plan of a device that was too large to keep: pinning it takes longer than most jobs.
+        self._pinned: dict[str, list[np.ndarray]] = {}
+        # Bytes of the bound plans and of pinned memory, and of the calls and the others.
         self._held = self._remembered = 0
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
@@ -92,6 +96,7 @@ class Ready:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
             if bound.held > self._limit or key in self._idle:
+                given_up += self._keep_pinned(bound, self._limit)
                 given_up.append(bound)
                 given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), self._limit)
             else:
@@ -101,6 +106,28 @@ class Ready:
                     given_up = self._trim(self._limit)
         for one in given_up:
             one.free()
+
+    def pinned(self, device: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
+        """Host memory of exactly these sizes, for the caller alone; none where other sizes are kept."""
+        with self._lock:
+            if tuple(one.nbytes for one in self._pinned.get(device, ())) != sizes:
+                return []
+            return self._unpin(device)
+
+    def _keep_pinned(self, bound: BoundPlan, limit: int) -> list[BoundPlan]:
+        """Take over the host memory of a plan that is to be freed: plans to free in its place."""
+        device = bound.backend.limits.device
+        if not bound.host or sum(one.nbytes for one in bound.host) > limit // 2 or bound.late():
+            return []
+        self._unpin(device)
+        self._pinned[device] = bound.lend()
+        self._held += sum(one.nbytes for one in self._pinned[device])
+        return self._trim(limit)
+
+    def _unpin(self, device: str) -> list[np.ndarray]:
+        arrays = self._pinned.pop(device, [])
+        self._held -= sum(one.nbytes for one in arrays)
+        return arrays
 
     def _keep_fitted(self, key: str, fitted: Fitted, limit: int) -> list[BoundPlan]:
         """Keep a plan without its memory: plans to free in its place."""
@@ -120,6 +147,8 @@ class Ready:
         """Give back so many bytes of a device, the plans used longest ago first; None is all of it, or of every device."""
         given_up, found = [], 0
         with self._lock:
+            for name in [name for name in self._pinned if device in (None, name)]:
+                found += sum(one.nbytes for one in self._unpin(name))
             for key, bound in list(self._idle.items()):
                 if device in (None, bound.backend.limits.device) and (nbytes is None or found < nbytes):
                     given_up.append(self._drop(key))
@@ -138,6 +167,8 @@ class Ready:
     def _trim(self, limit: int) -> list[BoundPlan]:
         """Down to the limit: plans to free."""
         given_up = []
+        while self._held + self._remembered > limit and self._pinned:
+            self._unpin(next(iter(self._pinned)))
         while self._held + self._remembered > limit and self._idle:
             given_up.append(self._drop(next(iter(self._idle))))
         while self._held + self._remembered > limit and self._calls:
@@ -183,7 +214,8 @@ class Ready:
     def kept(self, device: str | None = None) -> int:
         """Bytes of plans' memory kept on a device (None: on all), host memory beside it included."""
         with self._lock:
-            return sum(b.nbytes for b in self._idle.values() if device in (None, b.backend.limits.device))
+            pinned = sum(one.nbytes for name, arrays in self._pinned.items() if device in (None, name) for one in arrays)
+            return pinned + sum(b.nbytes for b in self._idle.values() if device in (None, b.backend.limits.device))
 
     def info(self) -> dict[str, Any]:
         """See `cache_info`."""
@@ -195,12 +227,13 @@ class Ready:
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,
+                "pinned": sum(one.nbytes for arrays in self._pinned.values() for one in arrays),
                 "calls": self._remembered,
             }
 
     def forget(self) -> None:
         """In a process that was forked: the memory is the parent's."""
-        self._lock = threading.Lock()
+        self._lock, self._pinned = threading.Lock(), {}
         self._idle, self._calls, self._fitted, self._held, self._remembered = OrderedDict(), OrderedDict(), OrderedDict(), 0, 0
 
 
@@ -218,7 +251,8 @@ def bind(plan: Plan, backend: Backend, check: str | None = None) -> BoundPlan:
         free = device_limits(device).free
         if free is not None and plan.footprint.total > SHARE * free:
             READY.give_up(int(plan.footprint.total - SHARE * free), device)
-    return with_room(lambda: plan.bind(backend, check))
+    pinned = READY.pinned(device, plan.host_blocks) if plan.host_blocks else []
+    return with_room(lambda: plan.bind(backend, check, pinned))
 
 
 def with_room(make: Callable[[], T]) -> T:
@@ -244,7 +278,8 @@ def cache_info() -> dict[str, Any]:
     -------
     dict
         ``bytes``: of all that is kept; ``limit``: the bound in force (``FOOTPRINT_KEEP``); ``hits``, ``misses``; ``plans``: verb,
-        device and bytes of each; ``calls``: bytes of what is known of earlier calls beside them.
+        device and bytes of each; ``pinned``: host memory on the way to devices, of plans too large to keep; ``calls``: bytes of
+        what is known of earlier calls beside them.
 
     Examples
     --------

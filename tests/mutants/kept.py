@@ -19,10 +19,13 @@ FITTED = (
     "tests/unit/test_ready.py::test_a_plan_whose_memory_is_too_large_to_keep_is_fitted_once",
     "tests/unit/test_ready.py::test_a_fitted_plan_serves_budgets_it_would_be_chosen_for",
 )
+PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 KEPT = [
     Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
     Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
+    Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
+    Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
     Mutant(READY, "if bound.held > self._limit or", "if bound.held > 2 * self._limit or", BOUNDED),
     Mutant(
         READY,

@@ -69,6 +69,37 @@ def test_a_plan_whose_memory_is_too_large_to_keep_is_fitted_once(monkeypatch):
     fp.clear_cache()
 
 
+def test_host_memory_outlives_a_plan_that_is_too_large_to_keep(monkeypatch):
+    """For the next plan of the same sizes on that device; counted, bounded, and the first to go."""
+    monkeypatch.setenv("FOOTPRINT_KEEP", "1000 KiB")
+    store, backend = Ready(), Counting()
+
+    def put(host):
+        bound = plan(2000).bind(backend)
+        bound.host = [np.zeros(nbytes, np.uint8) for nbytes in host]
+        kept = list(bound.host)
+        store.put("large", bound)
+        return kept
+
+    first = put([300 << 10, 64])
+    assert store.kept("cpu") == store.kept() == store.info()["pinned"] == (300 << 10) + 64
+    assert store.pinned("cpu", (300 << 10,)) == [] and store.pinned("cuda:0", (300 << 10, 64)) == []
+    got = store.pinned("cpu", (300 << 10, 64))
+    assert [one is two for one, two in zip(got, first, strict=True)] == [True, True] and store.kept() == 0
+    put([300 << 10])
+    put([200 << 10])
+    assert store.kept() == 200 << 10
+    put([501 << 10])
+    assert store.kept() == 200 << 10
+    store.put("small", plan(900).bind(backend))
+    assert store.info()["pinned"] == 0 and store.kept() == 900 << 10
+    for give_up in (store.clear, store.give_up, lambda: store.give_up(1, "cpu"), store.forget):
+        store.clear()
+        put([200 << 10])
+        give_up()
+        assert store.kept() == 0 and store.info()["pinned"] == 0
+
+
 def test_a_fitted_plan_serves_budgets_it_would_be_chosen_for():
     whole, parts = plan(4), dataclasses.replace(plan(4), cuts=(Cut("y", 8, 4),))
     total = whole.footprint.total
@@ -257,10 +288,10 @@ def test_what_is_kept_is_given_up_where_a_plan_needs_it(monkeypatch, job):
     monkeypatch.setattr(CpuBackend, "alloc", alloc)
     bound = BoundPlan.__init__
 
-    def init(self, plan, backend, check=""):
+    def init(self, plan, backend, check="", host=()):
         assert plan.footprint.total <= 0.8 * (free + kept - READY.kept())
         seen.append(plan.footprint.total)
-        bound(self, plan, backend, check)
+        bound(self, plan, backend, check, host)
 
     monkeypatch.setattr(BoundPlan, "__init__", init)
     JOBS[job]()
