@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
+from footprint.plan.carry import Carry, Cutting, Lines, lines
 from footprint.plan.faces import COPIERS, fill_from, part_of, pieces, take_to
 from footprint.plan.slots import Ref, Step
 from footprint.spec import ArraySpec
@@ -65,6 +66,10 @@ class Crossing:
             backend.write(view, block)
             lane.events[0] = backend.mark()
             return
+        where = lines(given, window, spec)
+        if where is not None:
+            self._carry_up(step, given, where, spec, geometry, whole)
+            return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
         waiting: dict[int, tuple[np.ndarray, Any]] = {}
@@ -104,6 +109,10 @@ class Crossing:
             backend.read(block, view)
             take_to(given, window, block)
             return
+        where = lines(given, window, spec)
+        if where is not None:
+            self._carry_down(step, given, where, spec, geometry)
+            return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
         flying: deque[tuple[int, Any, np.ndarray, Window]] = deque()
@@ -128,6 +137,56 @@ class Crossing:
         if len(self.bound.plan.lanes) == 1:
             # In one thread other steps may have the same host memory.
             lane.settle()
+
+    def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:
+        """Plain bytes to the device: while some transfers cross, the threads fill the places of others."""
+        backend, dst, stage = self.bound.backend, step.refs[1], step.refs[2]
+        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes, where)
+        lane, memory = self._lane(step.lane, stage, -cut.transfer), self.bound.staging(stage.slot)
+        job = lane.start(cut, memory, given, where, True)
+        allowed = 0
+        for number in range(cut.transfers):
+            # What crossed half a ring ago is there, mostly: its place is waited for, not that of the last.
+            while allowed < min(number + 1 + cut.places // 2, cut.transfers):
+                backend.wait(lane.events.pop(allowed % cut.places, None))
+                allowed += 1
+                job.allow(allowed)
+            job.arrive(number)
+            there = self._bytes(dst, geometry, *cut.region(number), whole)
+            backend.write(there, memory[cut.place(number)])
+            lane.events[number % cut.places] = backend.mark()
+
+    def _carry_down(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry) -> None:
+        """Plain bytes from the device: half of the ring is on its way while the other half is copied, also when this returns."""
+        backend, src, stage = self.bound.backend, step.refs[0], step.refs[2]
+        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes, where)
+        lane, memory = self._lane(step.lane, stage, -cut.transfer), self.bound.staging(stage.slot)
+        job = lane.start(cut, memory, given, where, False)
+        landed, events = 0, deque[Any]()
+        for number in range(cut.transfers + cut.places):
+            if number - landed > cut.places // 2 or number >= cut.transfers:
+                if landed == cut.transfers:
+                    break
+                backend.wait(events.popleft())
+                landed += 1
+                job.allow(landed)
+            if number < cut.transfers:
+                lane.empty(number % cut.places)
+                backend.read(memory[cut.place(number)], self._bytes(src, geometry, *cut.region(number)), wait=False)
+                events.append(backend.mark())
+                lane.full[number % cut.places] = (job, number)
+        if len(self.bound.plan.lanes) == 1:
+            # In one thread other steps may have the same host memory.
+            lane.settle()
+
+    def _bytes(self, ref: Ref, geometry: Geometry, start: int, stop: int, whole: Any = None) -> Any:
+        """Bytes of a device array's block."""
+        return self._view(ref, geometry, start, ArraySpec((stop - start,), "uint8"), whole)
+
+    def _view(self, ref: Ref, geometry: Geometry, start: int, spec: ArraySpec, whole: Any) -> Any:
+        order = geometry.group if ref.slot.held else geometry.order
+        first = geometry.start(ref.slot) if whole is not None or ref.slot.kind == "kept" else 0
+        return self.bound.view(ref.slot, order, first + start, spec, whole)
 
     def finish(self, name: str = "") -> None:
         """Wait until all is where it belongs; raise what went wrong on the way. While lanes run, each waits for its own only."""
@@ -158,9 +217,9 @@ class Crossing:
         flat = 0
         for r, n in zip(region, spec.shape):
             flat = flat * n + r.start
-        order = geometry.group if ref.slot.held else geometry.order
-        start = flat * spec.itemsize + (geometry.start(ref.slot) if whole is not None or ref.slot.kind == "kept" else 0)
-        return self.bound.view(ref.slot, order, start, ArraySpec(part, spec.dtype), whole)
+        start = flat * spec.itemsize
+        piece = ArraySpec(part, spec.dtype)
+        return self._view(ref, geometry, start, piece, whole)
 
 
 class Lane:
@@ -169,6 +228,9 @@ class Lane:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.events: dict[int, Any] = {}
+        # Places of the ring that a job has yet to copy from.
+        self.full: dict[int, tuple[Carry, int]] = {}
+        self._jobs: list[Carry] = []
         self._copies: set[int] = set()
         self._box: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
         self._used_as: tuple[int, int] = (-1, 0)
@@ -178,6 +240,19 @@ class Lane:
         if use != self._used_as:
             self.settle()
             self._used_as = use
+
+    def start(self, cut: Cutting, ring: np.ndarray, given: np.ndarray, where: Lines, up: bool) -> Carry:
+        """Copy a block between the ring and the caller's array; the job before the last has ended."""
+        while len(self._jobs) > 1:
+            self._jobs.pop(0).join()
+        self._jobs.append(Carry(cut, ring, given, where, up))
+        return self._jobs[-1]
+
+    def empty(self, place: int) -> None:
+        """Wait until a place of the ring has been copied from."""
+        if place in self.full:
+            job, number = self.full.pop(place)
+            job.arrive(number)
 
     def copy(self, at: int, work: Callable[..., None], given: Any, window: Window, *rest: Any) -> None:
         """Copy between the caller's array and a piece, in another thread."""
@@ -210,6 +285,9 @@ class Lane:
 
     def settle(self) -> None:
         """Wait for all of them."""
+        while self._jobs:
+            self._jobs.pop().join()
+        self.full = {}
         while self._copies:
             self.copied()
         for at in list(self.events):
@@ -217,6 +295,12 @@ class Lane:
 
     def abandon(self) -> None:
         """Wait for all of them, and forget what went wrong."""
+        for job in self._jobs:
+            job.stop()
+        with suppress(Exception):
+            while self._jobs:
+                self._jobs.pop().join()
+        self.full = {}
         while self._copies:
             with suppress(Exception):
                 self.copied()

@@ -78,9 +78,15 @@ class Copiers:
     """Threads that copy between the caller's pages and ours, made when first needed.
 
     They are fed through C queues and mostly call the C library: what they did in Python the lanes would have to wait for.
+
+    Parameters
+    ----------
+    ways
+        As many times `workers` threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ways: int = 2) -> None:
+        self._ways = ways
         self._tasks: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], SimpleQueue[Any], Any]] = SimpleQueue()
         self._lock = threading.Lock()
         self._pid = 0
@@ -100,7 +106,7 @@ class Copiers:
         with self._lock:
             if self._pid != os.getpid():
                 self._tasks, self._pid = SimpleQueue(), os.getpid()
-                for number in range(2 * self.workers):
+                for number in range(self._ways * self.workers):
                     threading.Thread(target=_copy_on, args=(self._tasks,), name=f"footprint-copy-{number}", daemon=True).start()
 
     def copy(self, dst: np.ndarray, src: np.ndarray) -> None:
