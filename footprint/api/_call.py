@@ -10,7 +10,6 @@ import numpy as np
 
 from footprint import settings
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget
-from footprint.backend.base import Backend
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.ops.base import Op
@@ -105,11 +104,11 @@ def call(
     Returns
     -------
     str
-        The key its ready plan is kept by; None where none is kept.
+        The key its ready plan is kept by; None where none is kept, or one for each of several devices.
     """
     key = _key(name, op, ins, outs, device, memory, fft, notes)
     bound = READY.take(key) if key is not None else None
-    others: list[Backend] = []
+    name_of, *others = parse(device).each
     budget = None
     if bound is None:
         budget = limits_and_budget(device, memory, fft)[1]
@@ -118,17 +117,14 @@ def call(
             plan = make() if make is not None else planned(name, op, ins, outs, device, memory, fft, notes)
         if on_plan is not None:
             on_plan(plan)
-        first, *others = [running_backend(one) for one in parse(device).each]
-        if any(slot.kind == "kept" for slot in plan.slots):
-            others = []
-        bound = bind(plan, first)
+        bound = bind(plan, running_backend(name_of))
     elif on_plan is not None:
         on_plan(bound.plan)
     try:
-        if key is not None and progress is None:
+        if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
+            _together(key, bound, others, ins, outs, progress, done)
+        elif key is not None and progress is None:
             bound.replay([face.data for face in (*ins, *outs)])
-        elif others:
-            _together(bound, others, ins, outs, progress, done)
         else:
             bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
     except BaseException:
@@ -138,20 +134,42 @@ def call(
         READY.put(key, bound, budget)
     else:
         bound.free()
-    return key
+    return None if others else key
 
 
 def _together(
-    bound: BoundPlan, others: Sequence[Backend], ins: Sequence[Face], outs: Sequence[Face], progress: Any, done: DoneSet | None
+    key: str | None,
+    bound: BoundPlan,
+    others: Sequence[str],
+    ins: Sequence[Face],
+    outs: Sequence[Face],
+    progress: Any,
+    done: DoneSet | None,
 ) -> None:
     """Run one job on several devices: each has a binding of the plan, and takes the next part when it is free."""
     bounds = [bound]
     try:
-        bounds.extend(bind(bound.plan, backend) for backend in others)
+        for name in others:
+            bounds.append(_bound(key, name, bound.plan))
         drive(bounds, bound.feeds([face.data for face in ins], [face.data for face in outs]), progress, done)
-    finally:
+    except BaseException:
         for one in bounds[1:]:
             one.free()
+        raise
+    for name, one in zip(others, bounds[1:]):
+        if key is not None:
+            READY.put(f"{key} {name}", one, plan_too=False)
+        else:
+            one.free()
+
+
+def _bound(key: str | None, name: str, plan: Plan) -> BoundPlan:
+    """The plan on one more device, from the last call where that was of the same plan."""
+    kept = READY.take(f"{key} {name}") if key is not None else None
+    if kept is not None and kept.plan is not plan and kept.plan != plan:
+        kept.free()
+        kept = None
+    return bind(plan, running_backend(name)) if kept is None else kept
 
 
 def planned(
@@ -186,7 +204,7 @@ def _key(
     for face in (*ins, *outs):
         if isinstance(face, Stream) and face.key is not None:
             found += face.spec.shape, face.spec.dtype, face.key
-        elif isinstance(face, Array) and "," not in device:
+        elif isinstance(face, Array):
             found += tuple(face.data.shape), face.data.dtype.str, face.device, face.direct
         else:
             return None

@@ -94,7 +94,7 @@ class Copiers:
     @property
     def workers(self) -> int:
         """Threads that copy one way at a time: more wait for memory, fewer do not fill the bus."""
-        return max(1, min(settings.threads() // 2, 6))
+        return max(1, min(settings.threads() // 2, 8))
 
     def start(self, box: SimpleQueue[Any], key: Any, work: Callable[..., Any], *args: Any) -> None:
         """Call ``work`` in one of the threads; ``(key, None)`` or ``(key, error)`` comes to the box when it is done."""

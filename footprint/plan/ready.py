@@ -89,21 +89,28 @@ class Ready:
         found = self._fitted.get(key)
         return found.plan if found is not None and found.does(budget) else None
 
-    def put(self, key: str, bound: BoundPlan, budget: int | None = None) -> None:
-        """Keep a bound plan for the next call, or the plan alone where that is too large; those used longest ago give way."""
-        given_up = []
+    def put(self, key: str, bound: BoundPlan, budget: int | None = None, plan_too: bool = True) -> None:
+        """Keep a bound plan for the next call; those used longest ago give way.
+
+        Of one that is too large, its host memory is kept and, with ``plan_too``, the plan for this budget.
+        """
+        given_up: list[BoundPlan] = []
         with self._lock:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
             if bound.held > self._limit or key in self._idle:
-                given_up += self._keep_pinned(bound, self._limit)
+                if self._keep_pinned(bound, self._limit // 2):
+                    given_up = self._trim(self._limit)
                 given_up.append(bound)
-                given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), self._limit)
+                if plan_too:
+                    given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), self._limit)
             else:
                 self._idle[key] = bound
                 self._held += bound.held
                 if self._held + self._remembered > self._limit:
                     given_up = self._trim(self._limit)
+                    for one in given_up:
+                        self._keep_pinned(one, self._limit - self._held - self._remembered)
         for one in given_up:
             one.free()
 
@@ -114,15 +121,15 @@ class Ready:
                 return []
             return self._unpin(device)
 
-    def _keep_pinned(self, bound: BoundPlan, limit: int) -> list[BoundPlan]:
-        """Take over the host memory of a plan that is to be freed: plans to free in its place."""
+    def _keep_pinned(self, bound: BoundPlan, most: int) -> bool:
+        """Take over the host memory, of so many bytes at most, of a plan that is to be freed."""
         device = bound.backend.limits.device
-        if not bound.host or sum(one.nbytes for one in bound.host) > limit // 2 or bound.late():
-            return []
+        if not bound.host or sum(one.nbytes for one in bound.host) > most or bound.late():
+            return False
         self._unpin(device)
         self._pinned[device] = bound.lend()
         self._held += sum(one.nbytes for one in self._pinned[device])
-        return self._trim(limit)
+        return True
 
     def _unpin(self, device: str) -> list[np.ndarray]:
         arrays = self._pinned.pop(device, [])

@@ -11,6 +11,7 @@ import pytest
 import footprint as fp
 from footprint.backend import cpu
 from footprint.backend.cpu import CpuBackend
+from footprint.backend.device import parse
 from footprint.errors import BackendError
 from footprint.ops import job
 from footprint.plan import ready
@@ -98,6 +99,23 @@ def test_host_memory_outlives_a_plan_that_is_too_large_to_keep(monkeypatch):
         put([200 << 10])
         give_up()
         assert store.kept() == 0 and store.info()["pinned"] == 0
+
+
+def test_several_devices_find_their_plans_again(monkeypatch):
+    """One that has lost its own gets another; one of another plan is not taken for it."""
+    fp.clear_cache()
+    image, mask, made, init = np.random.default_rng(3).random((900, 300), np.float32), np.ones((5, 5)), [], BoundPlan.__init__
+    monkeypatch.setattr(BoundPlan, "__init__", lambda self, plan, *rest: made.append(plan) or init(self, plan, *rest))
+    for turn in range(3):
+        got = fp.convolve(image + turn, mask, device=parse("cpu,cpu"), memory="1MB")
+        assert len(made) == 2 and made[0].n_parts > 2
+        np.testing.assert_array_equal(got, fp.convolve(image + turn, mask, device=parse("cpu")))
+        made[:] = made[:2]
+    (second,) = [key for key in READY._idle if " " in key]
+    made.clear()
+    READY._idle[second].plan = plan(3)
+    fp.convolve(image, mask, device=parse("cpu,cpu"), memory="1MB")
+    assert len(made) == 1 and made[0].n_parts > 2
 
 
 def test_a_fitted_plan_serves_budgets_it_would_be_chosen_for():

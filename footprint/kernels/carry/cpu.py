@@ -134,16 +134,16 @@ def arrive(state, first, stop):
         _above(state + 8 * (DONE + i), 0)
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, boolean, boolean)", cache=True, nogil=True)
-def carry(state, ring, places, size, lead, total, base, run, stride, up, past):
+@njit("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, boolean, boolean)", cache=True, nogil=True)
+def carry(state, ring, first, places, size, lead, total, base, run, stride, up, past):
     """Copy pieces until none is left, beside other threads that do the same.
 
     Parameters
     ----------
     state
         Address of the job's words.
-    ring, places, size
-        Address of the ring; pieces it holds, one after the other, and bytes of one.
+    ring, first, places, size
+        Address of the ring; the first piece's place, the places it has, one after the other, and bytes of one.
     lead, total
         Bytes that the first piece is short of, and bytes in all, of which the last has what is left.
     base, run, stride
@@ -157,7 +157,7 @@ def carry(state, ring, places, size, lead, total, base, run, stride, up, past):
         if piece >= count or not _above(state, piece):
             return
         at, end = piece * size - lead, min((piece + 1) * size - lead, total)
-        here = ring + (piece % places) * size
+        here = ring + (first + piece) % places * size
         if piece == 0:
             here, at = here + lead, 0
         while at < end:
