@@ -131,7 +131,7 @@ def call(
         bound.free()
         raise
     if key is not None:
-        READY.put(key, bound, budget)
+        READY.put(key, bound, budget, devices=1 + len(others))
     else:
         bound.free()
     return None if others else key
@@ -158,7 +158,7 @@ def _together(
         raise
     for name, one in zip(others, bounds[1:]):
         if key is not None:
-            READY.put(f"{key} {name}", one, plan_too=False)
+            READY.put(f"{key} {name}", one, plan_too=False, devices=len(bounds))
         else:
             one.free()
 

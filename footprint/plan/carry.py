@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ _UP, _DOWN = Copiers(1), Copiers(1)
 # Bytes of a piece, which one thread copies, and pieces of a transfer, which the device's lane starts.
 _LEAST, _LARGEST, _PAGE = 128 << 10, 2 << 20, 4 << 10
 _TOGETHER = 4
-_PAST = {True: True, False: True}
 # Bytes of a row from which a block of rows is worth being copied row by row.
 _ROW = 2 << 10
 # Words of a job before those of its pieces: see `kernels.carry.cpu`.
@@ -58,8 +56,6 @@ class Cutting(NamedTuple):
     ----------
     piece, together, places
         Bytes of a piece, pieces of a transfer, and transfers that the ring holds.
-    first
-        The place of the first transfer.
     lead, total
         Bytes that the first piece is short of, and those of the block.
     """
@@ -67,22 +63,20 @@ class Cutting(NamedTuple):
     piece: int
     together: int
     places: int
-    first: int
     lead: int
     total: int
 
     @classmethod
-    def of(cls, ring: int, total: int, base: int = 0) -> Cutting:
+    def of(cls, ring: int, total: int, where: Lines) -> Cutting:
         """For a ring and a block of so many bytes: small pieces where there are few, so that all threads have some.
 
-        Large pieces end where the system's large pages do if the block is at ``base``: threads that touch a page for the first time
-        wait for each other.
+        Large pieces end where the system's large pages do: threads that touch a page for the first time wait for each other.
         """
         wanted = min(_LARGEST, ring // (2 * _TOGETHER), total // (2 * _UP.workers))
         piece = min(max(wanted // _PAGE * _PAGE, _LEAST), ring)
         together = max(1, min(_TOGETHER, ring // piece // 2))
-        lead = base % piece if piece == _LARGEST else 0
-        return cls(piece, together, ring // (piece * together), 0, lead, total)
+        lead = where.base % piece if piece == _LARGEST and not where.stride else 0
+        return cls(piece, together, ring // (piece * together), lead, total)
 
     @property
     def transfer(self) -> int:
@@ -99,19 +93,11 @@ class Cutting(NamedTuple):
         first = number * self.transfer - self.lead
         return max(first, 0), min(first + self.transfer, self.total)
 
-    def place(self, number: int) -> int:
-        """The place of a transfer."""
-        return (self.first + number) % self.places
-
-    def bytes(self, number: int) -> slice:
-        """Where its bytes are in the ring."""
+    def place(self, number: int) -> slice:
+        """Where they are in the ring."""
         start, stop = self.region(number)
-        at = self.place(number) * self.transfer + (0 if number else self.lead)
+        at = number % self.places * self.transfer + (0 if number else self.lead)
         return slice(at, at + stop - start)
-
-    def follows(self, before: Cutting) -> Cutting:
-        """The same, where it goes on in the ring where another ends."""
-        return self._replace(first=before.place(before.transfers))
 
 
 class Carry:
@@ -125,8 +111,7 @@ class Carry:
         self._state = np.zeros(_WORDS + count, np.int64)
         self._at = self._state.ctypes.data
         places = cut.places * cut.together
-        first = cut.first * cut.together
-        self._how = (self._at, ring.ctypes.data, first, places, cut.piece, cut.lead, cut.total, *where, up, _PAST[up])
+        self._how = (self._at, ring.ctypes.data, places, cut.piece, cut.lead, cut.total, *where, up)
         # What the threads have the addresses of.
         self._held = (ring, given)
         self._box: SimpleQueue[Any] = SimpleQueue()
@@ -159,22 +144,3 @@ class Carry:
             self._threads -= 1
             if error is not None:
                 raise error
-
-
-class Begun:
-    """A block on its way into a lane's ring."""
-
-    def __init__(self, where: Lines, cut: Cutting, job: Carry) -> None:
-        self.cut, self.job = cut, job
-        self._where, self._allowed = where, 0
-
-    def does(self, where: Lines, cut: Cutting) -> bool:
-        """Whether it is this block, wherever in the ring."""
-        return self._where == where and self.cut._replace(first=0) == cut
-
-    def allow(self, transfers: int, crossed: Callable[[int], None]) -> None:
-        """Let so many transfers be filled, when ``crossed`` says that what was last in their places has crossed."""
-        while self._allowed < min(transfers, self.cut.transfers):
-            crossed(self.cut.place(self._allowed))
-            self._allowed += 1
-            self.job.allow(self._allowed)

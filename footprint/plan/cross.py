@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.plan.carry import Begun, Carry, Cutting, Lines, lines
+from footprint.plan.carry import Carry, Cutting, Lines, lines
 from footprint.plan.faces import COPIERS, fill_from, part_of, pieces, take_to
 from footprint.plan.slots import Ref, Step
 from footprint.spec import ArraySpec
@@ -37,7 +37,6 @@ class Crossing:
     def __init__(self, bound: BoundPlan) -> None:
         self.bound = bound
         self._lanes: dict[str, Lane] = {}
-        self._alone: dict[int, bool] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
         """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns, ``given`` free."""
@@ -140,54 +139,29 @@ class Crossing:
             lane.settle()
 
     def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:
-        """Plain bytes to the device: while some transfers cross, the threads fill the places of others, the next part's too."""
+        """Plain bytes to the device: while some transfers cross, the threads fill the places of others."""
         backend, dst, stage = self.bound.backend, step.refs[1], step.refs[2]
-        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes)
+        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes, where)
         lane, memory = self._lane(step.lane, stage, -cut.transfer), self.bound.staging(stage.slot)
-        now = lane.begun(where, cut) or lane.begin(cut, memory, given, where)
-        cut, after = now.cut, self._after(step, given, geometry, now.cut)
+        job = lane.start(cut, memory, given, where, True)
+        allowed = 0
         for number in range(cut.transfers):
             # What crossed half a ring ago is there, mostly: its place is waited for, not that of the last.
-            wanted = number + 1 + cut.places // 2
-            now.allow(wanted, lane.crossed)
-            if after is not None and wanted > cut.transfers:
-                if lane.ahead is None:
-                    lane.ahead = lane.begin(after[1], memory, given, after[0])
-                lane.ahead.allow(wanted - cut.transfers, lane.crossed)
-            now.job.arrive(number)
+            while allowed < min(number + 1 + cut.places // 2, cut.transfers):
+                backend.wait(lane.events.pop(allowed % cut.places, None))
+                allowed += 1
+                job.allow(allowed)
+            job.arrive(number)
             there = self._bytes(dst, geometry, *cut.region(number), whole)
-            backend.write(there, memory[cut.bytes(number)])
-            lane.events[cut.place(number)] = backend.mark()
-
-    def _after(self, step: Step, given: np.ndarray, geometry: Geometry, cut: Cutting) -> tuple[Lines, Cutting] | None:
-        """Where the next part's bytes are, and how they go on in the ring; None where something else has it between."""
-        src, dst, stage = step.refs
-        if geometry.following is None or not self._undisturbed(step):
-            return None
-        window = geometry.following.windows.get(src.slot.id)
-        spec = dst.at({}, geometry.following.shape)[1]
-        where = lines(given, window, spec) if window is not None else None
-        if where is None:
-            return None
-        after = Cutting.of(stage.slot.spec.nbytes, spec.nbytes)
-        return (where, after.follows(cut)) if after.transfer == cut.transfer else None
-
-    def _undisturbed(self, step: Step) -> bool:
-        """Whether a step is the only one that has the ring of its lane, once a part."""
-        found = self._alone.get(id(step))
-        if found is None:
-            plan = self.bound.plan
-            same = [i for i, s in enumerate(plan.steps) if (s.phase, s.lane) == (step.phase, step.lane) and len(s.refs) > 2]
-            loops = any(loop.first <= i <= loop.last for loop in plan.loops for i in same)
-            found = self._alone[id(step)] = len(same) == 1 and not loops and step.when in ("part", "once")
-        return found
+            backend.write(there, memory[cut.place(number)])
+            lane.events[number % cut.places] = backend.mark()
 
     def _carry_down(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry) -> None:
         """Plain bytes from the device: half of the ring is on its way while the other half is copied, also when this returns."""
         backend, src, stage = self.bound.backend, step.refs[0], step.refs[2]
-        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes, 0 if where.stride else where.base)
+        cut = Cutting.of(stage.slot.spec.nbytes, spec.nbytes, where)
         lane, memory = self._lane(step.lane, stage, -cut.transfer), self.bound.staging(stage.slot)
-        job = lane.start(Carry(cut, memory, given, where, False))
+        job = lane.start(cut, memory, given, where, False)
         landed, events = 0, deque[Any]()
         for number in range(cut.transfers + cut.places):
             if number - landed > cut.places // 2 or number >= cut.transfers:
@@ -197,10 +171,10 @@ class Crossing:
                 landed += 1
                 job.allow(landed)
             if number < cut.transfers:
-                lane.empty(cut.place(number))
-                backend.read(memory[cut.bytes(number)], self._bytes(src, geometry, *cut.region(number)), wait=False)
+                lane.empty(number % cut.places)
+                backend.read(memory[cut.place(number)], self._bytes(src, geometry, *cut.region(number)), wait=False)
                 events.append(backend.mark())
-                lane.full[cut.place(number)] = (job, number)
+                lane.full[number % cut.places] = (job, number)
         if len(self.bound.plan.lanes) == 1:
             # In one thread other steps may have the same host memory.
             lane.settle()
@@ -257,8 +231,6 @@ class Lane:
         # Places of the ring that a job has yet to copy from.
         self.full: dict[int, tuple[Carry, int]] = {}
         self._jobs: list[Carry] = []
-        # The next part's block, some of which is in the ring.
-        self.ahead: Begun | None = None
         self._copies: set[int] = set()
         self._box: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
         self._used_as: tuple[int, int] = (-1, 0)
@@ -269,29 +241,12 @@ class Lane:
             self.settle()
             self._used_as = use
 
-    def start(self, job: Carry) -> Carry:
-        """Know of a job that has begun; the one before the last has ended."""
+    def start(self, cut: Cutting, ring: np.ndarray, given: np.ndarray, where: Lines, up: bool) -> Carry:
+        """Copy a block between the ring and the caller's array; the job before the last has ended."""
         while len(self._jobs) > 1:
             self._jobs.pop(0).join()
-        self._jobs.append(job)
-        return job
-
-    def begin(self, cut: Cutting, ring: np.ndarray, given: np.ndarray, where: Lines) -> Begun:
-        """Begin to fill the ring with a block: nothing yet, see `Begun.allow`."""
-        return Begun(where, cut, self.start(Carry(cut, ring, given, where, True)))
-
-    def begun(self, where: Lines, cut: Cutting) -> Begun | None:
-        """A block that was begun beside the last; what was begun and is another is given up."""
-        ahead, self.ahead = self.ahead, None
-        if ahead is None or ahead.does(where, cut):
-            return ahead
-        ahead.job.stop()
-        ahead.job.join()
-        return None
-
-    def crossed(self, place: int) -> None:
-        """Wait until what was last in a place has crossed."""
-        self.backend.wait(self.events.pop(place, None))
+        self._jobs.append(Carry(cut, ring, given, where, up))
+        return self._jobs[-1]
 
     def empty(self, place: int) -> None:
         """Wait until a place of the ring has been copied from."""
@@ -330,10 +285,6 @@ class Lane:
 
     def settle(self) -> None:
         """Wait for all of them."""
-        if self.ahead is not None:
-            # What comes next is something else.
-            self.ahead.job.stop()
-            self.ahead = None
         while self._jobs:
             self._jobs.pop().join()
         self.full = {}
@@ -349,7 +300,7 @@ class Lane:
         with suppress(Exception):
             while self._jobs:
                 self._jobs.pop().join()
-        self.full, self.ahead = {}, None
+        self.full = {}
         while self._copies:
             with suppress(Exception):
                 self.copied()

@@ -15,7 +15,6 @@ from footprint.plan.spent import SPENT
 
 if TYPE_CHECKING:
     from footprint.plan.bind import BoundPlan, Feeds
-    from footprint.plan.geometry import Geometry
     from footprint.plan.plan import Plan
 
 Progress = Callable[[int, int], None]
@@ -141,7 +140,7 @@ class Job:
         self.ordered = len(bounds) > 1 and any(getattr(self.feeds[s.id], "ordered", False) for s in self.plan.outputs)
         try:
             for bound in bounds:
-                Flow(bound, self, len(bounds) == 1).start()
+                Flow(bound, self).start()
             with self.cond:
                 # Ctrl-C reaches the thread that waits here.
                 while self.running and self.error is None:
@@ -228,11 +227,9 @@ class Flow:
     really have ended is waited for by events, on the device.
     """
 
-    def __init__(self, bound: BoundPlan, job: Job, alone: bool = False) -> None:
+    def __init__(self, bound: BoundPlan, job: Job) -> None:
         plan = bound.plan
         self.bound, self.job, self.copies = bound, job, plan.copies
-        # Whether no other binding can take the next part, and copies cross to a device.
-        self.alone = alone and not plan.limits.host
         count = len(plan.lanes)
         self.done = [0] * count
         self.queues: list[deque[tuple[Part | None, list[Part], int]]] = [deque() for _ in range(count)]
@@ -302,24 +299,12 @@ class Flow:
     def _take(self, i: int) -> tuple[Part | None, list[Part], int]:
         """The next part; the first thread asks the job, which may have to wait for it, and leaves it for those behind."""
         if not i and not self.queues[0]:
-            self._ask()
+            with self.job.asking:
+                group, number = self.job.next(), self.job.asked
+                self.job.asked += 1
+            for queue in self.queues:
+                queue.extend([(part, group, number) for part in group] if group is not None else [(None, [], number)])
         return self.queues[i].popleft()
-
-    def _ask(self) -> None:
-        with self.job.asking:
-            group, number = self.job.next(), self.job.asked
-            self.job.asked += 1
-        for queue in self.queues:
-            queue.extend([(part, group, number) for part in group] if group is not None else [(None, [], number)])
-
-    def _following(self, order: int) -> Geometry | None:
-        """The part after this one, of which the first bytes may be copied while the last of this one's cross."""
-        if not self.alone:
-            return None
-        if not self.queues[0]:
-            self._ask()
-        part = self.queues[0][0][0]
-        return None if part is None else self.bound.geometry(part, order + 1, self.job.turn)
 
     def _run(self, i: int, part: Part, order: int) -> None:
         bound, backend = self.bound, self.bound.backend
@@ -328,8 +313,6 @@ class Flow:
         for j, held in self.waits[i]:
             backend.after(self.events[j].get(self._free_at(order, held) - 1))
         geometry = bound.geometry(part, order, self.job.turn)
-        if not i:
-            geometry = geometry._replace(following=self._following(order))
         bound.run(self.job.phase, i, geometry, self.job.feeds)
         self.events[i][order] = backend.mark()
         self.events[i].pop(order - (self.copies + 1) * bound.plan.n_summed - 1, None)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class Geometry(NamedTuple):
     """What slots hold in one part: where their windows begin, their shapes, and which of their copies is used.
 
-    ``order`` counts parts, ``group`` results that parts are summed to; ``turn`` is the pass; ``following`` the next part, where
-    it is known that this binding runs it.
+    ``order`` counts parts, ``group`` results that parts are summed to; ``turn`` is the pass.
     """
 
     windows: dict[int, tuple[tuple[int, int], ...]]
@@ -28,7 +27,6 @@ class Geometry(NamedTuple):
     group: int
     ends: tuple[bool, bool]
     turn: int
-    following: Geometry | None = None
 
     def shape(self, slot: Slot) -> tuple[int, ...]:
         """The shape of a slot."""

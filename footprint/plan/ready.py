@@ -89,8 +89,8 @@ class Ready:
         found = self._fitted.get(key)
         return found.plan if found is not None and found.does(budget) else None
 
-    def put(self, key: str, bound: BoundPlan, budget: int | None = None, plan_too: bool = True) -> None:
-        """Keep a bound plan for the next call; those used longest ago give way.
+    def put(self, key: str, bound: BoundPlan, budget: int | None = None, plan_too: bool = True, devices: int = 1) -> None:
+        """Keep a bound plan for the next call, one of as many as there are ``devices``; those used longest ago give way.
 
         Of one that is too large, its host memory is kept and, with ``plan_too``, the plan for this budget.
         """
@@ -98,8 +98,8 @@ class Ready:
         with self._lock:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
-            if bound.held > self._limit or key in self._idle:
-                if self._keep_pinned(bound, self._limit // 2):
+            if bound.held > self._limit // devices or key in self._idle:
+                if self._keep_pinned(bound, self._limit // (2 * devices)):
                     given_up = self._trim(self._limit)
                 given_up.append(bound)
                 if plan_too:

@@ -19,14 +19,25 @@ FITTED = (
     "tests/unit/test_ready.py::test_a_plan_whose_memory_is_too_large_to_keep_is_fitted_once",
     "tests/unit/test_ready.py::test_a_fitted_plan_serves_budgets_it_would_be_chosen_for",
 )
+CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and_no_other_is_touched",)
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 KEPT = [
     Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
     Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
+    Mutant(
+        "footprint/api/_call.py",
+        "if kept is not None and kept.plan is not plan and kept.plan != plan:",
+        "if False:",
+        ("tests/unit/test_ready.py::test_several_devices_find_their_plans_again",),
+        "a device runs another plan than the first",
+    ),
+    Mutant("footprint/plan/carry.py", "first = number * self.transfer - self.lead", "first = number * self.transfer", CARRIED),
+    Mutant("footprint/kernels/carry/cpu.py", "there = base + row * stride + (at - row * run)", "there = base + at", CARRIED),
+    Mutant("footprint/kernels/carry/cpu.py", "head = min(-to % 64, nbytes)", "head = -to % 64", CARRIED),
     Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
     Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
-    Mutant(READY, "if bound.held > self._limit or", "if bound.held > 2 * self._limit or", BOUNDED),
+    Mutant(READY, "if bound.held > self._limit // devices or", "if bound.held > 2 * self._limit or", BOUNDED),
     Mutant(
         READY,
         "given_up.append(self._drop(next(iter(self._idle))))",

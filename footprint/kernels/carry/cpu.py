@@ -134,22 +134,22 @@ def arrive(state, first, stop):
         _above(state + 8 * (DONE + i), 0)
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, boolean, boolean)", cache=True, nogil=True)
-def carry(state, ring, first, places, size, lead, total, base, run, stride, up, past):
+@njit("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, boolean)", cache=True, nogil=True)
+def carry(state, ring, places, size, lead, total, base, run, stride, up):
     """Copy pieces until none is left, beside other threads that do the same.
 
     Parameters
     ----------
     state
         Address of the job's words.
-    ring, first, places, size
-        Address of the ring; the first piece's place, the places it has, one after the other, and bytes of one.
+    ring, places, size
+        Address of the ring; pieces it holds, one after the other, and bytes of one.
     lead, total
         Bytes that the first piece is short of, and bytes in all, of which the last has what is left.
     base, run, stride
         Where they are in the caller's array: runs of so many bytes, so many bytes apart.
-    up, past
-        To the ring, or from it; past the caches.
+    up
+        To the ring, or from it.
     """
     count = (lead + total + size - 1) // size
     while True:
@@ -157,7 +157,7 @@ def carry(state, ring, first, places, size, lead, total, base, run, stride, up, 
         if piece >= count or not _above(state, piece):
             return
         at, end = piece * size - lead, min((piece + 1) * size - lead, total)
-        here = ring + (first + piece) % places * size
+        here = ring + (piece % places) * size
         if piece == 0:
             here, at = here + lead, 0
         while at < end:
@@ -165,10 +165,7 @@ def carry(state, ring, first, places, size, lead, total, base, run, stride, up, 
             there = base + row * stride + (at - row * run)
             nbytes = min(end, (row + 1) * run) - at
             to, of = (here, there) if up else (there, here)
-            if past:
-                _past(to, of, nbytes)
-            else:
-                _move(to, of, nbytes)
+            _past(to, of, nbytes)
             here += nbytes
             at += nbytes
         _store(state + 8 * (DONE + piece), 1)
