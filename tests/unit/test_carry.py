@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from footprint.plan import carry
@@ -51,6 +51,8 @@ def crossed(array, window, ring, up, results):
     up=st.booleans(),
     offset=st.integers(0, 70),
 )
+@example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=True, offset=1)
+@example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=False, offset=7)
 @settings(max_examples=150, deadline=None)
 def test_every_byte_comes_where_it_belongs_and_no_other_is_touched(shape, cut, ring, dtype, up, offset):
     memory = np.random.default_rng(sum(shape)).integers(1, 255, 300_000, np.uint8)
