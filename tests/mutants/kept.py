@@ -34,7 +34,7 @@ KEPT = [
     ),
     Mutant("footprint/plan/carry.py", "first = number * self.transfer - self.lead", "first = number * self.transfer", CARRIED),
     Mutant("footprint/kernels/carry/cpu.py", "there = base + row * stride + (at - row * run)", "there = base + at", CARRIED),
-    Mutant("footprint/kernels/carry/cpu.py", "done = head + 128 * blocks", "done = 128 * blocks", CARRIED),
+    Mutant("footprint/kernels/carry/cpu.py", "_stream(to + head, of + head, blocks)", "_stream(to + head, of, blocks)", CARRIED),
     Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
     Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
     Mutant(READY, "if bound.held > self._limit // devices or", "if bound.held > 2 * self._limit or", BOUNDED),
