@@ -5,6 +5,7 @@ import pytest
 import scipy.ndimage as nd
 
 import footprint as fp
+from footprint.plan.faces import COPIERS
 
 
 def test_a_plan_too_large_to_keep_finds_its_host_memory_again(device, backend, monkeypatch, rng):
@@ -26,3 +27,28 @@ def test_a_plan_too_large_to_keep_finds_its_host_memory_again(device, backend, m
     kept = fp.cache_info()["pinned"]
     fp.clear_cache()
     assert kept and fp.cache_info()["pinned"] == 0
+
+
+def test_a_transfer_that_fails_leaves_no_thread_behind(device, backend, monkeypatch, rng):
+    """Those that copy are as many as before: the next calls are served."""
+    if backend.limits.host:
+        pytest.skip("arrays on the host are this device's own")
+    image, mask = rng.random((700, 1500), np.float32), np.ones((3, 3))
+    want = fp.convolve(image, mask, device=device)
+    fp.clear_cache()
+    for verb in ("write", "read"):
+        inner, seen = getattr(type(backend), verb), []
+
+        def fails(*args, inner=inner, seen=seen, **how):
+            seen.append(args)
+            if len(seen) > 2:
+                raise OSError("the bus is gone")
+            return inner(*args, **how)
+
+        monkeypatch.setattr(type(backend), verb, fails)
+        for _ in range(2 * COPIERS.workers):
+            seen.clear()
+            with pytest.raises(OSError, match="the bus is gone"):
+                fp.convolve(image, mask, device=device)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(fp.convolve(image, mask, device=device), want)
