@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -257,16 +256,6 @@ class Lane:
     def copy(self, at: int, work: Callable[..., None], given: Any, window: Window, *rest: Any) -> None:
         """Copy between the caller's array and a piece, in another thread."""
         self._copies.add(at)
-        host = rest[-1]
-        region = tuple(slice(start, stop) for start, stop in window)
-        inside = all(start >= 0 and stop <= n for (start, stop), n in zip(window, getattr(given, "shape", ())))
-        if isinstance(given, np.ndarray) and inside:
-            there = given[region]
-            if there.dtype == host.dtype and there.flags.c_contiguous:
-                # Plain bytes: the thread that copies needs nothing of the interpreter.
-                ends = (host.ctypes.data, there.ctypes.data) if work is fill_from else (there.ctypes.data, host.ctypes.data)
-                COPIERS.start(self._box, at, ctypes.memmove, *ends, host.nbytes)
-                return
         COPIERS.start(self._box, at, work, given, window, *rest, True)
 
     def copied(self) -> int:
