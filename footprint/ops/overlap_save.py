@@ -47,11 +47,6 @@ class OverlapSave(Correlate):
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Rows of tiles; of a batch only whole images, as a part begins at a tile along the first axis alone."""
-        return "b" if self.batch else super().cut
-
     def reads(self, dtype: str) -> str:
         """Sums' own dtype: transforms are of floating numbers."""
         return self.summed(dtype)
@@ -62,8 +57,12 @@ class OverlapSave(Correlate):
         return self.tile**2 if len(self.taps) == 1 else self.tile
 
     def grain(self, *specs: ArraySpec) -> int:
+        """Whole images of a batch, else rows of tiles."""
+        return 1 if self.batch else self.grain_along(self.dims[0])
+
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
         """Rows of outputs of a tile, by the largest block of the mask; of a signal two segments, which are transformed together."""
-        if self.batch:
+        if axis != self.dims[0]:
             return 1
         return (self.side + 1 - self.block[0]) * (2 if len(self.taps) == 1 else 1)
 
@@ -134,20 +133,19 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
 
 
 def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
-    """Lengths of tiles that a device has for a mask's dimensions: GPUs have kernels of signals and of single images."""
+    """Lengths of tiles that a device has for a mask's dimensions: GPUs have none of volumes."""
     if limits.family == "cpu":
         return list(_SPEED["cpu"].get(len(op.taps), ()))
     if len(op.taps) == 1:
         return segments(limits, itemsize)
-    return tiles(limits, itemsize) if len(op.taps) == 2 and not op.batch else []
+    return tiles(limits, itemsize) if len(op.taps) == 2 else []
 
 
 def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
     """Say why there are no transforms of tiles."""
-    what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
-    if what:
-        fix = "transforms of tiles are made of images there, one at a time"
-        raise ArgumentError("method", f"'fft' for {what} on {limits.device}", "'direct' there", fix)
+    if len(op.taps) == 3:
+        fix = "transforms of tiles are made of signals and of images there"
+        raise ArgumentError("method", f"'fft' for a volume on {limits.device}", "'direct' there", fix)
     least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
     fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
     raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)

@@ -135,13 +135,21 @@ def test_a_second_batch_of_pairs_goes_on_where_the_first_ended(backend, rng, mon
     np.testing.assert_array_equal(again, whole)
 
 
-def test_spectra_every_row_and_budgets_of_signals(device, rng):
+def test_batches_and_budgets(device, rng):
     if device == "cpu":
         pytest.skip("the CPU has its own tests")
     cube, mask = rng.standard_normal((7, 900, 3)).astype("f4"), rng.random(200, "f4")
     how = {"axes": 1, "method": "fft", "device": device}
     got = fp.convolve(cube, mask, **how)
     np.testing.assert_allclose(got, fp.convolve(cube, mask, **how | {"method": "direct"}), atol=1e-6 * mask.sum() * 5)
+    images, square = rng.standard_normal((3, 150, 80), "f4"), rng.random((21, 20), "f4")
+    how = {"axes": (1, 2), "method": "fft", "device": device, "boundary": "mirror"}
+    whole = fp.convolve(images, square, **how)
+    one = fp.convolve(images[1], square, method="fft", device=device, boundary="mirror")
+    np.testing.assert_allclose(whole[1], one, atol=1e-6 * square.sum() * 5)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.convolve(images, square, memory=1, **how)
+    np.testing.assert_array_equal(fp.convolve(images, square, memory=caught.value.smallest, **how), whole)
     signal, how = (100 * rng.random(31_000)).astype("u2"), {"method": "fft", "device": device, "boundary": "wrap"}
     whole = fp.convolve(signal, mask, **how)
     with pytest.raises(fp.BudgetError) as caught:
