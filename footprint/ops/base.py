@@ -81,6 +81,10 @@ class Op(ABC):
         """Parts along the first axis that is cut begin at multiples of so many rows."""
         return 1
 
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
+        """The same of an axis that is cut after the first."""
+        return 1
+
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of inputs and outputs, for tables and errors."""
         return tuple(f"input {i}" for i in range(len(self.axes))) or ("input",), ("out",)

@@ -65,7 +65,8 @@ def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meetin
     # On the host a copy of an array takes the memory's time and a core's, so there only files are worth overlapping.
     streamed = files or (not limits.host and read + written > 1 << 22)
     row = (read + written) // max(axes[0][1], 1) if axes else 0
-    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, op.grain(*specs))
+    finer = tuple(op.grain_along(a, *specs) for a in cut[1:])
+    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, op.grain(*specs), finer)
 
 
 def _stays(limits: Limits, spec: ArraySpec, given: Given) -> bool:

@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.overlap_lines.contract import segments
 from footprint.kernels.overlap_save.contract import CHIP, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
@@ -18,8 +19,12 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
-# The same as SPEED, of signals and of volumes (benchmarks/transforms.py).
-_SPEED = {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 3: {64: 1.0, 128: 1.0}}
+# The same as SPEED, of signals and of volumes: the CPU's are measured (benchmarks/transforms.py), the GPU's follow from the bytes
+# that the longer segments move, which do not stay on the chip.
+_SPEED = {
+    "cpu": {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 2: SPEED["cpu"], 3: {64: 1.0, 128: 1.0}},
+    "gpu": {1: {32: 1.0, 64: 1.1, 128: 0.85, 256: 0.35, 512: 0.38, 1024: 0.4}, 2: SPEED["gpu"]},
+}
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.5, "gpu": 0.85}
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
@@ -42,11 +47,6 @@ class OverlapSave(Correlate):
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Rows of tiles; of a batch only whole images, as a part begins at a tile along the first axis alone."""
-        return "b" if self.batch else super().cut
-
     def reads(self, dtype: str) -> str:
         """Sums' own dtype: transforms are of floating numbers."""
         return self.summed(dtype)
@@ -57,8 +57,12 @@ class OverlapSave(Correlate):
         return self.tile**2 if len(self.taps) == 1 else self.tile
 
     def grain(self, *specs: ArraySpec) -> int:
+        """Whole images of a batch, else rows of tiles."""
+        return 1 if self.batch else self.grain_along(self.dims[0])
+
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
         """Rows of outputs of a tile, by the largest block of the mask; of a signal two segments, which are transformed together."""
-        if self.batch:
+        if axis != self.dims[0]:
             return 1
         return (self.side + 1 - self.block[0]) * (2 if len(self.taps) == 1 else 1)
 
@@ -74,8 +78,8 @@ class OverlapSave(Correlate):
         pairs, size, masks = many * math.prod(others) * -(-last // 2), self.side ** len(self.taps), self._launches(out)
         if limits.cores:
             # Its compute units take their shares of tiles side by side, however few there are.
-            masks = limits.cores * (max(CHIP) // self.tile) ** 2
-            pairs = -(-pairs // masks) * masks
+            aside = max(1, limits.cores * max(CHIP) ** 2 // self.tile**2)
+            pairs, masks = -(-pairs // aside) * aside, max(masks, aside)
         return (2 * self._blocks * pairs + masks) * 5 * size * math.log2(size)
 
     @property
@@ -90,7 +94,7 @@ class OverlapSave(Correlate):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Transforms, and results that are added to for every block."""
         (out,) = self.out_specs(*specs)
-        transforms = self.operations(limits, *specs) / _SPEED.get(len(self.taps), SPEED[limits.family])[self.tile]
+        transforms = self.operations(limits, *specs) / _SPEED[limits.family][len(self.taps)][self.tile]
         return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -129,18 +133,19 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
 
 
 def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
-    """Lengths of tiles that a device has for a mask's dimensions: GPUs have kernels of single images."""
-    if limits.family == "cpu" and len(op.taps) in _SPEED:
-        return list(_SPEED[len(op.taps)])
-    return tiles(limits, itemsize) if limits.family == "cpu" or (len(op.taps) == 2 and not op.batch) else []
+    """Lengths of tiles that a device has for a mask's dimensions: GPUs have none of volumes."""
+    if limits.family == "cpu":
+        return list(_SPEED["cpu"].get(len(op.taps), ()))
+    if len(op.taps) == 1:
+        return segments(limits, itemsize)
+    return tiles(limits, itemsize) if len(op.taps) == 2 else []
 
 
 def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
     """Say why there are no transforms of tiles."""
-    what = {1: "a signal of one dimension", 3: "a volume"}.get(len(op.taps), "images of a batch" if op.batch else "")
-    if what:
-        fix = "transforms of tiles are made of images there, one at a time"
-        raise ArgumentError("method", f"'fft' for {what} on {limits.device}", "'direct' there", fix)
+    if len(op.taps) == 3:
+        fix = "transforms of tiles are made of signals and of images there"
+        raise ArgumentError("method", f"'fft' for a volume on {limits.device}", "'direct' there", fix)
     least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
     fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
     raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)

@@ -133,6 +133,11 @@ class Pipeline(Op):
         known = self.specs(*specs)
         return math.lcm(*(s.op.grain(*(known[name] for name in s.reads)) for s in self.fused().stages))
 
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
+        """The same of an axis that is cut after the first."""
+        known = self.specs(*specs)
+        return math.lcm(*(s.op.grain_along(axis, *(known[name] for name in s.reads)) for s in self.fused().stages))
+
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Of the outputs, every operation having checked what it is given."""
         known = self.specs(*specs)

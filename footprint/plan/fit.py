@@ -48,6 +48,8 @@ class Job:
         Whether there is anything to overlap with computing.
     grain
         Parts along the first axis are cut at multiples of so many rows.
+    finer
+        The same of each axis after it, 1 where it has none.
     """
 
     record: Record
@@ -57,6 +59,7 @@ class Job:
     cost: Cost = NOTHING
     streamed: bool = False
     grain: int = 1
+    finer: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,10 +222,11 @@ class _Search:
             group = lambda n: Cut(sums[0], sums[1], min(n * _SUMMED, sums[1]), sums[2], sums=True)
             summed = (group(1),)
             yield -(-sums[1] // _SUMMED), lambda n: (*ones, group(n))
-        for depth in range(1, len(axes)):
-            finer, length, what = axes[depth]
-            outer = ones + tuple(Cut(a, t, 1, u) for a, t, u in axes[1:depth])
-            yield max(length, 1), lambda n, f=finer, t=length, w=what, o=outer: (*o, Cut(f, t, n, w), *summed)  # type: ignore[misc]
+        outer = ones
+        for (axis, length, unit), step in zip(axes[1:], self.job.finer or (1,) * len(axes)):
+            some = lambda n, a=axis, t=length, u=unit, s=step: Cut(a, t, min(n * s, max(t, 1)), u)  # type: ignore[misc]
+            yield max(-(-length // step), 1), lambda n, o=outer, some=some: (*o, some(n), *summed)  # type: ignore[misc]
+            outer = (*outer, some(1))
 
     def serial(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> Plan | None:
         """The largest size of a way to cut that fits."""

@@ -148,12 +148,17 @@ def test_the_same_bits_at_every_budget_and_with_any_threads(shape, taps, kind, b
 
 @pytest.mark.parametrize(("shape", "taps", "axes"), [((7, 900, 3), (200,), 1), ((3, 80, 90), (20, 21), (1, 2))], ids=str)
 def test_along_axes_of_an_array(shape, taps, axes, rng):
-    cube, mask = rng.standard_normal(shape).astype("f4"), rng.random(taps, "f4")
+    # Of the other byte order: parts are copied, so that it takes less to have more of them.
+    cube, mask = rng.standard_normal(shape).astype(">f4"), rng.random(taps, "f4")
     got = fp.convolve(cube, mask, axes=axes, **FFT)
     np.testing.assert_allclose(got, fp.convolve(cube, mask, axes=axes, **DIRECT), atol=1e-6 * mask.sum() * 5)
     with pytest.raises(fp.BudgetError) as caught:
         fp.convolve(cube, mask, axes=axes, memory=1, **FFT)
-    np.testing.assert_array_equal(fp.convolve(cube, mask, axes=axes, memory=caught.value.smallest, **FFT), got)
+    budget = caught.value.smallest
+    np.testing.assert_array_equal(fp.convolve(cube, mask, axes=axes, memory=budget, **FFT), got)
+    # An image of a batch is cut where tiles begin.
+    plan = fp.plan_convolve(shape, taps, dtype=">f4", axes=axes, memory=budget, **FFT)
+    assert [cut.axis for cut in plan.cuts] == (["b", "y"] if len(taps) == 2 else ["b"])
 
 
 def test_auto_goes_by_shapes_and_short_masks_keep_their_bits(rng):

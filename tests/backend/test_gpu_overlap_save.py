@@ -12,7 +12,7 @@ from footprint.backend.null import PROFILES
 from footprint.kernels.overlap_save.contract import chip_bytes, tiles
 from footprint.kernels.overlap_save.gpu import TOGETHER, overlap_save_program
 from footprint.ops.convolve import Correlate
-from footprint.ops.overlap_save import OverlapSave, by_method
+from footprint.ops.overlap_save import OverlapSave, by_method, tiled
 from footprint.reference import convolve as reference
 from footprint.spec import ArraySpec as S
 
@@ -30,8 +30,8 @@ def test_tiles_of_smaller_chips(kind, tile, backend, rng):
     limits = replace(backend.limits, local_mem=48 << 10)
     mask = rng.standard_normal((45, 38)).astype(kind)
     image = rng.standard_normal((130, 171)).astype(kind)
-    op = by_method("fft", Correlate(mask.shape, "full", "mirror"), S(image.shape, kind), limits)
-    assert op.tile == tile
+    assert tile == tiles(limits, image.itemsize)[0]
+    op = tiled(Correlate(mask.shape, "full", "mirror"), tile, S(image.shape, kind), S(mask.shape, kind))
     scale = np.abs(mask).sum(dtype=float) * np.abs(image).max()
     want = reference.correlate(image, mask, mode="full", boundary="mirror")
     np.testing.assert_allclose(made(backend, op, image, mask), want, rtol=0, atol={"f4": 1e-6, "f8": 1e-14}[kind] * scale)
@@ -57,8 +57,8 @@ def test_more_blocks_than_are_kept_at_once(backend, rng):
 def test_the_choice_goes_by_shapes_and_by_the_chip():
     chosen = lambda limits, taps, n=8192, kind="f4": by_method("auto", Correlate((taps, taps)), S((n, n), kind), limits)
     tile = lambda op: op.tile if isinstance(op, OverlapSave) else 0
-    assert [tile(chosen(H100, taps)) for taps in (3, 13, 15, 31, 127)] == [0, 0, 64, 128, 128]
-    assert [tile(chosen(SMALL, taps)) for taps in (13, 17, 63)] == [0, 64, 64]
+    assert [tile(chosen(H100, taps)) for taps in (3, 13, 15, 31, 63, 127)] == [0, 0, 64, 128, 128, 1024]
+    assert [tile(chosen(SMALL, taps)) for taps in (13, 17, 63)] == [0, 64, 512]
     assert [tile(chosen(H100, taps, kind="f8")) for taps in (13, 31)] == [0, 64]
     assert tile(chosen(H100, 31, 64)) == 0
     for same in (replace(H100, cores=16), replace(H100, free=1 << 20), replace(H100, device="opencl:0", fft="stockham")):
@@ -69,7 +69,9 @@ def test_the_choice_goes_by_shapes_and_by_the_chip():
 
 
 def test_tiles_fit_the_chip_and_the_mask_is_counted():
-    assert tiles(H100, 4) == [64, 128] and tiles(H100, 8) == [64] and tiles(SMALL, 4) == [64] and tiles(SMALL, 8) == [32]
+    long = [256, 512, 1024]
+    assert tiles(H100, 4) == [64, 128, *long] and tiles(H100, 8) == [64, *long]
+    assert tiles(SMALL, 4) == [64, *long] and tiles(SMALL, 8) == [32, 256, 512]
     assert chip_bytes(128, 4) <= H100.local_mem < chip_bytes(128, 8)
     few = replace(H100, local_mem=8 << 10)
     assert tiles(few, 4) == []

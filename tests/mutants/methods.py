@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
+LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
@@ -85,6 +86,46 @@ METHODS_OF_CONVOLUTION = [
         "n > first, keep, n == total - 1);\n        if (r < deep && c < other)",
         (GPU + "more_blocks_than_are_kept_at_once",),
         "the second launch forgets what the first made",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/line.h",
+        "x[d * R + j] = mul(x[d * R + j], w[j * (S) + m])",
+        "x[d * R + j] = mul(x[d * R + j], w[d * (S) + m])",
+        (LINES + "segments_of_every_length[opencl:0-32-f4]",),
+        "a line's numbers are turned back by others' roots of unity",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/overlap_lines.knl",
+        "size2 = size_of(known[1]) + sizes[n - first]",
+        "size2 = size_of(known[0]) + sizes[n - first]",
+        (LINES + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
+        "the second segment of a pair comes back at the size of the first on a GPU",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/overlap_long.knl",
+        "FREQUENCY(u) + UNITS * b",
+        "FREQUENCY(u) + b",
+        (LINES + "tiles_beyond_the_chip_make_the_sums_in_any_parts[opencl:0-signal]",),
+        "columns of a long segment are turned by other frequencies",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/overlap_long.knl",
+        "taps = weights + from + k * stride",
+        "taps = weights + k * stride",
+        (LINES + "what_is_not_finite_reaches_what_direct_sums_reach",),
+        "an infinity goes by the weights of the mask's first block",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/long.py",
+        "np.int64, (*places, first)",
+        "np.int64, (*places, 0)",
+        (LINES + "a_second_batch_of_pairs_goes_on_where_the_first_ended",),
+        "every batch of pairs makes the first one's results",
         devices="opencl",
     ),
     Mutant(

@@ -18,14 +18,19 @@ from footprint.spec import ArraySpec, Limits
 
 SPEED = {
     "cpu": {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
-    "gpu": {32: 0.8, 64: 1.0, 128: 0.8},
+    "gpu": {32: 0.8, 64: 1.0, 128: 0.8, 256: 0.35, 512: 0.38, 1024: 0.4},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
-that stay in a core's own cache (benchmarks/convolve.py)."""
+that stay in a core's own cache (benchmarks/convolve.py). Those of a GPU that do not stay on its chip follow from the bytes
+they move, on the careful side."""
 TILES = {64: (8, 8), 128: (16, 8), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
 """The two factors that lines of a tile are transformed by on the CPU."""
 CHIP = {32: (8, 4, 34), 64: (8, 8, 78), 128: (16, 8, 140)}
 """The same on a GPU, and the numbers from row to row that keep what a warp takes at once in different banks of its memory."""
+LONG = {256: 1, 512: 2, 1024: 4}
+"""Tiles that are too long for a GPU's chip, and what their lines are transformed by before two passes by 16."""
+ITEMS = 512
+"""Most work-items of a group that takes several lines of these."""
 EACH = 16
 """Complex numbers of a tile that a GPU's work-item has in registers."""
 GAP = 16
@@ -46,12 +51,31 @@ def chip_bytes(tile: int, itemsize: int) -> int:
     return 2 * itemsize * tile * (CHIP[tile][2] + 1) + 24 * tile + 64
 
 
+def line_bytes(length: int, itemsize: int) -> int:
+    """Bytes on a GPU's chip of a line of complex numbers, padded."""
+    return 2 * itemsize * (length + length // EACH)
+
+
+def long_bytes(tile: int, lines: int, itemsize: int) -> int:
+    """Bytes on the chip of so many lines of a long tile, each a little apart."""
+    return lines * line_bytes(tile, itemsize) + 2 * itemsize * EACH
+
+
+def lines_at_once(limits: Limits, tile: int, itemsize: int) -> int:
+    """Rows or columns of a long tile that a group takes; 0 where not even two fit, with roots of unity, on the chip."""
+    for count in (16, 8, 4, 2):
+        used = long_bytes(tile, count, itemsize) + 2 * itemsize * (tile + 256) + 64
+        if used <= limits.local_mem and tile // EACH * count <= min(ITEMS, limits.group):
+            return count
+    return 0
+
+
 def tiles(limits: Limits, itemsize: int) -> list[int]:
-    """Lengths of tiles that a device can have of numbers of so many bytes; the smallest only where there is no other."""
+    """Lengths of tiles that a device can have of numbers of so many bytes; the smallest only where no other fits a chip."""
     if limits.family == "cpu":
         return list(TILES)
     fit = [tile for tile in CHIP if chip_bytes(tile, itemsize) <= limits.local_mem and tile * tile // EACH <= limits.group]
-    return fit[1:] or fit
+    return (fit[1:] or fit) + [tile for tile in LONG if lines_at_once(limits, tile, itemsize)]
 
 
 def overlap_save_work(

@@ -1,4 +1,7 @@
-"""Launch shapes of ``overlap_save``: the mask's transforms some blocks at a time, then all pairs of tiles through these."""
+"""Launch shapes of ``overlap_save``: the mask's transforms some blocks at a time, then all pairs of tiles through these.
+
+Tiles that do not stay on the chip go by way of memory, some pairs at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,10 @@ import numpy as np
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
+from footprint.kernels.overlap_lines.long import Sums, long_program, resident
 from footprint.kernels.overlap_save.contract import CHIP, EACH, FEW, blocks, chip_bytes
 from footprint.spec import ArraySpec, Limits
 
-REGISTERS = 65536
-"""Of a core, of which a work-item takes 64 where numbers have four bytes, and 128 where they have eight."""
-SPARE = 1024
-"""Bytes of on-chip memory the runtime takes from each group."""
 TOGETHER = 16
 """Blocks of a mask whose transforms are kept at once: a tile's results then stay near while they are added up."""
 
@@ -37,6 +37,8 @@ def overlap_save_program(
     """``launch("overlap_save", image, weights, out, ...)``; its work is the mask's transforms, their sizes, what additions lost."""
     if out.size == 0:
         return Program(())
+    if tile not in CHIP:
+        return long_program(limits, Sums(image, weights, out, (y0, x0), (border_y, border_x), cval, tile, block, is_image=True))
     kind = np.dtype(out.dtype)
     used, items = chip_bytes(tile, kind.itemsize), tile * tile // EACH
     if used > limits.local_mem:
@@ -51,7 +53,7 @@ def overlap_save_program(
     defines: Defines = (
         *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("TILE", tile), ("EACH", EACH)),
         *(("R1", CHIP[tile][0]), ("R2", CHIP[tile][1]), ("PITCH", CHIP[tile][2])),
-        ("MIN_GROUPS", max(min(limits.local_mem // (used + SPARE), REGISTERS // (16 * kind.itemsize * items)), 1)),
+        ("MIN_GROUPS", resident(limits, used, items, kind.itemsize)),
     )
     group, local = (items, 1, 1), tile * CHIP[tile][2] * numbers.itemsize
     down, across = (-(-n // (tile + 1 - b)) for n, b in zip(out.shape, block))

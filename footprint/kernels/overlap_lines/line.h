@@ -1,0 +1,139 @@
+/* Transforms of a line of LEN = R1 * R2 * 256 complex numbers by UNITS = LEN / 16 work-items, each with 16 of them in registers: by
+   R1 (1: not at all), R2 (the same), 16 and 16 numbers that lie far apart, nearer, and side by side. Every pass puts back what it
+   took, so frequencies end in an order of their own: a mask's transform has the same, and the way back undoes it. After dft.h.
+
+   line      LINE_SIZE numbers on the chip, through which work-items hand on what they have
+   w, turns  roots of unity of the passes by R1 and R2, in memory of kind ROOTS, and of the last by 16, on the chip
+   near      whether a line's work-items are neighbours, in groups of 16 that do not part
+
+   SAMPLE(u, d, j) is where register d * R0 + j of work-item u lies in the line before the first pass (TAKE_SAMPLES takes them from the
+   chip); after the last register j is number 16 u + j, which is frequency FREQUENCY(u) + UNITS * j where R2 is 1. */
+#define UNITS (LEN / 16)
+#define AT(i) ((i) + (i) / 16)
+#define LINE_SIZE (LEN + LEN / 16)
+#if R1 > 1
+#define R0 R1
+#else
+#define R0 16
+#endif
+#define SAMPLE(u, d, j) ((u) + UNITS * (d) + LEN / R0 * (j))
+#if R1 > 1
+#define TAKE_SAMPLES(x, line, u) take_first(x, line, u)
+#else
+#define TAKE_SAMPLES(x, line, u) take_third(x, line, u)
+#endif
+#define FREQUENCY(u) ((u) / 16 + R1 * ((u) % 16))
+
+/* exp(-2 pi i n / total), both powers of two or products of few bits, so that their ratio is exact. */
+DEVICE Z unit(i32 n, i32 total) {
+  const T turn = (T)(2 * n) / (T)total;
+  return MAKE2(Z, COSPI(turn), -SINPI(turn));
+}
+
+/* A pass by R over numbers that lie S apart: butterfly q has those from its FIRST_OF on. */
+#define FIRST_OF(R, S, q) ((q) / (S) * ((R) * (S)) + (q) % (S))
+#define APART_BY(S) ((S) % 16 ? (S) : (S) + (S) / 16)
+#define PASS(name, R, S, SPACE) \
+  DEVICE void take_##name(Z *x, const LOCAL Z *line, i32 u) \
+  { \
+    UNROLL for (i32 d = 0; d < 16 / R; d++) { \
+      const LOCAL Z *at = line + AT(FIRST_OF(R, S, u + UNITS * d)); \
+      UNROLL for (i32 j = 0; j < R; j++) x[d * R + j] = at[j * APART_BY(S)]; \
+    } \
+  } \
+  DEVICE void put_##name(const Z *x, LOCAL Z *line, i32 u) \
+  { \
+    UNROLL for (i32 d = 0; d < 16 / R; d++) { \
+      LOCAL Z *at = line + AT(FIRST_OF(R, S, u + UNITS * d)); \
+      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = x[d * R + j]; \
+    } \
+  } \
+  DEVICE void forward_##name(Z *x, LOCAL Z *line, i32 u, SPACE const Z *w) \
+  { \
+    UNROLL for (i32 d = 0; d < 16 / R; d++) { \
+      const i32 q = u + UNITS * d, m = q % (S); \
+      LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
+      DFT(R)(x + d * R); \
+      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = j ? mul(x[d * R + j], w[j * (S) + m]) : x[d * R]; \
+    } \
+  } \
+  DEVICE void back_##name(Z *x, const LOCAL Z *line, i32 u, SPACE const Z *w) \
+  { \
+    UNROLL for (i32 d = 0; d < 16 / R; d++) { \
+      const i32 q = u + UNITS * d, m = q % (S); \
+      const LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
+      UNROLL for (i32 j = 0; j < R; j++) { \
+        x[d * R + j] = at[j * APART_BY(S)]; \
+        if (j) x[d * R + j] = mul(x[d * R + j], w[j * (S) + m]); \
+      } \
+      DFT(R)(x + d * R); \
+    } \
+  }
+#if R1 > 1
+PASS(first, R1, (LEN / R1), ROOTS)
+#endif
+#if R2 > 1
+PASS(second, R2, 256, ROOTS)
+#endif
+PASS(third, 16, 16, LOCAL)
+PASS(fourth, 16, 1, LOCAL)
+
+/* Root number i of those that w and then turns hold. */
+DEVICE Z root_first(i32 i) { return unit(i / (LEN / R1) * (i % (LEN / R1)), LEN); }
+DEVICE Z root_second(i32 i) { return unit(i / 256 * (i % 256), 256 * R2); }
+DEVICE Z root_third(i32 i) { return unit(i / 16 * (i % 16), 256); }
+
+#define BETWEEN() if (near) BARRIER32(); else BARRIER()
+
+/* From registers in the order of SAMPLE to those of frequencies. */
+DEVICE void line_forward(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near) {
+#if R1 > 1
+  forward_first(x, line, u, w);
+  BARRIER();
+#if R2 > 1
+  take_second(x, line, u);
+  forward_second(x, line, u, w + LEN);
+  BARRIER();
+#endif
+  take_third(x, line, u);
+#endif
+  forward_third(x, line, u, turns);
+  BETWEEN();
+  take_fourth(x, line, u);
+  dft16(x);
+}
+
+/* What line_forward did, undone for numbers whose parts are swapped. */
+DEVICE void line_back(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near) {
+  dft16(x);
+  put_fourth(x, line, u);
+  BETWEEN();
+  back_third(x, line, u, turns);
+#if R1 > 1
+  put_third(x, line, u);
+  BARRIER();
+#if R2 > 1
+  back_second(x, line, u, w + LEN);
+  put_second(x, line, u);
+  BARRIER();
+#endif
+  back_first(x, line, u, w);
+#endif
+}
+
+/* What those of span samples from x on that are not finite add to an output: direct sums are infinite or NaN by them alone. */
+DEVICE T spoiled(GLOBAL const T *RESTRICT row, i64 x, i64 width, int border, T cval, GLOBAL const T *RESTRICT weights, i64 span) {
+  T sum = 0;
+  NO_UNROLL for (i64 k = 0; k < span; k++) {
+    const i64 from = bordered(x + k, width, border);
+    const T value = from < 0 ? cval : row[from];
+    if (!finite(value)) sum += weights[k] * value;
+    if (sum != sum) break;
+  }
+  return sum;
+}
+
+DEVICE i64 larger64(i64 a, i64 b) { return a > b ? a : b; }
+
+/* Outputs of either segment of a pair that begins with this many to come. */
+DEVICE i64 outputs_of(i64 left, i64 across) { return left < 0 ? 0 : left < across ? left : across; }
