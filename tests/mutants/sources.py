@@ -6,6 +6,22 @@ BACKEND = "tests/backend/test_"
 
 SOURCES = [
     Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "share = 1.0 if q < near else",
+        "share = 1.0 if q < 1 else",
+        (BACKEND + "apertures.py::test_areas_are_exact",),
+        "pixels whose centre is inside an aperture count as a whole",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "        if enter < 1 and leave > 0:",
+        "        if enter < 1:",
+        (BACKEND + "apertures.py::test_areas_are_exact",),
+        "sides that end before the disc are cut by it",
+        plain=True,
+    ),
+    Mutant(
         "footprint/kernels/deblend/cpu.py",
         "if best < v <= largest:\n            best, way = v, 5",
         "if best <= v <= largest:\n            best, way = v, 5",
