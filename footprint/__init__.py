@@ -69,6 +69,8 @@ _HOME = {
     "label": "api.label",
     "plan_measure": "api.measure",
     "measure": "api.measure",
+    "apertures": "api.apertures",
+    "plan_apertures": "api.apertures",
     "background": "api.background",
     "plan_background": "api.background",
     "plan_find_sources": "api.find_sources",

@@ -11,6 +11,7 @@ import numpy as np
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._fit import describe_fits
 from footprint.api._levels import Levels
+from footprint.api._light import Photometry, describe_light
 from footprint.api._sky import Sky
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
@@ -38,6 +39,7 @@ def catalogue(
     padded: bool,
     levels: Levels | None = None,
     more: Mapping[str, Any] | None = None,
+    light: Photometry | None = None,
 ) -> Any:
     """The table of what was found, with units and positions where they are known; warns of what a user has to know.
 
@@ -55,6 +57,8 @@ def catalogue(
         Background and noise from place to place, where they are.
     more
         What else its metadata say.
+    light
+        Apertures that were summed.
     """
     from astropy.table import Table
 
@@ -90,6 +94,7 @@ def catalogue(
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)
     describe_fits(table, sky)
+    describe_light(table, sky, light)
     if told:
         table.meta["warnings"] = "; ".join(told)
     for sentence in told:

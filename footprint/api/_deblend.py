@@ -9,6 +9,7 @@ import numpy as np
 from footprint.api._arrays import Array, where
 from footprint.api._call import Face, Stream
 from footprint.api._fit import columns_of
+from footprint.api._light import Photometry
 from footprint.api.measure import Crowded, Islands
 from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, BackendError
@@ -40,7 +41,9 @@ def host_only(device: Any, image: Face | None = None) -> str:
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        raise BackendError(here, "deblending runs on the processor, and fits do", "give device='cpu' and an image on the host")
+        raise BackendError(
+            here, "deblending runs on the processor, and so do fits and apertures", "give device='cpu' and an image on the host"
+        )
     return here
 
 
@@ -49,13 +52,17 @@ def capacities(apart: float | None, size: int) -> tuple[int, int]:
     return whole_capacities(size) if apart is None else default_capacities(size)
 
 
-def islands(count: Any, apart: float | None, shape: tuple[int, ...], fit: Fit | None = None) -> Islands:
+def islands(
+    count: Any, apart: float | None, shape: tuple[int, ...], fit: Fit | None = None, light: Photometry | None = None
+) -> Islands:
     """What takes a plan's tables, ``apart`` or not."""
-    return Islands(count) if apart is None and fit is None else Components(count, shape, apart is not None, fit)
+    if apart is None and fit is None and light is None:
+        return Islands(count)
+    return Components(count, shape, apart is not None, fit, light)
 
 
 class Components(Islands):
-    """Takes the tables of parts of islands: moments, boxes, which island each part belongs to where they are ``apart``, and fits.
+    """Takes tables: moments, boxes, which island each part belongs to where they are ``apart``, fits, and light.
 
     Parameters
     ----------
@@ -65,9 +72,11 @@ class Components(Islands):
         Of the image.
     """
 
-    def __init__(self, count: Any, shape: tuple[int, ...], apart: bool = True, fit: Fit | None = None) -> None:
+    def __init__(
+        self, count: Any, shape: tuple[int, ...], apart: bool = True, fit: Fit | None = None, light: Photometry | None = None
+    ) -> None:
         super().__init__(count)
-        self.shape, self.apart, self.fit = shape, apart, fit
+        self.shape, self.apart, self.fit, self.light = shape, apart, fit, light
         self._who: dict[str, np.ndarray] = {}
 
     def sinks(self, capacity: int, local: bool = False) -> list[Face]:
@@ -77,6 +86,10 @@ class Components(Islands):
             found.append(Stream(Taker(self._members), ArraySpec((capacity, 4), "int64"), key="catalogue"))
         if self.fit is not None:
             found.append(Stream(Taker(self._fits), ArraySpec((capacity, COLUMNS), "float64"), key="catalogue"))
+        if self.light is not None:
+            found.append(
+                Stream(Taker(self._light), ArraySpec((capacity, self.light.op(capacity).columns), "float64"), key="catalogue")
+            )
         return found
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
@@ -110,3 +123,7 @@ class Components(Islands):
         assert self.fit is not None
         # Rows are those that count already; of parts of islands, all.
         self.columns |= columns_of(fits[self.rows], self.fit.free)
+
+    def _light(self, region: Region, sums: np.ndarray) -> None:
+        assert self.light is not None
+        self.columns |= self.light.columns(sums[self.rows])

@@ -16,6 +16,7 @@ from footprint.api._sky import Sky, sky_of
 from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.ops.apertures import Light
 from footprint.ops.fit import Fit
 from footprint.ops.local_sources import MAPS, LocalDeblend, LocalIslands, local_sources
 from footprint.ops.mesh import SPLINES, Cells
@@ -82,6 +83,7 @@ class Levels:
         inverted: bool,
         residual: bool,
         models: tuple[str, ...],
+        light: Light | None,
     ) -> Pipeline:
         """The pipeline with room for so many components."""
         level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
@@ -89,9 +91,9 @@ class Levels:
         how |= {"saved": tuple(self.saved), "inverted": inverted}
         if contrast is not None:
             apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
-            return local_sources(apart, self.cells, clip, fit, residual, models)
+            return local_sources(apart, self.cells, clip, fit, residual, models, light)
         whole = LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how)
-        return local_sources(whole, self.cells, clip, fit, models=models)
+        return local_sources(whole, self.cells, clip, fit, models=models, light=light)
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""

@@ -14,6 +14,7 @@ from footprint.api._call import Face, call, planned
 from footprint.api._deblend import capacities, islands
 from footprint.api._image import Image, Passes, host
 from footprint.api._levels import Levels
+from footprint.api._light import Photometry
 from footprint.api._room import again, first_that_fits
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError
@@ -45,6 +46,8 @@ class Rules:
         Whether what fits leave is searched, too.
     models
         Images of fits that are results.
+    light
+        Apertures that are summed.
     """
 
     clip: SigmaClip
@@ -57,11 +60,13 @@ class Rules:
     inverted: bool = False
     residual: bool = False
     models: tuple[str, ...] = ()
+    light: Photometry | None = None
 
     def steps(self, capacity: int, labels: bool, levels: Levels | None) -> Pipeline:
         """The pipeline with room for so many components."""
         names = ("flood", "contrast", "fit", "inverted", "residual", "models")
         how: dict[str, Any] = {name: getattr(self, name) for name in names}
+        how["light"] = None if self.light is None else self.light.op(capacity)
         known = (self.clip, self.sigma, self.connectivity, self.min_area, capacity, labels)
         return sources(*known, **how) if levels is None else levels.steps(*known, **how)
 
@@ -122,7 +127,7 @@ class Search:
         """The same by other rules, with a catalogue for its only result."""
         levels = None if self.levels is None else replace(self.levels, saved={})
         stats, counts = self.stats.copy(), self.counts.copy()
-        plain = replace(self.rules, fit=None, residual=False, models=(), **rules)
+        plain = replace(self.rules, fit=None, residual=False, models=(), light=None, **rules)
         return replace(self, rules=plain, levels=levels, ids=(), models=(), stats=stats, counts=counts)
 
     @property
@@ -168,7 +173,7 @@ class Search:
 
     def takers(self, count: Any) -> Islands:
         """What takes the tables."""
-        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit)
+        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.rules.light)
 
     def _attempt(self, capacity: int) -> Islands | Crowded:
         count = np.zeros(1, np.int64)

@@ -16,6 +16,7 @@ from footprint.api._deblend import check_contrast, host_only
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
+from footprint.api._light import check_photometry
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
 from footprint.api._sky import sky_of
@@ -39,6 +40,9 @@ def find_sources(
     contrast: float = 0.002,
     fit: str | None = None,
     residual: bool = False,
+    apertures: Any = None,
+    annulus: Any = None,
+    kron: bool | float = False,
     reliability: float | None = None,
     lesson: bool = False,
     blank: str = "auto",
@@ -93,6 +97,12 @@ def find_sources(
     residual : bool
         Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
         is 0, and no pixel has the label.
+    apertures : radii, optional
+        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
+    annulus : two radii, optional
+        Between them the sky about the discs is told, as in `apertures`; else it is the background.
+    kron : bool or float
+        Sum over ellipses of 2.5, or so many, Kron radii. Runs on the CPU.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -147,7 +157,9 @@ def find_sources(
         the beam, in a sum. With ``fit``, each with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec),
         fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off), of "gaussian" fit_a, fit_b, fit_theta, and of a
         known beam deconv_a, deconv_b, deconv_theta (what is left without it); fit_chi2 (over degrees of freedom, as if
-        pixels were independent). NaN where a fit went nowhere.
+        pixels were independent). NaN where a fit went nowhere. With ``apertures`` aper1_flux, aper1_flux_err, aper1_area and so on,
+        and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
+        kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
 
     Raises
@@ -176,6 +188,7 @@ def find_sources(
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
+    light = check_photometry(apertures, annulus, kron, sky)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
     known: dict[str, Any] = {
         "min_area": pixels,
@@ -183,10 +196,11 @@ def find_sources(
         "fit": fitted,
         "residual": bool(residual),
         "models": tuple(kept),
+        "light": light,
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = plain.where(device) if apart is None and fitted is None else host_only(device, seen.face)
+    runs_on = plain.where(device) if apart is None and fitted is None and light is None else host_only(device, seen.face)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
@@ -202,7 +216,9 @@ def find_sources(
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
-    return catalogue(found.columns, clip, search.stats, search.steps(1), sky, "zero" if padded else blank, padded, levels, more)
+    return catalogue(
+        found.columns, clip, search.stats, search.steps(1), sky, "zero" if padded else blank, padded, levels, more, light
+    )
 
 
 def plan_find_sources(
@@ -219,6 +235,9 @@ def plan_find_sources(
     contrast: float = 0.002,
     fit: str | None = None,
     residual: bool = False,
+    apertures: Any = None,
+    annulus: Any = None,
+    kron: bool | float = False,
     reliability: float | None = None,
     lesson: bool = False,
     background: str = "global",
@@ -261,8 +280,8 @@ def plan_find_sources(
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, reliability, lesson, box, filter_size,
-    capacity, memory, device
+    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, apertures, annulus, kron, reliability,
+    lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -284,7 +303,12 @@ def plan_find_sources(
     apart = check_contrast(deblend, contrast)
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
-    levels, fitted = kinds_of(*words, box, filter_size, kappa, saved), check_fit(fit, sky_of(None, header))
+    sky = sky_of(None, header)
+    levels, fitted, light = (
+        kinds_of(*words, box, filter_size, kappa, saved),
+        check_fit(fit, sky),
+        check_photometry(apertures, annulus, kron, sky),
+    )
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
@@ -294,10 +318,10 @@ def plan_find_sources(
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
     known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
-    known |= {"residual": bool(residual), "models": tuple(kept)}
+    known |= {"residual": bool(residual), "models": tuple(kept), "light": light}
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None and fitted is None else host_only(device)
+    runs_on = where(device) if apart is None and fitted is None and light is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()

@@ -40,6 +40,14 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SHARE",
             help="Choose --sigma so that this share of detections, such as 0.9, is real by the inverted image.",
         ),
+        click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
+        click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: take off the mean between these radii."),
+        click.option(
+            "--apertures",
+            default=None,
+            metavar="R,...",
+            help='Sum over discs of these radii: pixels such as 3,5, "1.5 beam" or "10 arcsec".',
+        ),
         click.option("--residual", is_flag=True, help="Search what the fits leave once more; with --deblend and --fit."),
         click.option("--deblend", is_flag=True, help="Take apart sources that stand on one island; give --flood 3, too."),
         click.option(

@@ -17,7 +17,7 @@ from footprint.errors import ArgumentError, FormatError
 # What the planes of a cube have each their own.
 _OF_A_PLANE = ("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std", "clip_count", "clip_iterations")
 # Options that bring kernels of their own, loaded before anything is measured.
-_LOADED = ("device", "deblend", "fit", "residual", "reliability")
+_LOADED = ("device", "deblend", "fit", "residual", "apertures", "annulus", "kron", "reliability")
 _FOLDERS = {
     "out": "",
     "segmentation": ".fits",

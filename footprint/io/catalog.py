@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ _UCDS = {
     "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density", "peak_err": "stat.error;phot.flux.density",
     "fit_ra": "pos.eq.ra", "fit_dec": "pos.eq.dec", "fit_ra_err": "stat.error;pos.eq.ra", "fit_dec_err": "stat.error;pos.eq.dec",
     "fit_peak": "phot.flux.density;stat.max", "fit_flux": "phot.flux.density", "fit_flux_err": "stat.error;phot.flux.density",
+    "aper_flux": "phot.flux.density;phot.aperture", "aper_flux_err": "stat.error;phot.flux.density",
+    "aper_area": "phys.angArea;instr.pixel", "aper_flags": "meta.code", "kron_flux": "phot.flux.density",
+    "kron_flux_err": "stat.error;phot.flux.density", "kron_flags": "meta.code", "kron_radius": "phys.angSize",
     "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
 }  # fmt: skip
 _KINDS_OF = {bool: "boolean", int: "long", float: "double"}
@@ -143,8 +147,9 @@ def _votable(table: Any) -> Any:
 
     plain = table.copy(copy_data=False)
     for name in plain.colnames:
-        if name in _UCDS:
-            plain[name].info.meta = {"ucd": _UCDS[name], **(plain[name].info.meta or {})}
+        word = _UCDS.get(re.sub(r"^aper\d+_", "aper_", name))
+        if word is not None:
+            plain[name].info.meta = {"ucd": word, **(plain[name].info.meta or {})}
     made = from_table(plain)
     for name, value in table.meta.items():
         value = value.item() if isinstance(value, np.generic) else value

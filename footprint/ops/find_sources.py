@@ -9,6 +9,7 @@ from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.find_sources.contract import turns
+from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import Deblend, turned
 from footprint.ops.fit import Fit
@@ -135,6 +136,7 @@ def sources(
     inverted: bool = False,
     residual: bool = False,
     models: tuple[str, ...] = (),
+    light: Light | None = None,
 ) -> Pipeline:
     """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
 
@@ -158,9 +160,11 @@ def sources(
         Whether what fits leave is searched, too.
     models
         Images that are results, of `MODELS`.
+    light
+        Apertures of what was found; their sums are then a result, before the count.
     """
     level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-    if contrast is not None or fit is not None or inverted:
+    if contrast is not None or fit is not None or inverted or light is not None:
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
         one: Op = Islands(level, connectivity, min_area, seed, capacity, labels, inverted)
@@ -171,7 +175,8 @@ def sources(
             steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
             steps[1:] = twice(steps[1], steps[2], sigma, local=False) if residual else steps[1:]
             steps += [Stage(Models(models), *Models(models).names())] if models else []
-        order = ("stats", "counts", "moments", "boxes", "members", "fits", "count", "labels", *MODELS)
+        steps += [Stage(light, *light.names())] if light is not None else []
+        order = ("stats", "counts", "moments", "boxes", "members", "fits", "light", "count", "labels", *MODELS)
         made = {name for stage in steps for name in stage.writes}
         return Pipeline(tuple(steps), ("image",), tuple(name for name in order if name in made))
     marks = "marks" if between else "mask"

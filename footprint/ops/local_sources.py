@@ -10,6 +10,7 @@ from typing import Any
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
 from footprint.kernels.sigma_clip.contract import rows_per_block
+from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import FITTED, MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
@@ -172,6 +173,26 @@ class LocalFit(OverMaps, Fit):  # type: ignore[misc]
         self.steps(b, unit_noise(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
 
 
+@dataclass(frozen=True)
+class LocalLight(OverMaps, Light):  # type: ignore[misc]
+    """`Light` over maps of background and noise."""
+
+    @property
+    def _reads(self) -> dict[str, str]:
+        """The tables, too."""
+        return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Maps of every part, and the steps of `Light`."""
+        given = dict(zip(self._reads, refs))
+
+        def pixels() -> tuple[Ref, ...]:
+            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
+            return x, *self._maps(b, x, given, {})
+
+        self.steps(b, [given[name] for name in ("count", "moments", "boxes")], refs[-1], pixels)
+
+
 def local_sources(
     islands: LocalIslands | LocalDeblend,
     cells: Cells,
@@ -179,6 +200,7 @@ def local_sources(
     fit: Fit | None = None,
     residual: bool = False,
     models: tuple[str, ...] = (),
+    light: Light | None = None,
 ) -> Pipeline:
     """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
     reads, writes = islands.names()
@@ -190,8 +212,8 @@ def local_sources(
         stages.append(Stage(clip, ("image",), ("stats", "counts")))
         results += ["stats", "counts"]
     found = [Stage(islands, reads, writes)]
+    maps: dict[str, Any] = {name: getattr(islands, name) for name in ("background", "noise", "size")}
     if fit is not None:
-        maps: dict[str, Any] = {name: getattr(islands, name) for name in ("background", "noise", "size")}
         local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)
         found.append(Stage(local, *local.names()))
         writes = (*writes, "fits", *models)
@@ -200,8 +222,12 @@ def local_sources(
             found = twice(found[0], found[1], islands.sigma, local=True)
         if models:
             found.append(Stage(Models(models), *Models(models).names()))
+    if light is not None:
+        over = LocalLight(islands.capacity, light.radii, light.kron, light.least, **maps)
+        found.append(Stage(over, *over.names()))
+        writes = (*writes, "light")
     stages += found
-    first = [name for name in ("moments", "boxes", "members", "fits", "count") if name in writes]
+    first = [name for name in ("moments", "boxes", "members", "fits", "light", "count") if name in writes]
     results += [*first, *(name for name in writes if name not in first)]
     inputs = tuple(name for name in reads if name not in results)
     return Pipeline(tuple(stages), inputs, tuple(results))

@@ -66,7 +66,7 @@ def test_equals_scipys_least_squares(rng, free, beamed, dtype):
     stamps, count, stats = np.zeros((1, 19 * 19), dtype), np.ones(1, np.int64), np.array([0, 0, 0, 0, 0, 0.25, 1.5, 0])
     for first in range(0, 60, 7):
         cpu.stamp(image[first : first + 7], boxes, count, stamps, first=first)
-    work = np.zeros((2, 16, 361)), np.zeros((2, 1, 6)), np.zeros(2, np.int64), np.zeros(1, np.int64)
+    work = np.zeros((2, 16, 361)), np.zeros((2, 1, 6)), np.zeros((3, 1), bool), np.zeros(2, np.int64), np.zeros(1, np.int64)
     how = {"radius": radius, "free": free, "beamed": beamed}
     cpu.solve(stats, count, moments, boxes, stamps, np.array(op.beam or (0, 0, 0.0)), op.correlation(), fits, *work, **how)
     y, x = (grid.ravel() for grid in np.mgrid[21:40, 20:39])
@@ -133,6 +133,23 @@ def test_neighbours_share_their_light(rng):
     assert abs(np.median(table["flux"][1::2]) / 40 - 1) > 0.01
 
 
+def test_what_two_take_from_each_other_settles():
+    """Started at whole pixels, with the height of both: what the first pass leaves wrong the others mend."""
+    image, beam = np.zeros((30, 40)), (S**-2, 0.0, S**-2)
+    made = np.array([(100.0, 15.4, 14.4), (60.0, 14.6, 20.5)])
+    for height, y, x in made:
+        add(image, height, y, x, beam)
+    op, moments, boxes, fits = Fit(2, False, 4, beam), np.zeros((2, 15)), np.zeros((2, 8), np.int64), np.zeros((2, COLUMNS))
+    boxes[:, [LABEL, PIXELS, Y_PEAK, X_PEAK]] = (1, 40, 15, 14), (2, 30, 15, 21)
+    moments[:, PEAK] = image[15, 14], image[15, 21]
+    stamps, count, stats = np.zeros((2, 81)), np.full(1, 2), np.array([0, 0, 0, 0, 0, 0, 1.0, 0])
+    cpu.stamp(image, boxes, count, stamps, first=0)
+    work = np.zeros((1, 16, 81)), np.zeros((2, 2, 6)), np.zeros((3, 2), bool), np.zeros(3, np.int64), np.zeros(2, np.int64)
+    how = {"radius": 4, "free": False, "beamed": True}
+    cpu.solve(stats, count, moments, boxes, stamps, np.array(beam), op.correlation(), fits, *work, **how)
+    assert np.allclose(fits[:, [HEIGHT, Y, X]], made, atol=0.02)
+
+
 def test_extended_sources_budgets_and_threads(rng, monkeypatch):
     image = (rng.standard_normal((1000, 300)) * 0.5).astype(np.float32)
     for y, x, a, b, turn in ((60, 50, 5.0, 3.0, 20), (200, 120, 4.0, 2.5, -60), (330, 60, 3.0, 2.9, 0), (3, 180, 3.0, 2.0, 90)):
@@ -171,6 +188,6 @@ def test_bad_fits_are_named(rng):
         fp.find_sources(image, fit="point", device="cpu")
     with pytest.raises(fp.ArgumentError, match="fit: got 'round'"):
         fp.find_sources(image, fit="round", device="cpu")
-    with pytest.raises(fp.BackendError, match="runs on the processor, and fits do"):
+    with pytest.raises(fp.BackendError, match="runs on the processor, and so do fits"):
         fp.plan_find_sources((64, 64), fit="gaussian", device="null:h100")
     assert "fit_x" in fp.find_sources(image, 50, fit="gaussian", device="cpu").colnames

@@ -35,6 +35,7 @@ def opened(values: np.ndarray) -> Any:
 def deblended(scale: int) -> Job:
     source = opened(foreign_image(scale))
     rules: dict[str, Any] = {"deblend": True, "fit": "gaussian", "sigma": 4.0, "flood": 3.2, "device": "cpu"}
+    rules |= {"apertures": [3, 5], "kron": True}
     options = {"streamed": True, "reading": source.host_bytes, **rules}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
@@ -89,7 +90,20 @@ def deblended_mesh(scale: int) -> Job:
     )
 
 
+def apertures(scale: int) -> Job:
+    """At places that are given, over a map of the noise, from a file."""
+    source, noise = opened(foreign_image(scale)), np.ones((512 * scale, 1024), "f4")
+    at = np.random.default_rng(2).uniform(0, 1024, (4000 * scale, 2))
+    about: dict[str, Any] = {"radii": [3, 5], "annulus": (7, 9), "device": "cpu"}
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, "noise": "map", **about}
+    return (
+        lambda memory: fp.plan_apertures(source.shape, len(at), dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.apertures(source, at, noise=noise, memory=memory, **about),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
+    "apertures": apertures,
     "deblended": deblended,
     "deblended_mesh": deblended_mesh,
     "reliable": reliable,

@@ -6,6 +6,22 @@ BACKEND = "tests/backend/test_"
 
 SOURCES = [
     Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "share = 1.0 if q < near else",
+        "share = 1.0 if q < 1 else",
+        (BACKEND + "apertures.py::test_areas_are_exact",),
+        "pixels whose centre is inside an aperture count as a whole",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "        if enter < 1 and leave > 0:",
+        "        if enter < 1:",
+        (BACKEND + "apertures.py::test_areas_are_exact",),
+        "sides that end before the disc are cut by it",
+        plain=True,
+    ),
+    Mutant(
         "footprint/kernels/deblend/cpu.py",
         "if best < v <= largest:\n            best, way = v, 5",
         "if best <= v <= largest:\n            best, way = v, 5",
@@ -54,11 +70,27 @@ SOURCES = [
         plain=True,
     ),
     Mutant(
-        "footprint/kernels/fit/cpu.py",
-        "if c > 1e-4:",
-        "if c > 0.9999:",
+        "footprint/kernels/fit/solver.py",
+        "flat[middle + int(w[0, o] - w[0, q])]",
+        "1.0 if o == q else 0.0",
         (BACKEND + "fit.py::test_equals_scipys_least_squares",),
         "errors as if pixels were independent",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/fit/cpu.py",
+        "if not every and not _neighbours(",
+        "if not every and _neighbours(",
+        (BACKEND + "fit.py::test_what_two_take_from_each_other_settles",),
+        "sources are fitted again where no neighbour changed, and only there",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/fit/solver.py",
+        "if worth <= _ENOUGH * total:",
+        "if worth <= 0.05 * total:",
+        (BACKEND + "fit.py::test_equals_scipys_least_squares",),
+        "fits end a step early",
         plain=True,
     ),
     Mutant(

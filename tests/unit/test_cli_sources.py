@@ -26,6 +26,9 @@ def image(tmp_path):
     return path
 
 
+APERTURES = ("--apertures", "3,1 beam", "--annulus", "9,12", "--kron")
+
+
 def run(monkeypatch, capsys, *words):
     monkeypatch.setattr("sys.argv", ["footprint", "sources", *map(str, words)])
     with pytest.raises(SystemExit) as exit_:
@@ -55,13 +58,16 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     fits.writeto(image, data, header, overwrite=True)
     out = tmp_path / "out.vot"
     words = (image, "-o", out, "--sigma", 8, "--flood", 4, "--segmentation", tmp_path / "s.npy")
-    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--contrast", 0.1, "--fit", "point", "--json")
+    code, printed = run(monkeypatch, capsys, *words, "--deblend", "--contrast", 0.1, "--fit", "point", "--json", *APERTURES)
     report = json.loads(printed.out)
     assert code == 0 and report["sources"] == 3 and report["contrast"] == 0.1
     table = Table.read(out)
     assert list(table["island"]) == [1, 1, 2] and list(table["component"]) == [1, 2, 1] and list(table["flags"]) == [1, 1, 0]
     assert report["fit"] == "point" and table["fit_flux"].unit == "Jy" and {"fit_ra", "fit_peak_err"} <= set(table.colnames)
     assert np.load(tmp_path / "s.npy").max() == 3
+    assert report["apertures"] == "3, 5" and report["kron"] == 2.5 and table["aper2_flux"].unit == "Jy"
+    assert table["aper1_flux"].info.meta["ucd"] == "phot.flux.density;phot.aperture"
+    assert list(table["kron_flags"]) == [0, 0, 8]
     kept = ("--residual", "--save-model", tmp_path / "m.npy", "--save-residual", tmp_path / "r.fits", "--reliability", 0.5)
     code, printed = run(monkeypatch, capsys, *words, "--deblend", "--fit", "gaussian", *kept, "--overwrite", "--json")
     report = json.loads(printed.out)

@@ -6,8 +6,9 @@
 * ``launch("fit.stamp_over", block, level, spread, boxes, count, stamps, first=)``: the same of pixels over their level, NaN where
   the spread is not over 0; both of the block's shape and dtype.
 * ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=)`` when all are through: a
-  Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them `PASSES`
-  times over, so that what they take from each other settles. ``free``: with a shape of its own; else with the beam's.
+  Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them, and up to
+  `PASSES` times over those whose neighbours changed since, so that what they take from each other settles. ``free``: with a shape
+  of its own; else with the beam's.
   ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx and xx, where ``beamed``; else where fits start is
   told by the moments. ``rho`` float64 (4 radius + 1, 4 radius + 1): how noise is correlated from pixel to pixel, by which
   covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
@@ -34,8 +35,11 @@ def solve_work(
     limits: Limits, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec, stamps: ArraySpec, *rest: ArraySpec,
     **_: object,
 ) -> tuple[ArraySpec, ...]:  # fmt: skip
-    """What each thread works on; parameters before and after a pass; the sources by cells of the plane."""
+    """What each thread works on; parameters before and after a pass; which moved before
+    and in it, and which are lost; the sources by cells of the plane.
+    """
     n = boxes.shape[0]
     threads = max(limits.threads, 1)
     work = ArraySpec((threads, ROWS, stamps.shape[1]), "float64")
-    return work, ArraySpec((2, n, 6), "float64"), ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")
+    flags = ArraySpec((3, n), "bool")
+    return work, ArraySpec((2, n, 6), "float64"), flags, ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")

@@ -8,26 +8,16 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import (
-    CHI2,
-    ERRORS,
-    HEIGHT,
-    MAJOR,
-    MINOR,
-    PASSES,
-    SUM,
-    THETA,
-    X,
-    Y,
-)
+from footprint.kernels.fit.contract import CHI2, PASSES
+from footprint.kernels.fit.solver import NOTHING, bells, errors, exponents, fit, model, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
-# Full width at half maximum in standard deviations; where a Gaussian is nothing; steps of a fit.
+# Full width at half maximum in standard deviations.
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
-_NOTHING = 40.0
-_STEPS = 25
 # Windows in full widths: small ones suit noise that is correlated by the beam.
 _POINT, _LEAST, _MOST = 0.5, 0.9, 3.0
+# Noises that a model has to change by for its neighbours to be fitted again.
+_SETTLED = 0.003
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -77,184 +67,6 @@ def stamp_over(block, level, spread, boxes, count, stamps, *, first) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _factor(a, n):
-    """Cholesky of the n x n corner, in place; False where it is not positive definite."""
-    for j in range(n):
-        s = a[j, j]
-        for k in range(j):
-            s -= a[j, k] * a[j, k]
-        if not s > 1e-300:
-            return False
-        a[j, j] = math.sqrt(s)
-        for i in range(j + 1, n):
-            s = a[i, j]
-            for k in range(j):
-                s -= a[i, k] * a[j, k]
-            a[i, j] = s / a[j, j]
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _solve(a, b, n):
-    """What the factored matrix makes of b, in place."""
-    for i in range(n):
-        s = b[i]
-        for k in range(i):
-            s -= a[i, k] * b[k]
-        b[i] = s / a[i, i]
-    for i in range(n - 1, -1, -1):
-        s = b[i]
-        for k in range(i + 1, n):
-            s -= a[k, i] * b[k]
-        b[i] = s / a[i, i]
-
-
-@njit(cache=True, nogil=True)
-def _model(p, m, n, w, slopes):
-    """Residuals, in row 1, of the pixels in row 0 at the places in rows 2 and 3; derivatives in rows from 4. The sum of squares."""
-    total = 0.0
-    for i in range(n):
-        dy, dx = w[2, i] - p[1], w[3, i] - p[2]
-        q = p[3] * dy * dy + 2 * p[4] * dy * dx + p[5] * dx * dx
-        e = math.exp(-0.5 * q) if q < 2 * _NOTHING else 0.0
-        v = p[0] * e
-        r = w[0, i] - v
-        w[1, i] = r
-        total += r * r
-        if slopes:
-            w[4, i] = e
-            w[5, i] = v * (p[3] * dy + p[4] * dx)
-            w[6, i] = v * (p[4] * dy + p[5] * dx)
-            if m == 6:
-                w[7, i] = -0.5 * dy * dy * v
-                w[8, i] = -dy * dx * v
-                w[9, i] = -0.5 * dx * dx * v
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _sound(p, start, reach):
-    """Whether parameters are a Gaussian's, near where it was seen."""
-    wide = p[3] > 0 and p[5] > 0 and p[3] * p[5] - p[4] * p[4] > 1e-9 and p[3] + p[5] < 8
-    return p[0] > 0 and wide and (p[1] - start[1]) ** 2 + (p[2] - start[2]) ** 2 < reach * reach
-
-
-@njit(cache=True, nogil=True)
-def _fit(p, m, n, w, reach, normal, trial, step, found):
-    """Levenberg and Marquardt from ``p``, in place; the sum of squares, or -1 where it went nowhere."""
-    start = found
-    start[:] = p
-    total, damping = _model(p, m, n, w, True), 1e-3
-    turns = 0
-    while turns < _STEPS:
-        for i in range(m):
-            s = 0.0
-            for q in range(n):
-                s += w[4 + i, q] * w[1, q]
-            step[1, i] = s
-            for j in range(i + 1):
-                s = 0.0
-                for q in range(n):
-                    s += w[4 + i, q] * w[4 + j, q]
-                normal[i, j] = normal[j, i] = s
-        ended = False
-        while turns < _STEPS:
-            turns += 1
-            trial[:m, :m] = normal[:m, :m]
-            for i in range(m):
-                trial[i, i] += damping * normal[i, i] + 1e-300
-                step[0, i] = step[1, i]
-            good = _factor(trial, m)
-            other = np.inf
-            if good:
-                _solve(trial, step[0], m)
-                for i in range(6):
-                    step[2, i] = p[i] + (step[0, i] if i < m else 0.0)
-                if _sound(step[2], start, reach):
-                    other = _model(step[2], m, n, w, False)
-            if other <= total:
-                ended = total - other <= 1e-6 * total
-                p[:] = step[2, :6]
-                total = _model(p, m, n, w, True)
-                damping = max(damping * 0.1, 1e-9)
-                break
-            damping *= 10
-            if damping > 1e8:
-                return total if turns > 1 else -1.0
-        if ended:
-            return total
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _told(p, out):
-    """Peak, place, sum, standard deviations along the axes and their angle."""
-    det = p[3] * p[5] - p[4] * p[4]
-    yy, yx, xx = p[5] / det, -p[4] / det, p[3] / det
-    mean, half = (xx + yy) / 2, (xx - yy) / 2
-    spread = math.hypot(half, yx)
-    out[HEIGHT], out[Y], out[X] = p[0], p[1], p[2]
-    out[SUM] = p[0] * 2 * math.pi / math.sqrt(det)
-    out[MAJOR], out[MINOR] = math.sqrt(mean + spread), math.sqrt(max(mean - spread, 0.0))
-    out[THETA] = math.degrees(math.atan2(yx, half)) / 2
-
-
-@njit(cache=True, nogil=True)
-def _errors(p, m, n, w, rho, noise, normal, cov, step, out):
-    """Errors in noise that is correlated: every quantity's slope times the covariance of the parameters."""
-    side = rho.shape[0] // 2
-    for i in range(m):
-        w[10 + i, :n] = 0.0
-    for q in range(n):
-        for o in range(n):
-            dy, dx = int(w[2, o] - w[2, q]), int(w[3, o] - w[3, q])
-            c = rho[side + dy, side + dx]
-            if c > 1e-4:
-                for i in range(m):
-                    w[10 + i, q] += c * w[4 + i, o]
-    for i in range(m):
-        for j in range(m):
-            s, t = 0.0, 0.0
-            for q in range(n):
-                s += w[4 + i, q] * w[10 + j, q]
-                t += w[4 + i, q] * w[4 + j, q]
-            cov[i, j], normal[i, j] = s, t
-    if not _factor(normal, m):
-        out[ERRORS : ERRORS + 7] = np.nan
-        return
-    # (J'J)^-1 Q (J'J)^-1: the columns of Q, and then its rows.
-    for _ in range(2):
-        for j in range(m):
-            for i in range(m):
-                step[0, i] = cov[i, j]
-            _solve(normal, step[0], m)
-            for i in range(m):
-                cov[i, j] = step[0, i]
-        for i in range(m):
-            for j in range(i):
-                cov[i, j], cov[j, i] = cov[j, i], cov[i, j]
-    slopes = normal
-    for i in range(m):
-        scale = abs(p[i]) if i == 0 else 0.1 if i < 3 else math.sqrt(p[3] * p[5])
-        h = 1e-4 * scale
-        for side_ in range(2):
-            step[2, :6] = p
-            step[2, i] += h if side_ else -h
-            _told(step[2], step[3 + side_])
-        for k in range(7):
-            d = step[4, k] - step[3, k]
-            if k == THETA:
-                d -= 180.0 * round(d / 180.0)
-            slopes[k, i] = d / (2 * h)
-    for k in range(7):
-        s = 0.0
-        for i in range(m):
-            for j in range(m):
-                s += slopes[k, i] * cov[i, j] * slopes[k, j]
-        out[ERRORS + k] = noise * math.sqrt(max(s, 0.0))
-
-
-@njit(cache=True, nogil=True)
 def _start(k, moments, boxes, beam, beamed, radius, p):
     """Where a fit begins: the peak, with the beam's shape or the light's own; its full width."""
     p[0], p[1], p[2] = moments[k, PEAK], boxes[k, Y_PEAK], boxes[k, X_PEAK]
@@ -298,8 +110,17 @@ def _sort(boxes, n, size, starts, order):
 
 
 @njit(cache=True, nogil=True)
-def _subtract(k, boxes, old, size, starts, order, n, w):
-    """Take the neighbours' models off the pixels in row 0."""
+def _far(y, x, reach, p):
+    """Whether a Gaussian is nothing on a disc."""
+    half = 0.5 * (p[3] + p[5])
+    least = half - math.hypot(0.5 * (p[3] - p[5]), p[4])
+    away = math.hypot(y - p[1], x - p[2]) - reach
+    return away > 0 and least * away * away > 2 * NOTHING
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(k, boxes, old, moved, size, starts, order, reach, n, w):
+    """With ``n`` pixels in row 0, take the neighbours' models off them; else whether one of them moved."""
     cells = starts.size - 1
     y, x = boxes[k, Y_PEAK], boxes[k, X_PEAK]
     for cy in range(-1, 2):
@@ -314,13 +135,17 @@ def _subtract(k, boxes, old, size, starts, order, n, w):
                 # Other cells may have the same number.
                 if j == k or ny // size != yy // size or nx // size != xx // size or not old[j, 0] > 0:
                     continue
-                if (ny - y) ** 2 + (nx - x) ** 2 > size * size:
+                if (ny - y) ** 2 + (nx - x) ** 2 > size * size or _far(y, x, reach, old[j]):
                     continue
+                if n == 0:
+                    if moved[j]:
+                        return True
+                    continue
+                exponents(old[j], n, w, 4)
+                bells(w, 4, n)
                 for q in range(n):
-                    dy, dx = w[2, q] - old[j, 1], w[3, q] - old[j, 2]
-                    e = old[j, 3] * dy * dy + 2 * old[j, 4] * dy * dx + old[j, 5] * dx * dx
-                    if e < _NOTHING:
-                        w[0, q] -= old[j, 0] * math.exp(-0.5 * e)
+                    w[0, q] -= old[j, 0] * w[4, q]
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -336,37 +161,81 @@ def _pixels(k, boxes, stamps, radius, reach, background, w):
     return n
 
 
+@njit(cache=True, nogil=True)
+def _reach(k, boxes, width, radius, free):
+    """Of the disc that a source is fitted on."""
+    reach = max(_POINT * width, 1.6)
+    if free:
+        reach = min(max(math.sqrt(boxes[k, PIXELS] / math.pi), _LEAST * width, 2.3), _MOST * width)
+    return min(reach, float(radius))
+
+
+@njit(cache=True, nogil=True)
+def _noise_at(k, moments, noise):
+    """Where a source's peak is."""
+    return noise * moments[k, SPREAD] if moments.shape[1] > SPREAD else noise
+
+
+@njit(cache=True, nogil=True)
+def _changed(old, new):
+    """The most that a model changed by, about."""
+    place = math.hypot(new[1] - old[1], new[2] - old[2]) * math.sqrt(new[3] + new[5])
+    shape = (abs(new[3] - old[3]) + 2 * abs(new[4] - old[4]) + abs(new[5] - old[5])) / min(new[3], new[5])
+    return abs(new[0] - old[0]) + new[0] * (place + shape)
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def _pass(
-    moments, boxes, stamps, beam, rho, fits, work, old, new, starts, order, n, radius, size, background, noise, beamed, free, last
+    moments, boxes, stamps, beam, work, old, new, before, moved, gone, starts, order, n, radius, size, background, noise, beamed,
+    free, every,
 ):  # fmt: skip
-    """Fit every source once, less its neighbours' last fits."""
+    """Fit every source once, less its neighbours' last fits, where they have changed since; all of them where ``every``."""
     threads = work.shape[0]
     for t in prange(threads):
         w = work[t]
-        normal, trial, cov, step, start = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6)
-        p = np.zeros(6)
+        normal, trial, step, start, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6), np.zeros(6)
         for k in range(t, n, threads):
+            moved[k] = 0
             if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
                 continue
+            new[k] = old[k]
             width = _start(k, moments, boxes, beam, beamed, radius, p)
-            m, reach = (6 if free else 3), max(_POINT * width, 1.6)
-            if free:
-                reach = min(max(math.sqrt(boxes[k, PIXELS] / math.pi), _LEAST * width, 2.3), _MOST * width)
+            reach = _reach(k, boxes, width, radius, free)
+            if not every and not _neighbours(k, boxes, old, before, size, starts, order, reach, 0, w):
+                continue
             if old[k, 0] > 0:
                 p[:] = old[k]
-            count = _pixels(k, boxes, stamps, radius, min(reach, float(radius)), background, w)
-            _subtract(k, boxes, old, size, starts, order, count, w)
-            total = _fit(p, m, count, w, max(0.8 * width, 2.0), normal, trial, step, start) if count > m else -1.0
-            if total < 0 or not p[0] > 0:
-                new[k] = old[k]
+            m = 6 if free else 3
+            count = _pixels(k, boxes, stamps, radius, reach, background, w)
+            _neighbours(k, boxes, old, before, size, starts, order, reach, count, w)
+            gone[k] = not (count > m and fit(p, m, count, w, max(0.8 * width, 2.0), normal, trial, step, start) and p[0] > 0)
+            if not gone[k]:
+                here = _noise_at(k, moments, noise)
+                moved[k] = _changed(old[k], p) > _SETTLED * here
+                new[k] = p
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _finish(
+    moments, boxes, stamps, beam, rho, fits, work, old, gone, starts, order, n, radius, size, background, noise, beamed, free
+):  # fmt: skip
+    """What is told of every fit."""
+    threads = work.shape[0]
+    for t in prange(threads):
+        w = work[t]
+        normal, cov, step, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6)
+        for k in range(t, n, threads):
+            if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or gone[k]:
                 continue
-            new[k] = p
-            if last:
-                _told(p, fits[k])
-                here = noise * moments[k, SPREAD] if moments.shape[1] > SPREAD else noise
-                _errors(p, m, count, w, rho, here, normal, cov, step, fits[k])
-                fits[k, CHI2] = total / (here * here * (count - m))
+            reach = _reach(k, boxes, _start(k, moments, boxes, beam, beamed, radius, p), radius, free)
+            m, count = (6 if free else 3), _pixels(k, boxes, stamps, radius, reach, background, w)
+            _neighbours(k, boxes, old, gone, size, starts, order, reach, count, w)
+            p[:] = old[k]
+            total = model(p, m, count, w)
+            told(p, fits[k])
+            here = _noise_at(k, moments, noise)
+            errors(p, m, count, w, rho, here, normal, cov, step, fits[k])
+            fits[k, CHI2] = total / (here * here * (count - m))
 
 
 @njit(cache=True, nogil=True)
@@ -377,7 +246,9 @@ def _begin(moments, boxes, n, beam, beamed, radius, old):
             _start(k, moments, boxes, beam, beamed, radius, old[k])
 
 
-def solve(stats, count, moments, boxes, stamps, beam, rho, fits, work, params, starts, order, *, radius, free, beamed) -> None:
+def solve(
+    stats, count, moments, boxes, stamps, beam, rho, fits, work, params, flags, starts, order, *, radius, free, beamed
+) -> None:
     """See `footprint.kernels.fit.contract`."""
     fits[...] = np.nan
     n = int(count[0])
@@ -390,8 +261,12 @@ def solve(stats, count, moments, boxes, stamps, beam, rho, fits, work, params, s
     kinds = [False] * PASSES[0] + [True] * (PASSES[1] if free else 0)
     if free and not beamed:
         kinds = [True] * PASSES[0]
+    before, moved, gone = flags
+    sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, n, radius, size)
     for turn, kind in enumerate(kinds):
-        last = turn + 1 == len(kinds)
-        sky = float(stats[BACKGROUND]), float(stats[NOISE])
-        _pass(moments, boxes, stamps, beam, rho, fits, work, old, new, starts, order, n, radius, size, *sky, beamed, kind, last)
-        old, new = new, old
+        every = turn == 0 or kind != kinds[turn - 1]
+        if not every and not before[:n].any():
+            continue
+        _pass(moments, boxes, stamps, beam, work, old, new, before, moved, gone, *where, *sky, beamed, kind, every)
+        old, new, before, moved = new, old, moved, before
+    _finish(moments, boxes, stamps, beam, rho, fits, work, old, gone, *where, *sky, beamed, kinds[-1])

@@ -1,0 +1,223 @@
+"""Sums over apertures at places that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, described
+from footprint.api._blank import blanked, unwrap
+from footprint.api._call import Face, Stream, call, planned
+from footprint.api._deblend import host_only
+from footprint.api._image import Image, Reading, foretold, from_file, host, see
+from footprint.api._light import Photometry, annulus_of, describe_light, radii_of
+from footprint.api._sky import Sky, sky_of
+from footprint.dtypes import kernel_dtype
+from footprint.errors import ArgumentError, ShapeError
+from footprint.kernels.apertures.contract import PLACE, SUMS
+from footprint.ops.apertures import Apertures
+from footprint.plan.faces import Taker
+from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec
+
+
+def apertures(
+    image: Any,
+    positions: Any,
+    radii: Any,
+    *,
+    annulus: Any = None,
+    background: Any = 0.0,
+    noise: Any = None,
+    mask: Any = None,
+    header: Mapping[str, Any] | None = None,
+    memory: Memory = None,
+    device: str = "auto",
+    on_plan: Callable[[Plan], None] | None = None,
+) -> Any:
+    """Sum the light within discs about given positions, sum_i A_i (image_i - background_i), A_i being the area of pixel i inside.
+
+    Areas are exact, as photutils' and SEP's are. What is not finite, masked, or where a noise map is not over 0 has no data: it is
+    left out, and flagged. The image is read once, in arrays where they lie, in files by blocks of rows, to the same bits.
+
+    Parameters
+    ----------
+    image : array (n_y, n_x), or an open image with ``read(rows, out)``
+        As in `find_sources`.
+    positions : array (n, 2), or SkyCoord
+        x and y, pixels' centres being whole numbers from 0; positions on the sky where the header has a WCS.
+    radii : number, str, Quantity, or a list of them
+        In pixels; words such as ``"1.5 beam"`` (the geometric mean of its full widths at half maximum) or ``"10 arcsec"``; angles
+        go by the pixel's size at the reference point.
+    annulus : two radii, optional
+        Between them the sky is told, the mean of the pixels there by their areas, and taken off.
+    background, noise : number, or array or open image (n_y, n_x)
+        What is taken off every pixel; the standard deviation of a pixel's noise, without which there are no errors.
+    mask : array or open image (n_y, n_x), optional
+        No data where it is not 0.
+    header : mapping, optional
+        FITS header of the image, for units, positions and the beam.
+    memory : str, int or float, optional
+        The most the run may take beside the arrays.
+    device : str
+        "auto" or "cpu": there are kernels for the processor only.
+    on_plan : callable, optional
+        Called with the plan before anything is allocated or read.
+
+    Returns
+    -------
+    astropy.table.Table
+        One row a position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
+        aper1_flux_err (noise that is correlated by the beam where one is known, and the annulus's), aper1_area (square pixels
+        with data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the image's end, 4 where there was
+        no data at all, and the flux is NaN.
+
+    Raises
+    ------
+    ShapeError, ArgumentError, BudgetError, BackendError
+        Shapes that differ, an argument out of range, a budget that is too small, a device without kernels.
+
+    Examples
+    --------
+    >>> import numpy as np, footprint as fp
+    >>> table = fp.apertures(np.ones((20, 20)), [(9.3, 8.1)], [2, 3])
+    >>> round(float(table["aper2_flux"][0] / np.pi), 9)
+    9.0
+    """
+    given = unwrap(image)
+    plain = see(given.data)
+    seen, _ = blanked(plain, "nan", {"mask": mask, "image's mask": given.mask})
+    sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
+    light = Photometry(radii_of("radii", radii, sky), annulus_of(annulus, sky), 0.0, sky.beam_area)
+    at = _positions(positions, sky)
+    level, spread = _value("background", background, seen), _value("noise", 1.0 if noise is None else noise, seen)
+    maps = [one.face for one in (level, spread) if isinstance(one, Image)]
+    values = [None if isinstance(one, Image) else one for one in (level, spread)]
+    op = Apertures(max(len(at), 1), light.discs, *values)
+    columns: dict[str, np.ndarray] = {}
+    outs = [Stream(Taker(lambda region, sums: columns.update(light.columns(sums[: len(at)]))), _sums(op), key="catalogue")]
+    call(
+        "apertures",
+        op,
+        [seen.face, *maps, host(_places(at, op.count))],
+        outs,
+        host_only(device, seen.face),
+        memory,
+        on_plan=on_plan,
+    )
+    from astropy.table import Table
+
+    if noise is None:
+        columns = {name: data for name, data in columns.items() if not name.endswith("_err")}
+    table = Table({"x": at[:, 0].copy(), "y": at[:, 1].copy()} | columns, copy=False)
+    describe_light(table, sky, light)
+    return table
+
+
+def plan_apertures(
+    shape: tuple[int, int],
+    count: int,
+    *,
+    dtype: str = "float32",
+    radii: Any = (5.0,),
+    annulus: Any = None,
+    background: float | str = 0.0,
+    noise: float | str = 1.0,
+    streamed: bool = False,
+    reading: Reading | None = None,
+    header: Mapping[str, Any] | None = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `apertures` at ``count`` positions of a C-contiguous image of this shape and dtype.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    count : int
+        How many positions.
+    dtype : str
+        Of the image.
+    radii, annulus, header, memory, device
+        As in `apertures`.
+    background, noise : float or "map"
+        "map" for a map that is given, of the image's dtype.
+    streamed : bool
+        Whether the image and maps come from files.
+    reading : callable, optional
+        As in `plan_find_sources`.
+
+    Returns
+    -------
+    Plan
+        Its output is the table that the columns are made of.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> fp.plan_apertures((4096, 4096), 1000, radii=[3, 5], device="cpu").nbytes
+    64192
+    """
+    spec, _ = described(shape, dtype)
+    if len(spec.shape) != 2 or spec.size == 0:
+        raise ShapeError("shape", spec.shape, "(n_y, n_x) with at least one pixel")
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise ArgumentError("count", repr(count), "a whole number, 0 or more")
+    sky = sky_of(None, header)
+    discs = radii_of("radii", radii, sky) + annulus_of(annulus, sky)
+    values = [None if value == "map" else float(value) for value in (background, noise)]
+    op = Apertures(max(int(count), 1), discs, *values)
+    images: list[Face] = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 + values.count(None))]
+    ins = [*images, *foretold(ArraySpec((op.count, PLACE), "float64"))]
+    outs = [Stream(Taker(lambda region, sums: None), _sums(op), key="catalogue")]
+    return planned("apertures", op, ins, outs, host_only(device), memory)
+
+
+def _sums(op: Apertures) -> ArraySpec:
+    return ArraySpec((op.count, SUMS * len(op.radii)), "float64")
+
+
+def _places(at: np.ndarray, count: int) -> np.ndarray:
+    """The kernel's table of discs."""
+    places = np.full((count, PLACE), np.nan)
+    places[: len(at), 0], places[: len(at), 1] = at[:, 1], at[:, 0]
+    places[: len(at), 2:] = 1.0, 0.0, 0.0, 1.0, 1.0
+    # What lies nowhere has no aperture.
+    places[~np.isfinite(places).all(1)] = np.nan
+    return places
+
+
+def _positions(positions: Any, sky: Sky) -> np.ndarray:
+    """Pixels along x and y of every position."""
+    if hasattr(positions, "icrs"):
+        if sky.wcs is None:
+            raise ArgumentError("positions", "a SkyCoord", "x and y in pixels", "give a header with a WCS")
+        return np.stack([np.atleast_1d(one) for one in sky.wcs.world_to_pixel(positions)], 1).astype(np.float64)
+    try:
+        found = np.asarray(positions, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("positions", repr(type(positions).__name__), "an array (n, 2) of x and y, or a SkyCoord") from None
+    found = found.reshape(0, 2) if found.size == 0 else found
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ShapeError("positions", f"shape {found.shape}", "(n, 2), x and y of every position")
+    return found
+
+
+def _value(name: str, value: Any, image: Image) -> Image | float:
+    """A map, or one number for all."""
+    if isinstance(value, str):
+        raise ArgumentError(name, repr(value), "a number or a map")
+    if np.ndim(value) == 0 and not hasattr(value, "read"):
+        number = float(value)
+        if not np.isfinite(number) or (name == "noise" and number <= 0):
+            raise ArgumentError(name, repr(value), "a number over 0" if name == "noise" else "a finite number")
+        return number
+    seen = see(unwrap(value).data, name)
+    if seen.spec.shape != image.spec.shape:
+        raise ShapeError(name, f"shape {seen.spec.shape}", f"the image's {image.spec.shape}")
+    if np.dtype(kernel_dtype(seen.spec.dtype)).kind != "f":
+        raise ShapeError(name, f"dtype {seen.spec.dtype}", "real numbers")
+    return seen
