@@ -94,4 +94,11 @@ METHODS_OF_CONVOLUTION = [
         (METHODS + "products_make_the_sums",),
         "beyond the sums down lies the image's constant",
     ),
+    Mutant(
+        "footprint/api/_turned.py",
+        "spec.shape[order.index(axis)] for",
+        "spec.shape[order[axis]] for",
+        ("tests/unit/test_arguments.py::test_the_axis_that_is_not_filtered_may_be_any_of_three",),
+        "colours come back in the wrong order of axes",
+    ),
 ]
