@@ -94,7 +94,7 @@ def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branche
     order = free_first(used, n_axes)
     if n_axes == 3 and len(used) == 3:
         fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
-        raise ShapeError("axes", "all three", "two of three", fix)
+        raise ShapeError("axes", tuple(sorted(used)), "two of three", fix)
     for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
