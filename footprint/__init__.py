@@ -125,7 +125,13 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"footprint.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'footprint' has no attribute {name!r}")
+    import sys
+
+    from footprint.elsewhere import HERE
+
+    fix = f"; call footprint.{HERE[name]}" if name in HERE else ""
+    # With name and module Python itself proposes what is spelt alike.
+    raise AttributeError(f"module 'footprint' has no attribute {name!r}{fix}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -83,8 +83,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         except ValueError:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     elif isinstance(array, str | os.PathLike):
-        fix = "open it with footprint.open_image(...), or footprint.open_scan(...)"
-        raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array or an open image", fix)
+        fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
+        raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array")
     if data.dtype.kind not in kinds:
@@ -97,7 +97,8 @@ def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED
     try:
         lengths = tuple(operator.index(n) for n in shape)
     except TypeError:
-        raise ArgumentError(name, repr(shape), "a tuple of whole numbers such as (512, 512)") from None
+        wanted, got = "a tuple of whole numbers such as (512, 512)", kind_of(shape) if hasattr(shape, "shape") else repr(shape)
+        raise ArgumentError(name, got, wanted, "give its .shape" if hasattr(shape, "shape") else "") from None
     if min(lengths, default=0) < 0:
         raise ShapeError(name, lengths, "lengths of 0 or more")
     try:

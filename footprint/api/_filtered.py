@@ -9,19 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._method import made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay
+from footprint.api._turned import turned, turned_back
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
 from footprint.errors import ArgumentError, choose
-from footprint.kernels.common.borders import border
+from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
-from footprint.ops.convolve import Correlate
+from footprint.ops.convolve import MODES, Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
 from footprint.spec import ArraySpec
@@ -65,6 +66,8 @@ class How(NamedTuple):
         name: str = "dtype",
     ) -> How:
         """The same from what the user wrote."""
+        if mode not in MODES and is_border(mode):
+            raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
         return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method)
 
@@ -158,17 +161,16 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
         if target is not None and replay(known, (image, weights), (target,)):
             return target
     natural = receive(image, "image", COMPLEX)
-    source, order = natural, last(how.axes, len(natural.spec.shape))
-    if order is not None:
-        source = _turned(natural, order, "image")
+    order = last(how.axes, len(natural.spec.shape))
+    source = turned(natural, order, "image")
     given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.nan == "interpolate")
     op, weights = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c")
     made = returned(op.out_specs(source.spec, given.spec)[0], how.result)
-    target = output(out, made if order is None else _turned_back(made, order), natural)
+    target = output(out, turned_back(made, order), natural)
     if out is not None and shared(natural, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if target.spec.size:
-        sink = target if order is None else _turned(target, order, "out")
+        sink = turned(target, order, "out")
         place = where(device, source, target)
         op, rest = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", op, [source, *rest], [sink], place, memory)
@@ -178,16 +180,3 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     else:
         choose("method", how.method, METHODS)
     return finished(target, out)
-
-
-def _turned(array: Array, order: tuple[int, ...], name: str) -> Array:
-    """An array on the host with its axes in another order, where it lies."""
-    if array.device != "cpu":
-        fix = "filter its last axes, or give a contiguous copy with the axes in that order"
-        raise ArgumentError("axes", f"axes of an array on {array.device} that are not its last ({name})", "its last, in order", fix)
-    return Array(array.data.transpose(order), array.kind, array.device)
-
-
-def _turned_back(spec: ArraySpec, order: tuple[int, ...]) -> ArraySpec:
-    """A result with the axes in the order the user knows."""
-    return ArraySpec(tuple(spec.shape[order.index(axis)] for axis in range(len(order))), spec.dtype)

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
-from footprint.api._call import call, plan_verb
+from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember
-from footprint.api._window import number, target_of
+from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._window import asked, number, target_of
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.ops.base import Op
 from footprint.ops.branches import Branches
 from footprint.ops.separable import AXES, Taps, lines, table
 from footprint.plan.plan import Plan
+from footprint.units import counted
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,9 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 
 
 def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
-    """The result of a filter along axes."""
-    return _run(verb, image, options, lambda n_axes, dtype: operation(make, n_axes, dtype, cval), out, memory, device)
+    """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
+    made = lambda n_axes, dtype: (operation(make, n_axes, dtype, cval), None)
+    return _run(verb, image, options, made, out, memory, device)
 
 
 def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
@@ -48,50 +51,64 @@ def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out:
     return _run(verb, image, options, lambda n_axes, dtype: branches(make, n_axes, dtype, cval), out, memory, device)
 
 
-def _run(verb: str, image: Any, options: Any, op_of: Callable[[int, str], Op], out: Any, memory: Memory, device: str) -> Any:
-    look = looks(verb, (options, memory, device), image, out)
+def _run(
+    verb: str, image: Any, options: Any, op_of: Callable[[int, str], tuple[Op, Order]], out: Any, memory: Memory, device: str
+) -> Any:
+    if isinstance(image, Described):
+        return op_of(len(image.spec.shape), image.spec.dtype)
+    kind, out = asked(out)
+    look = looks(verb, (options, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
-    source = receive(image, "input")
-    op = op_of(source.data.ndim, source.spec.dtype)
-    result = op.out_specs(op.in_specs(source.spec)[0])[0]
-    target = target_of(out, result, source, shared)
+    natural = receive(image, "input")
+    op, order = op_of(natural.data.ndim, natural.spec.dtype)
+    source = turned(natural, order, "input")
+    result = turned_back(op.out_specs(op.in_specs(source.spec)[0])[0], order)
+    target = target_of(out, kind, result, natural, shared)
     if result.size:
-        key = call(verb, op, [source], [target], where(device, source, target), memory)
-        remember(look, key, target.spec)
+        key = call(verb, op, [source], [turned(target, order, "output")], where(device, source, target), memory)
+        # A plan that is kept takes arrays as they come.
+        remember(look if order is None else None, key, target.spec)
     return finished(target, out)
 
 
 def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: Memory, device: str) -> Plan:
     """The plan of a sum of filters along axes."""
     spec, _ = described(shape, dtype)
-    return plan_verb(verb, branches(make, len(spec.shape), spec.dtype, 0.0), [spec], where(device), memory)
+    op, order = branches(make, len(spec.shape), spec.dtype, 0.0)
+    return plan_turned(verb, op, spec, order, where(device), memory)
 
 
 def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
     """The plan of a filter along axes."""
     spec, _ = described(shape, dtype)
-    return plan_verb(verb, operation(make, len(spec.shape), spec.dtype, 0.0), [spec], where(device), memory)
+    return plan_turned(verb, operation(make, len(spec.shape), spec.dtype, 0.0), spec, None, where(device), memory)
 
 
-def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> Branches:
-    """The operation: what is the same along both axes in one pass."""
+def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branches, Order]:
+    """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     dims, outside = _dims(n_axes), number("cval", cval)
-    found = []
-    for some, factor in make(n_axes):
+    found, sums = [], make(n_axes)
+    used = {w.axis for some, _ in sums for w in some}
+    order = free_first(used, n_axes)
+    if n_axes == 3 and len(used) == 3:
+        fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
+        raise ShapeError("axes", tuple(sorted(used)), "two of three", fix)
+    for some, factor in sums:
         one = Taps("x", table(np.ones(1), dtype), 0, NONE, outside, repr(outside))
         pair = [replace(one, axis="y" if n_axes > 1 else ""), one]
         for w in some:
-            pair[w.axis - n_axes] = Taps(dims[w.axis], table(w.values, dtype), w.first, w.border, outside, repr(outside))
+            at = w.axis if order is None else order.index(w.axis)
+            pair[at - n_axes] = Taps(dims[at], table(w.values, dtype), w.first, w.border, outside, repr(outside))
         tall, wide = pair
         found.append((tall, replace(wide, weights=table(np.asarray(wide.weights) * factor, dtype))))
-    return Branches(tuple(found), dims)
+    return Branches(tuple(found), dims), order
 
 
 def _dims(n_axes: int) -> str:
     if not 1 <= n_axes <= len(AXES):
-        raise ShapeError("input", f"{n_axes} dimensions", "1 to 3", "filter it part by part")
+        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", "filter it part by part")
     return AXES[-n_axes:]
 
 

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
-from footprint.api._call import call, plan_verb
+from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember
-from footprint.api._window import axes_of, each, mode_of, placed, target_of, whole
+from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
+from footprint.api._window import asked, axes_of, each, mode_of, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
 from footprint.ops.rank_filter import RankFilter
 from footprint.ops.separable import AXES
 from footprint.plan.plan import Plan
+from footprint.units import counted
 
 
 def planned_rank(
@@ -23,31 +25,39 @@ def planned_rank(
 ) -> Plan:
     """The plan of a rank filter; a rank that is a float is a percentile, and none the median."""
     spec, _ = described(shape, dtype)
-    op = rank_op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
-    return plan_verb(verb, op, [spec], where(device), memory)
+    op, order = rank_op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
+    return plan_turned(verb, op, spec, order, where(device), memory)
 
 
 def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, memory: Memory, device: str) -> Any:
-    """The result of a rank filter; a rank that is a float is a percentile, and none the median."""
-    look = looks(verb, (rank, how, memory, device), image, out)
+    """The result of a rank filter; a rank that is a float is a percentile, and none the median.
+
+    Of what is only described, the operation and the order of axes it takes.
+    """
+    if isinstance(image, Described):
+        return rank_op(len(image.spec.shape), image.spec.dtype, rank, how)
+    kind, out = asked(out)
+    look = looks(verb, (rank, how, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
-    source = receive(image, "input")
-    op = rank_op(source.data.ndim, source.spec.dtype, rank, how)
-    result = op.out_specs(source.spec)[0]
-    target = target_of(out, result, source, shared)
+    natural = receive(image, "input")
+    op, order = rank_op(natural.data.ndim, natural.spec.dtype, rank, how)
+    source = turned(natural, order, "input")
+    result = turned_back(op.out_specs(source.spec)[0], order)
+    target = target_of(out, kind, result, natural, shared)
     if result.size:
-        key = call(verb, op, [source], [target], where(device, source, target), memory)
-        remember(look, key, target.spec)
+        key = call(verb, op, [source], [turned(target, order, "output")], where(device, source, target), memory)
+        # A plan that is kept takes arrays as they come.
+        remember(look if order is None else None, key, target.spec)
     return finished(target, out)
 
 
-def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> RankFilter:
-    """The operation; a rank that is a float is a percentile, and none the median."""
+def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> tuple[RankFilter, Order]:
+    """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
     size, footprint, mode, cval, origin, axes = how
     if not 1 <= n_axes <= 3:
-        raise ShapeError("input", f"{n_axes} dimensions", "1 to 3", "reshape it to a stack of planes")
+        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", "reshape it to a stack of planes")
     if np.dtype(dtype).itemsize > 8:
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
     wanted = axes_of(axes, n_axes)
@@ -56,9 +66,13 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, .
     modes, origins = each("mode", mode, len(wanted), mode_of), each("origin", origin, len(wanted), whole)
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
         lengths[axis], borders[axis], moved[axis] = length, name, move
+    order = free_first([axis for axis, length in enumerate(lengths) if length > 1], n_axes)
+    if order is not None:
+        lengths, moved = ([values[axis] for axis in order] for values in (lengths, moved))
+        borders = [borders[axis] for axis in order]
     if n_axes == 3 and lengths[0] > 1:
-        fix = "give size=(1, k, k), or axes=(1, 2), for every plane on its own"
-        raise ShapeError("size", tuple(lengths), "1 along the first axis of a stack", fix)
+        fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
+        raise ShapeError("size", tuple(lengths), "1 along one of three axes", fix)
     if max(lengths) > MOST:
         raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis")
     first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
@@ -66,9 +80,8 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, .
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
-    return RankFilter(
-        tuple(lengths[last]), _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(cval, dtype), AXES[-n_axes:]
-    )
+    ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(cval, dtype)
+    return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:]), order
 
 
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[int, ...]:

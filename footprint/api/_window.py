@@ -70,17 +70,33 @@ def placed(name: str, origin: int, size: int) -> int:
     return first
 
 
-def target_of(given: Any, result: ArraySpec, source: Array, shared: Callable[[Array, Array], bool]) -> Array:
-    """The array a result goes to: ``output`` checked, or a new one."""
+def asked(given: Any) -> tuple[str, Any]:
+    """A filter's ``output``: the dtype asked for, "" where none is, and the array given."""
+    if given is None or not isinstance(given, type | str | np.dtype):
+        return "", given
+    try:
+        return np.dtype(given).str, None
+    except TypeError:
+        raise ArgumentError("output", repr(given), "an array, or a dtype such as 'float32'") from None
+
+
+def target_of(given: Any, kind: str, result: ArraySpec, source: Array, shared: Callable[[Array, Array], bool]) -> Array:
+    """The array a result goes to: ``output`` checked, or a new one, of the dtype asked for if one is."""
     if given is None:
-        return output(None, result, source)
+        _held(np.dtype(kind or result.dtype), np.dtype(result.dtype))
+        return output(None, ArraySpec(result.shape, kind or result.dtype), source)
     target = receive(given, "output")
     check_writable(target, given, "output")
     if tuple(target.data.shape) != result.shape:
         raise ShapeError("output", f"shape {tuple(target.data.shape)}", f"{result.shape}")
-    kind, wanted = np.dtype(target.data.dtype), np.dtype(result.dtype)
-    if not (np.can_cast(wanted, kind, "safe") or (kind.kind == wanted.kind == "f")):
-        raise ShapeError("output", f"dtype {kind.name}", f"one that holds {wanted.name}")
+    _held(np.dtype(target.data.dtype), np.dtype(result.dtype))
     if shared(source, target):
         raise ArgumentError("output", "memory shared with input", "an array of its own")
     return target
+
+
+def _held(kind: np.dtype, wanted: np.dtype) -> None:
+    """Refuse a dtype that does not hold the result."""
+    if not (np.can_cast(wanted, kind, "safe") or (kind.kind == wanted.kind == "f")):
+        fix = "round and cast the result" if wanted.kind == "f" and kind.kind in "iu" else ""
+        raise ShapeError("output", f"dtype {kind.name}", f"one that holds {wanted.name}", fix)

@@ -12,6 +12,7 @@ from footprint.api._call import Described, Stream, call, planned
 from footprint.api._filtered import How, filtered, last, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
+from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
@@ -27,8 +28,8 @@ Reading = Callable[[int, str], int]
 def convolve(
     image: Any,
     mask: Any,
-    *,
     mode: str = "same",
+    *,
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
@@ -119,8 +120,8 @@ def convolve(
 def correlate(
     image: Any,
     mask: Any,
-    *,
     mode: str = "same",
+    *,
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
@@ -206,7 +207,7 @@ def plan_convolve(
     how = How.of(mode, boundary, result, nan, origin, axes, name="result")
     order = last(how.axes, len(spec.shape))
     if order is not None:
-        spec, given = ArraySpec(tuple(spec.shape[axis] for axis in order), spec.dtype), Given(direct=False)
+        spec, given = turned_spec(spec, order), Given(direct=False)
     is_complex = mask_dtype is not None and described((), mask_dtype, kinds=COMPLEX)[0].dtype[1] == "c"
     op, weights = operation(spec, mask_shape, how, number(cval), complex_mask=is_complex)
     image = Described(spec, given)

@@ -10,7 +10,7 @@ from footprint.api._arrays import Memory
 from footprint.api._lines import Weights, branched, lined, planned_branches, planned_lines
 from footprint.api._window import axes_of, each, mode_of, number, whole
 from footprint.api.gaussian_filter import gaussians
-from footprint.errors import ArgumentError, ShapeError
+from footprint.errors import ArgumentError
 from footprint.plan.plan import Plan
 
 Pairs = list[tuple[list[Weights], float]]
@@ -65,7 +65,7 @@ def laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; of a stack the last two, (1, 2).
+        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
     input, output, mode, cval, memory, device
         As in `gaussian_filter`.
 
@@ -102,7 +102,7 @@ def gaussian_laplace(
     Parameters
     ----------
     axes : tuple of int, optional
-        Along which it is taken; of a stack the last two, (1, 2).
+        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
     input, sigma, output, mode, cval, truncate, radius, memory, device
         As in `gaussian_filter`; no sigma is 0.
 
@@ -144,7 +144,7 @@ def unsharp_mask(
     amount : float
         How much of the difference is added; negative ones smooth.
     axes : tuple of int, optional
-        Along which it is taken; of a stack the last two, (1, 2).
+        Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
     output, mode, cval, memory, device
         As in `gaussian_filter`.
 
@@ -298,14 +298,6 @@ def plan_gaussian_laplace(
     return planned_branches("gaussian_laplace", shape, dtype, made, memory, device)
 
 
-def _planar(axes: Any, n_axes: int) -> tuple[int, ...]:
-    """The axes, all among the last two."""
-    wanted = axes_of(axes, n_axes)
-    if any(axis < n_axes - 2 for axis in wanted):
-        raise ShapeError("axes", wanted, "the last two axes of a stack", "give axes=(1, 2) for every plane on its own")
-    return wanted
-
-
 def sobels(axis: Any, mode: Any, n_axes: int) -> list[Weights]:
     """Weights of Sobel's derivative, its own axis first."""
     along = whole("axis", axis)
@@ -318,14 +310,14 @@ def sobels(axis: Any, mode: Any, n_axes: int) -> list[Weights]:
 
 def differences(n_axes: int, axes: Any, mode: Any) -> Pairs:
     """Second differences, a branch an axis."""
-    wanted = _planar(axes, n_axes)
+    wanted = axes_of(axes, n_axes)
     modes = each("mode", mode, len(wanted), mode_of)
     return [([Weights(axis, np.array([1.0, -2, 1]), -1, border)], 1.0) for axis, border in zip(wanted, modes)]
 
 
 def curvatures(n_axes: int, axes: Any, sigma: Any, mode: Any, truncate: Any, radius: Any) -> Pairs:
     """Second derivatives of Gaussians, a branch an axis."""
-    wanted = _planar(axes, n_axes)
+    wanted = axes_of(axes, n_axes)
     if min(each("sigma", sigma, len(wanted), number), default=1) <= 0:
         raise ArgumentError("sigma", sigma, "over 0")
     orders = [tuple(2 * (a == axis) for a in wanted) for axis in wanted]
@@ -337,4 +329,4 @@ def sharpened(n_axes: int, axes: Any, radius: Any, amount: Any, mode: Any) -> Pa
     share, wanted = number("amount", amount), axes_of(axes, n_axes)
     if min(each("radius", radius, len(wanted), number), default=0) < 0:
         raise ArgumentError("radius", radius, "0 or more")
-    return [([], 1 + share), (gaussians(radius, 0, mode, 4.0, None, _planar(axes, n_axes), n_axes), -share)]
+    return [([], 1 + share), (gaussians(radius, 0, mode, 4.0, None, wanted, n_axes), -share)]

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+import footprint
 from footprint.errors import choose
 from footprint.plan.plan import Plan
 
-# Verb -> module of footprint.api that holds its plan_* function.
-_VERBS = {
-    "convolve": "convolve",
-    "correlate": "convolve",
-    "pad": "pad",
-    "gaussian_filter": "gaussian_filter",
-    "uniform_filter": "gaussian_filter",
-    "median_filter": "rank_filter",
-    "rank_filter": "rank_filter",
-    "muladd": "muladd",
-    "vertical_shift": "vertical_shift",
-    "ramp_filter": "ramp_filter",
-    "backproject": "backproject",
-    "fbp": "fbp",
-    "reconstruct": "reconstruct",
-    "sigma_clip": "sigma_clip",
-    "threshold": "threshold",
-    "label": "label",
-    "measure": "measure",
-    "find_sources": "find_sources",
-}
+# Verbs that have a plan of their own.
+_VERBS = tuple(name.removeprefix("plan_") for name in footprint.__all__ if name.startswith("plan_"))
 
 
 def _plan(verb: str, *args: Any, **kwargs: Any) -> Plan:
-    choose("verb", verb, list(_VERBS))
-    return getattr(importlib.import_module(f"footprint.api.{_VERBS[verb]}"), f"plan_{verb}")(*args, **kwargs)
+    choose("verb", verb, _VERBS)
+    plan: Plan = getattr(footprint, f"plan_{verb}")(*args, **kwargs)
+    return plan
 
 
 def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:

@@ -42,7 +42,7 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}
         rank = ranks[name] if name in ranks else number("percentile", given["percentile"])
-        return rank_op(2, dtype, rank, (size, None, mode, cval, 0, None))
+        return rank_op(2, dtype, rank, (size, None, mode, cval, 0, None))[0]
     if name == "gaussian":
         return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), 2, dtype, cval)
     if name == "uniform":
@@ -50,10 +50,10 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
     if name == "sobel":
         return operation(lambda n: sobels(given.get("axis", -1), mode, n), 2, dtype, cval)
     if name == "laplace":
-        return branches(lambda n: differences(n, None, mode), 2, dtype, cval)
+        return branches(lambda n: differences(n, None, mode), 2, dtype, cval)[0]
     if name == "gaussian_laplace":
-        return branches(lambda n: curvatures(n, None, sigma, mode, 4.0, None), 2, dtype, cval)
-    return branches(lambda n: sharpened(n, None, sigma, given.get("amount", 1.0), mode), 2, dtype, cval)
+        return branches(lambda n: curvatures(n, None, sigma, mode, 4.0, None), 2, dtype, cval)[0]
+    return branches(lambda n: sharpened(n, None, sigma, given.get("amount", 1.0), mode), 2, dtype, cval)[0]
 
 
 def plan_filter_rows(

@@ -40,8 +40,8 @@ def gaussian_filter(
         Standard deviation in pixels, of all axes or of each; an axis of 0 is left as it is.
     order : int or tuple of int
         0 for the Gaussian, 1 for its first derivative, and so on.
-    output : array, optional
-        Where the result goes: a floating array of the image's shape, apart from ``input``.
+    output : array or dtype, optional
+        Where the result goes: a floating array of the image's shape, apart from ``input``; or the dtype of a new one.
     mode : {"reflect", "constant", "nearest", "mirror", "wrap"} or one for each axis
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
         abcd|abcd. Other libraries' names are accepted where no two differ in meaning.

@@ -34,12 +34,13 @@ def median_filter(
     input : array (n_x,), (n_y, n_x) or (n_z, n_y, n_x)
         Real numbers of any dtype, byte order and strides; what it is compared in holds every value of it.
     size : int or tuple of int
-        Of the window: one for all axes, or one for each; at most 11. Of a stack it is 1 along the first axis, as in
-        ``size=(1, 3, 3)``, or ``size=3, axes=(1, 2)``.
+        Of the window: one for all axes, or one for each; at most 11. Of three axes it is 1 along one, as in
+        ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's colours.
     footprint : array of bool, optional
         In place of ``size``: its shape, where all of it is true.
-    output : array, optional
-        Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``.
+    output : array or dtype, optional
+        Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``; or
+        the dtype of a new one.
     mode : {"reflect", "constant", "nearest", "mirror", "wrap"} or one for each axis
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
         abcd|abcd. Other libraries' names are accepted where no two differ in meaning.

@@ -28,7 +28,7 @@ from footprint.plan.ready import bind
 from footprint.plan.slots import Given
 from footprint.plan.stream import At, FrameStream, run_stack
 from footprint.spec import ArraySpec
-from footprint.units import counted
+from footprint.units import counted, kind_of
 
 Reading = Callable[[str], int]
 """Bytes a source's library holds beside the block while a frame is read into it, contiguous and of this dtype."""
@@ -92,6 +92,9 @@ def stream(
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
+    if not isinstance(frames, Iterable):
+        fix = "give a generator that yields them one by one"
+        raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
     coming = iter(frames)
     first = next(coming, None)
     if first is None:

@@ -34,7 +34,8 @@ class Device(str):
         first, _, more = name.partition(",")
         self.kind, colon, rest = first.strip().partition(":")
         if self.kind not in KINDS:
-            raise ArgumentError("device", repr(name), NAMES)
+            fix = "a GPU is cuda, or opencl" if self.kind.lower() == "gpu" else ""
+            raise ArgumentError("device", repr(name), NAMES, fix)
         if colon and not (rest if self.kind == "null" else rest.isdecimal()):
             wanted = f"{self.kind} or {self.kind}:" + ("PROFILE" if self.kind == "null" else "N with N a number")
             raise ArgumentError("device", repr(name), wanted)

@@ -119,7 +119,7 @@ def _open_mask(path: str, source: Any, mode: str) -> Any:
     from pathlib import Path
 
     from footprint.io.image import open_image
-    from footprint.io.named_mask import NamedMask, is_named, named_beam
+    from footprint.io.named_mask import NAMES, NamedMask, is_named, named_beam
 
     beam = None if Path(path).exists() else named_beam(path)
     if beam is not None:
@@ -130,7 +130,10 @@ def _open_mask(path: str, source: Any, mode: str) -> Any:
         return open_image(path)
     except FormatError as error:
         # --plane is the image's.
-        raise FormatError(path, error.problem, "a mask is one plane" if "--plane" in error.fix else error.fix) from error
+        fix = "a mask is one plane" if "--plane" in error.fix else error.fix
+        if ":" in path and ":/" not in path and not Path(path).exists():
+            fix = f"masks by name are {NAMES}, beam:12arcsec"
+        raise FormatError(path, error.problem, fix) from error
 
 
 def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:

@@ -15,6 +15,7 @@ from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
+from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
 
@@ -199,7 +200,8 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[
             found = hdf5.open_dataset(path, dataset or None)
             stack = stacks.Hdf5Frames(path, found, planes=True)
             return stack, _useful(found.shape, last=found.shape[-2:]), None
-    raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image")
+    fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
+    raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image", fix)
 
 
 def _useful(shape: tuple[int, ...], last: tuple[int, ...] | None = None) -> tuple[int, ...]:

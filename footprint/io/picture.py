@@ -25,10 +25,12 @@ _PILLOW, _BAND = 4, 64
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as PNG or JPEG do."""
+    """Whether a file begins as PNG or JPEG do; of one that is not there, whether it is called so."""
     try:
         with open(path, "rb") as file:
             return file.read(8).startswith(_BEGINNINGS)
+    except FileNotFoundError:
+        return Path(path).suffix.lower() in SUFFIXES
     except OSError:
         return False
 

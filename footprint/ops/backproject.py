@@ -14,6 +14,7 @@ from footprint.ops.base import Op, Table
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
+from footprint.units import counted
 
 # A gap this many times the next largest is a missing wedge, not a widely spaced angle.
 _WEDGE = 3.0
@@ -187,7 +188,7 @@ class Backproject(Op):
         """Slices of float32."""
         (rows,) = specs
         if len(rows.shape) != 3:
-            raise ShapeError("sinogram", f"{len(rows.shape)} dimensions", "(n_z, n_angles, n_x)")
+            raise ShapeError("sinogram", counted(len(rows.shape), "dimensions"), "(n_z, n_angles, n_x)")
         if min(rows.shape) < 1:
             raise ShapeError("sinogram", f"shape {rows.shape}", "at least one slice, angle and pixel")
         if rows.shape[1] != len(self.geometry.angles):

@@ -14,6 +14,7 @@ from footprint.ops.windows import place
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Halo, Number, Reach, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 AXES = "zyx"
 MODES = ("same", "full", "valid")
@@ -100,10 +101,11 @@ class Correlate(Op):
         image, weights = specs
         choose("mode", self.mode, MODES)
         if not 1 <= len(weights.shape) <= len(AXES):
-            raise ShapeError("mask", f"{len(weights.shape)} dimensions", "1, 2 or 3")
+            raise ShapeError("mask", counted(len(weights.shape), "dimensions"), "1, 2 or 3")
         if len(image.shape) != len(weights.shape) + self.batch:
-            fix = "say along which of the image's axes, as in axes=(1, 2)" if len(image.shape) > len(weights.shape) else ""
-            raise ShapeError("mask", f"{len(weights.shape)} dimensions", f"{len(image.shape)}, as many as the image", fix)
+            such = "axes=0" if len(weights.shape) == 1 else "axes=(1, 2) for a stack of planes, or (0, 1) for a picture's colours"
+            fix = f"say along which of the image's axes, as in {such}" if len(image.shape) > len(weights.shape) else ""
+            raise ShapeError("mask", counted(len(weights.shape), "dimensions"), f"{len(image.shape)}, as many as the image", fix)
         if weights.size == 0:
             raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
         if weights.shape != self.taps:

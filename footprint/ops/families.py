@@ -10,6 +10,7 @@ from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 # Projections or sinograms of one batch, where one is not more already: a few second-level caches, and enough for a GPU, whatever
 # the size of a part.
@@ -57,7 +58,7 @@ class ImageFilter(Op):
         """As large."""
         (image,) = specs
         if len(image.shape) != len(self.dims):
-            raise ShapeError("input", f"{len(image.shape)} dimensions", f"{len(self.dims)}")
+            raise ShapeError("input", counted(len(image.shape), "dimensions"), f"{len(self.dims)}")
         return (ArraySpec(image.shape, self.made(image.dtype), self.dims),)
 
 

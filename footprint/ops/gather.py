@@ -15,6 +15,7 @@ from footprint.ops.base import Op, Table
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Given, Reach, Ref
 from footprint.spec import ArraySpec, Limits
+from footprint.units import counted
 
 AXES = "zyx"
 # Stretches of a list that are told apart when a part asks what it needs.
@@ -173,7 +174,7 @@ class Gather(Op):
 def checked(image: ArraySpec) -> None:
     """Refuse what no kernel moves."""
     if not 1 <= len(image.shape) <= 3:
-        raise ShapeError("array", f"{len(image.shape)} dimensions", "1 to 3")
+        raise ShapeError("array", counted(len(image.shape), "dimensions"), "1 to 3")
     kind = np.dtype(image.dtype)
     if kind.itemsize > 8:
         raise ShapeError("array", f"dtype {kind.name}", "numbers of at most 8 bytes", "convert it first: array.astype('float64')")

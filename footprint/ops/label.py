@@ -12,12 +12,15 @@ from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
+from footprint.units import kind_of
 
 
 def check_connectivity(value: object) -> int:
     """4 or 8."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value not in (4, 8):
-        raise ArgumentError("connectivity", repr(value), "4 (edges) or 8 (edges and corners)")
+        got = f"{kind_of(value)} of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        fix = "8 is what structure=np.ones((3, 3)) is in scipy.ndimage" if isinstance(value, np.ndarray) else ""
+        raise ArgumentError("connectivity", got, "4 (edges) or 8 (edges and corners)", fix)
     return int(value)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
+from footprint.units import counted
 
 
 def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +45,9 @@ class VerticalShift(Op):
         """A stack like the input, float32 for small dtypes and float64 for others."""
         radios, whole = specs[:2]
         if len(radios.shape) != 3:
-            raise ShapeError("radios", f"{len(radios.shape)} dimensions", "3: (n_angles, n_z, n_x)", "use radios[None] for one")
+            raise ShapeError(
+                "radios", counted(len(radios.shape), "dimensions"), "3: (n_angles, n_z, n_x)", "use radios[None] for one"
+            )
         if whole.shape[0] != radios.shape[0]:
             raise ShapeError("shifts", f"{whole.shape[0]} values", f"{radios.shape[0]}, one per angle")
         return (ArraySpec(radios.shape, sum_dtype(radios.dtype), "azx"),)

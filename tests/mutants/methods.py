@@ -135,4 +135,25 @@ METHODS_OF_CONVOLUTION = [
         (METHODS + "products_make_the_sums",),
         "beyond the sums down lies the image's constant",
     ),
+    Mutant(
+        "footprint/api/_turned.py",
+        "spec.shape[order.index(axis)] for",
+        "spec.shape[order[axis]] for",
+        ("tests/unit/test_arguments.py::test_the_axis_that_is_not_filtered_may_be_any_of_three",),
+        "colours come back in the wrong order of axes",
+    ),
+    Mutant(
+        "footprint/dist/dask.py",
+        "found[at if order is None else order[at]] = reach",
+        "found[at] = reach",
+        ("tests/unit/test_dask.py::test_colours_of_a_picture",),
+        "blocks of a picture get their neighbours' pixels along the colours",
+    ),
+    Mutant(
+        "footprint/dist/dask.py",
+        "(max(halo.lo, halo.hi),) * 2 if halo.wrap else",
+        "(halo.hi, halo.lo) if halo.wrap else",
+        ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),
+        "what comes from the other end is a row short",
+    ),
 ]

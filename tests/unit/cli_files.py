@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
 import numpy as np
+from click.testing import CliRunner, Result
 
+from footprint.cli.main import main
 from footprint.io.phantom import write_field, write_scan
 from tests.unit.io_files import nxtomo
 
@@ -27,6 +30,13 @@ class Said:
     def sentences(self) -> list[str]:
         """Lines of the program itself, warnings apart."""
         return [line for line in self.err.splitlines() if line.startswith("footprint: ") and "warning:" not in line]
+
+
+def shell(words: str | list[str], code: int = 0) -> Result:
+    """Run the program in this process, and look at its exit code."""
+    result = CliRunner().invoke(main, shlex.split(words) if isinstance(words, str) else words)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
 
 
 def write_files(folder: Path) -> None:

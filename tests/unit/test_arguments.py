@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 
@@ -51,6 +52,12 @@ IMAGE, SCAN = np.ones((6, 8), np.float32), (6, 4, 8)
 # What is called, and words its sentence must have.
 BAD = {
     "plan-length": (lambda: fp.plan_convolve(512, (3, 3)), "shape 512 (512, 512)"),
+    "plan-array": (lambda: fp.plan_convolve(IMAGE, (3, 3)), "shape a ndarray (512, 512) give its .shape"),
+    "border-as-mode": (lambda: fp.convolve(IMAGE, np.ones((3, 3)), mode="nearest"), "mode 'nearest' full boundary='nearest'"),
+    "one-dimension": (lambda: fp.convolve(IMAGE, np.ones(3)), "mask 1 dimension, axes=0"),
+    "structure": (lambda: fp.label(IMAGE, np.ones((3, 3))), "connectivity shape (3, 3) 8 structure"),
+    "no-frames": (lambda: fp.stream(3, mask=np.ones((3, 3))), "frames an int iterable"),
+    "gpu": (lambda: fp.convolve(IMAGE, np.ones((3, 3)), device="gpu"), "device 'gpu' a GPU is cuda, or opencl"),
     "plan-fraction": (lambda: fp.plan_sigma_clip((5.5, 5)), "shape (5.5, 5)"),
     "plan-negative": (lambda: fp.plan_measure((5, -5)), "shape (5, -5)"),
     "plan-mask-negative": (lambda: fp.plan_convolve((5, 5), (3, -3)), "mask_shape (3, -3)"),
@@ -182,3 +189,44 @@ def test_masks_on_a_device_are_handed_on_as_bytes(monkeypatch):
         assert handed["mask"].dtype == np.dtype(handed["plan"].inputs[0].spec.dtype) == np.uint8
         np.testing.assert_array_equal(handed["mask"], [[0, 1], [0, 1]])
         assert handed["plan"].footprint.library == made
+
+
+def test_a_filters_output_may_be_a_dtype(rng):
+    image = rng.random((9, 7), np.float32)
+    for verb in (lambda out: fp.gaussian_filter(image, 1, output=out), lambda out: fp.maximum_filter(image, 3, output=out)):
+        for _ in range(2):  # the second call goes the short way
+            found = verb(np.float64)
+            assert found.dtype == np.float64
+            np.testing.assert_array_equal(found, verb(None))
+    with pytest.raises(fp.ShapeError, match="output: got dtype uint8, wanted one that holds float32; round"):
+        fp.gaussian_filter(image, 1, output="uint8")
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (0, 2), (0,)])
+def test_the_axis_that_is_not_filtered_may_be_any_of_three(axes, rng):
+    photo = rng.integers(0, 256, (11, 9, 3), dtype=np.uint8)
+    verbs = [lambda a, along: fp.median_filter(a, 3, axes=along), lambda a, along: fp.unsharp_mask(a, 1, axes=along)]
+    free = next(axis for axis in (1, 2) if axis not in axes)
+    planes = np.moveaxis(photo, free, 0)
+    along = tuple(1 + [axis for axis in range(3) if axis != free].index(axis) for axis in axes)
+    for verb in verbs:
+        want = np.moveaxis(verb(np.ascontiguousarray(planes), along), 0, free)
+        for _ in range(2):
+            np.testing.assert_array_equal(verb(photo, axes), want)
+    held = np.empty(photo.shape, np.uint8)
+    assert fp.median_filter(photo, 3, output=held, axes=axes, memory="3KB") is held
+    np.testing.assert_array_equal(held, fp.median_filter(photo, 3, axes=axes))
+    assert fp.plan_median_filter(photo.shape, 3, dtype="uint8", axes=axes, memory="3KB", device="cpu").footprint.total <= 3000
+
+
+def test_names_of_other_libraries_and_slips_of_the_pen_are_answered():
+    with pytest.raises(AttributeError, match=r"'fftconvolve'; call footprint.convolve\(image, mask, mode="):
+        fp.fftconvolve  # noqa: B018
+    with pytest.raises(AttributeError) as caught:
+        fp.gausian_filter  # noqa: B018
+    # By these two Python proposes what is spelt alike.
+    assert (caught.value.name, caught.value.obj) == ("gausian_filter", fp)
+    from footprint.elsewhere import HERE
+
+    called = {re.match(r"\w+", text)[0] for text in HERE.values()}
+    assert called <= set(fp.__all__) and not set(HERE) & set(fp.__all__)

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import footprint as fp
 from footprint.cli.main import main
 from footprint.io.phantom import write_scan
+from tests.unit.cli_files import shell
 
 ROWS, N_X = 6, 48
 
@@ -29,8 +30,7 @@ def said(tmp_path, monkeypatch, scan):
 
     def run(words, job="reconstruct", code=0):
         line = [*job.split(), str(scan), *shlex.split(words), "--center", "27.2", "--device", "cpu"]
-        result = CliRunner().invoke(main, line)
-        assert result.exit_code == code, (result.output, result.exception)
+        result = shell(line, code)
         return result if code else json.loads(result.stdout)
 
     return run

@@ -8,11 +8,10 @@ import shlex
 import h5py
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import footprint as fp
-from footprint.cli.main import main
 from footprint.io.phantom import write_scan
+from tests.unit.cli_files import shell
 
 ROWS, N_X, N_ANGLES = 9, 64, 60
 
@@ -30,8 +29,7 @@ def said(tmp_path, monkeypatch, truth):
     monkeypatch.chdir(tmp_path)
 
     def run(words, code=0, job="reconstruct"):
-        result = CliRunner().invoke(main, [*job.split(), str(truth.path), *shlex.split(words), "--device", "cpu", "--json"])
-        assert result.exit_code == code, (result.output, result.exception)
+        result = shell([*job.split(), str(truth.path), *shlex.split(words), "--device", "cpu", "--json"], code)
         return result if code else json.loads(result.stdout)
 
     return run

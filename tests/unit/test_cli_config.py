@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import tomllib
 
 import h5py
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import footprint as fp
 from footprint.cli.config import JOBS
 from footprint.cli.main import main
 from footprint.io.phantom import write_scan
+from tests.unit.cli_files import shell
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +25,7 @@ def scan(tmp_path_factory):
 @pytest.fixture
 def said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(line, code=0):
-        result = CliRunner().invoke(main, shlex.split(line))
-        assert result.exit_code == code, (result.output, result.exception)
-        return result
-
-    return run
+    return shell
 
 
 def volume(path):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import tomllib
 from configparser import ConfigParser
 
 import h5py
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import footprint as fp
 from footprint.cli.config import _names
@@ -17,6 +15,7 @@ from footprint.cli.main import main
 from footprint.cli.nabu import _KNOWN, read_nabu
 from footprint.cli.peers import in_our_words
 from footprint.io.phantom import write_scan
+from tests.unit.cli_files import shell
 
 SAMPLE = """
 # A beamline's.
@@ -84,13 +83,7 @@ def said(tmp_path, monkeypatch, scan):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "made").mkdir()
     (tmp_path / "nabu.conf").write_text(SAMPLE.replace("scan.nx", scan))
-
-    def run(line, code=0):
-        result = CliRunner().invoke(main, shlex.split(line))
-        assert result.exit_code == code, (result.output, result.exception)
-        return result
-
-    return run
+    return shell
 
 
 def volume(path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 
@@ -11,12 +10,11 @@ import h5py
 import numpy as np
 import pytest
 import tifffile
-from click.testing import CliRunner
 
 import footprint as fp
-from footprint.cli.main import main
 from footprint.io.phantom import projections, write_scan
 from tests.scans import ArrayScan
+from tests.unit.cli_files import shell
 from tests.unit.io_files import nxtomo
 
 N_ANGLES, N_Z, N_X, CENTER = 60, 6, 48, 25.2
@@ -27,8 +25,7 @@ def said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(line, code=0):
-        result = CliRunner().invoke(main, shlex.split(line), catch_exceptions=True)
-        assert result.exit_code == code, (result.output, result.exception)
+        result = shell(line, code)
         return json.loads(result.stdout) if "--json" in line else result
 
     return run

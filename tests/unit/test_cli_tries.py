@@ -16,6 +16,7 @@ import footprint as fp
 from footprint.cli.main import main
 from footprint.io.phantom import projections, write_scan
 from tests.scans import raw_scan
+from tests.unit.cli_files import shell
 
 N_X = 48
 
@@ -30,8 +31,7 @@ def said(tmp_path, monkeypatch, scan):
     monkeypatch.chdir(tmp_path)
 
     def run(words, code=0):
-        result = CliRunner().invoke(main, ["reconstruct", str(scan), *shlex.split(words)])
-        assert result.exit_code == code, (result.output, result.exception)
+        result = shell(["reconstruct", str(scan), *shlex.split(words)], code)
         return json.loads(result.stdout) if not code else result
 
     return run

@@ -9,7 +9,7 @@ from footprint.errors import ArgumentError, ShapeError
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
 
-@pytest.mark.parametrize("boundary", ["constant", "nearest", "reflect", "wrap"])
+@pytest.mark.parametrize("boundary", ["constant", "nearest", "reflect", "mirror", "wrap"])
 @pytest.mark.parametrize("mask_shape", [(3, 5), (4, 2), (1, 1)])
 def test_convolve_has_no_seams(boundary, mask_shape, rng):
     from footprint.dist.dask import convolve
@@ -18,7 +18,78 @@ def test_convolve_has_no_seams(boundary, mask_shape, rng):
     lazy = convolve(da.from_array(image, chunks=(20, 16)), mask, boundary=boundary, cval=1.5)
     whole = fp.convolve(image, mask, boundary=boundary, cval=1.5)
     assert lazy.dtype == whole.dtype
-    np.testing.assert_allclose(lazy.compute(), whole, atol=1e-5)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), whole)
+
+
+FILTERED = {
+    "gaussian_filter": ((2,), {"mode": "wrap"}),
+    "uniform_filter": ((4,), {"origin": 1, "mode": "mirror"}),
+    "sobel": ((0,), {}),
+    "gaussian_laplace": ((1.2,), {"mode": ["nearest", "reflect"]}),
+    "unsharp_mask": ((1.5,), {"mode": "constant", "cval": 2.0}),
+    "median_filter": ((5,), {"mode": ["wrap", "reflect"]}),
+    "maximum_filter": (((1, 4),), {"origin": (0, -1)}),
+}
+
+
+@pytest.mark.parametrize("verb", FILTERED)
+@pytest.mark.parametrize("chunks", [(20, 16), (7, 47), (2, 3)])
+def test_filters_have_no_seams(verb, chunks, rng):
+    import footprint.dist.dask as lazily
+
+    image, (args, options) = rng.standard_normal((31, 47), np.float32), FILTERED[verb]
+    given, whole = da.from_array(image, chunks=chunks), getattr(fp, verb)(image, *args, **options)
+    lazy = getattr(lazily, verb)(given, *args, memory="1MB", **options)
+    assert (lazy.shape, lazy.dtype) == (whole.shape, whole.dtype)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), whole)
+    plan = lazily.task_plan(verb, given, *args, memory="1MB", device="cpu", **options)
+    assert 0 < plan.footprint.total <= 10**6
+
+
+def test_a_task_is_planned_with_its_halo():
+    from footprint.dist.dask import task_plan
+
+    image = da.zeros((300, 200), chunks=(100, 50))
+    for mode, shape in {"reflect": (106, 56), "nearest": (104, 54), "wrap": (104, 54)}.items():
+        assert task_plan("median_filter", image, 5, mode=mode, device="cpu").inputs[0].spec.shape == shape
+    assert task_plan("paganin", da.zeros((9, 8, 7), chunks=(4, 8, 3)), **STACKED["paganin"][1]).inputs[0].spec.shape == (4, 8, 7)
+
+
+def test_colours_of_a_picture(rng):
+    from footprint.dist.dask import median_filter
+
+    photo = rng.integers(0, 256, (31, 20, 3), dtype=np.uint8)
+    lazy = median_filter(da.from_array(photo, chunks=(9, 11, 2)), 3, axes=(0, 1))
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), fp.median_filter(photo, 3, axes=(0, 1)))
+
+
+def test_a_mask_of_even_size_wraps(rng):
+    from footprint.dist.dask import minimum_filter
+
+    image = rng.random((12, 10), np.float32)
+    lazy = minimum_filter(da.from_array(image, chunks=4), 4, mode="wrap", origin=1)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), fp.minimum_filter(image, 4, mode="wrap", origin=1))
+
+
+STACKED = {
+    "ramp_filter": ((), {}),
+    "backproject": ((), {}),
+    "remove_stripes": (("mean",), {}),
+    "paganin": ((), {"delta_beta": 100, "energy": 20, "distance": 0.1, "pixel_size": 1e-6}),
+}
+
+
+@pytest.mark.parametrize("verb", STACKED)
+def test_slices_and_projections_are_independent(verb, rng):
+    import footprint.dist.dask as lazily
+
+    stack, (args, options) = rng.random((5, 20, 32), np.float32) + 0.5, STACKED[verb]
+    lazy, whole = (
+        call(given, *args, **options)
+        for call, given in ((getattr(lazily, verb), da.from_array(stack, chunks=(2, 7, 9))), (getattr(fp, verb), stack))
+    )
+    assert (lazy.shape, lazy.dtype) == (whole.shape, whole.dtype)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), whole)
 
 
 def test_fbp_slices_are_independent(rng):
@@ -35,8 +106,8 @@ def test_nothing_runs_before_compute(monkeypatch):
     from footprint.dist import dask as module
 
     ran = []
-    for name in ("_convolve", "_fbp"):
-        monkeypatch.setattr(module, name, lambda *given, **options: ran.append(given))
+    monkeypatch.setattr(module, "_convolve", lambda *given, **options: ran.append(given))
+    monkeypatch.setattr(fp, "fbp", lambda sinogram, *given, **options: ran.append(given))
     module.convolve(da.zeros((8, 9), chunks=4), np.ones((3, 3)))
     module.fbp(da.zeros((4, 8, 9), chunks=4), np.linspace(0, 3, 8), roi=np.array([0, 5, 1, 3]))
     assert ran == []
@@ -50,11 +121,17 @@ def test_an_empty_image_stays_empty():
 
 
 def test_bad_arguments_are_one_sentence():
-    from footprint.dist.dask import convolve, fbp
+    from footprint.dist.dask import convolve, fbp, gaussian_filter
 
     image, mask = da.zeros((8, 8)), np.ones((3, 3))
     with pytest.raises(ArgumentError, match="mirror"):
-        convolve(image, mask, boundary="mirror")
+        convolve(image, mask, boundary="mirrored")
+    with pytest.raises(ArgumentError, match="output: got a ndarray, wanted None, as nothing runs yet"):
+        gaussian_filter(image, 1, output=np.zeros((8, 8)))
+    with pytest.raises(ArgumentError, match="sigma"):
+        gaussian_filter(image, -1)
+    with pytest.raises(ArgumentError, match="input: got a ndarray"):
+        gaussian_filter(np.zeros((8, 8)), 1)
     with pytest.raises(ArgumentError, match=r"image: got a ndarray, wanted a dask.array.Array"):
         convolve(np.zeros((8, 8)), mask)
     with pytest.raises(ShapeError, match="image: got dtype complex64"):
@@ -64,9 +141,9 @@ def test_bad_arguments_are_one_sentence():
     with pytest.raises(ArgumentError, match="cval"):
         convolve(image, mask, cval="much")
     stack, angles = da.zeros((4, 8, 9)), np.linspace(0, 3, 8)
-    with pytest.raises(ShapeError, match="sinograms"):
+    with pytest.raises(ShapeError, match="sinogram: got 2 dimensions"):
         fbp(image, np.zeros(8))
-    with pytest.raises(ArgumentError, match="sinograms: got a ndarray"):
+    with pytest.raises(ArgumentError, match="sinogram: got a ndarray"):
         fbp(np.zeros((4, 8, 9)), angles)
     with pytest.raises(ShapeError, match="angles"):
         fbp(stack, angles[:3])

@@ -24,7 +24,7 @@ def test_an_example_runs_with_what_it_imports_itself(name):
     assert not failed, "".join(said)
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("memory", "steps", "filters", "convolve", "iterative"))]
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("memory", "steps", "filters", "convolve", "iterative", "dask"))]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -11,7 +11,6 @@ import numpy as np
 # Resolved here, because NVRTC and OpenCL compile from memory.
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 HERE = Path(__file__).parents[1]
-DIALECTS = ("cuda", "opencl")
 C_NAMES = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8", "i1": "i8", "u1": "u8", "i2": "i16", "u2": "u16",
            "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}  # fmt: skip
 
