@@ -75,7 +75,8 @@ def written_slice(target: str, written: Any, index: int, name: str) -> Any:
     if kind == "tiff":
         return open_image(written, index)
     if kind == "zarr":
-        from footprint.io.zarr_slice import open_slice
+        from footprint.io.image import Image
+        from footprint.io.zarr_frames import ZarrFrames
 
-        return open_slice(written, index)
+        return Image(str(written), ZarrFrames(written), index)
     return open_image(f"{written}:/entry/reconstruction/results/data", index)

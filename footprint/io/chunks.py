@@ -168,6 +168,16 @@ class Chunks:
             return
         shared(marked(first, second, pieces), lambda slot, one: self._straight(slot, *one, out, to), self.threads)
 
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row: of chunks that hold any."""
+        step = rows.step or 1
+        for piece in pieces_of(self.shape, self.chunk, start, stop, slice(rows.start, rows.stop)):
+            frames, down, across = piece.into
+            first = -(-down.start // step) * step
+            if across.start <= x < across.stop and first < down.stop:
+                part = self._part(piece)[:, first - down.start :: step, x - across.start]
+                cast_into(out[frames, first // step : first // step + part.shape[1]], part)
+
     def _by_part(self, piece: Piece, out: np.ndarray) -> None:
         part = self._part(piece)[..., : piece.into[2].stop - piece.into[2].start]
         cast_into(out[piece.into], part)

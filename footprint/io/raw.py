@@ -18,6 +18,8 @@ from footprint.io.inflated import Inflated
 
 _AGAIN = "copy or write it again"
 
+# Pixels that are so many bytes apart are asked for one by one: to read all between them would take longer, measured.
+_APART = 16 << 10
 # Bytes cast or byte-swapped at a time on their way to a file: enough for the disk, and still in the processor's cache.
 STAGED = 128 << 10
 
@@ -116,6 +118,34 @@ class RawFrames:
                 return
         for i in range(start, stop):
             self._read_rows(i * self.shape[1] + rows.start, out[i - start])
+
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of frames."""
+        step = rows.step or 1
+        if step * self.row_bytes >= _APART and not self.inflated:
+            wide = self.stored.itemsize
+            found = np.empty((stop - start, len(range(rows.start, rows.stop, step))), self.stored)
+            at = self.offset + x * wide + (start * self.shape[1] + rows.start) * self.row_bytes
+            for i, line in enumerate(found):
+                self._scattered(at + i * self.shape[1] * self.row_bytes, step * self.row_bytes, line)
+            cast_into(out, found)
+            return
+        many = max(1, PIECE // max(1, step * self.row_bytes))
+        for i in range(start, stop):
+            for j in range(0, out.shape[1], many):
+                line = out[i - start, j : j + many]
+                first = rows.start + j * step
+                part = np.empty((1, (len(line) - 1) * step + 1, self.shape[2]), self.dtype)
+                self.read(i, i + 1, slice(first, first + part.shape[1]), part)
+                cast_into(line, part[0, ::step, x])
+
+    def _scattered(self, at: int, step: int, out: np.ndarray) -> None:
+        """Fill ``out`` with numbers of the file that lie ``step`` bytes apart."""
+        fd, wide = self._file.fileno(), out.itemsize
+        found = b"".join([os.pread(fd, wide, at + i * step) for i in range(len(out))])
+        if len(found) != out.nbytes:
+            raise FormatError(self.path, "ended early while it was read", "was it changed?")
+        out[...] = np.frombuffer(found, out.dtype)
 
     def _read_rows(self, first: int, out: np.ndarray) -> None:
         """Fill ``out`` ``(n, n_x)`` with rows counted over all frames."""

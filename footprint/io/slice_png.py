@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,10 @@ _SHEET, _LABEL = 1600, 14
 
 # Shares of the pixels that are drawn black and white at most, so that a few bright ones do not darken all others.
 _LOW, _HIGH = 0.5, 99.8
+
+# What is no number is of a colour that no grey is; greys of a picture with such a colour, and rows drawn at a time.
+NAN_COLOUR = (72, 42, 92)
+_GREYS, _BAND = 255, 64
 
 
 def write_slice_png(image: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -88,9 +93,46 @@ def _thinned(image: Any, side: int | None = None) -> np.ndarray:
     return thin
 
 
+def ends(values: np.ndarray) -> tuple[float, float]:
+    """The numbers that are drawn black and white where nobody says otherwise."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0
+    low, high = np.percentile(known, [_LOW, _HIGH])
+    return float(low), float(high)
+
+
+def plane_png(values: np.ndarray, low: float, high: float) -> bytes:
+    """A PNG file of ``values`` from black at ``low`` to white at ``high``; where they are NaN it shows `NAN_COLOUR`.
+
+    Parameters
+    ----------
+    values
+        ``(n_y, n_x)``.
+    low, high
+        Finite and not equal; black is the larger where ``low`` is.
+    """
+    from PIL import Image
+
+    palette = np.repeat(np.rint(np.linspace(0, 255, _GREYS)).astype(np.uint8), 3)
+    indices = np.empty(values.shape, np.uint8)
+    for first in range(0, len(values), _BAND):
+        part = values[first : first + _BAND].astype(np.float64)
+        # Halved, as the difference of two numbers may be none.
+        with np.errstate(invalid="ignore", over="ignore"):
+            shade = np.clip((part / 2 - low / 2) / (high / 2 - low / 2), 0, 1)
+        unknown = np.isnan(part)
+        shade[unknown] = 0
+        indices[first : first + _BAND] = np.where(unknown, 0, 1 + np.rint(shade * (_GREYS - 1)))
+    picture = Image.fromarray(indices)
+    picture.putpalette(bytes(NAN_COLOUR) + palette.tobytes())
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG", compress_level=1)
+    return buffer.getvalue()
+
+
 def _grey(values: np.ndarray) -> np.ndarray:
     """Bytes from black to white."""
-    known = np.isfinite(values)
-    low, high = np.percentile(values[known], [_LOW, _HIGH]) if known.any() else (0.0, 1.0)
-    values[~known] = low
-    return (255 * np.clip((values - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1)).astype(np.uint8)
+    low, high = ends(values)
+    values[~np.isfinite(values)] = low
+    return (255 * np.clip((values - low) / max(high - low, float(np.finfo(np.float32).tiny)), 0, 1)).astype(np.uint8)

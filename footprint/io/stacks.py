@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import h5py
@@ -17,6 +18,8 @@ from footprint.io.raw import RawFrames
 from footprint.io.virtual import use_plugins
 from footprint.units import format_bytes
 
+# Bytes of an attribute that is shown.
+_SAID = 4096
 # Numbers that are no pixels: angles, keys, positions.
 _MANY = 1 << 20
 
@@ -41,6 +44,12 @@ def values(path: str, dataset: h5py.Dataset, what: str) -> np.ndarray:
         finally:
             chunks.close()
         return found.reshape(-1)
+
+
+def _said(value: Any) -> Any:
+    """An attribute without NumPy's words around it."""
+    plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return plain.decode("utf-8", "replace") if isinstance(plain, bytes) else plain
 
 
 class Kept:
@@ -186,6 +195,38 @@ class Hdf5Frames:
                 self._read(at, end, rows, staged[: end - at])
                 cast_into(out[at - start : end - start], staged[: end - at])
                 at = end
+
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of frames."""
+        source = self._chunks or self.raw
+        with reading(self.path, f"{self._data.name}[{start}:{stop}, {rows.start}:{rows.stop}, {x}]"), self._lock:
+            if source:
+                source.columns(start, stop, rows, x, out)
+                return
+            lead = self._data.shape[:-2]
+            for i, line in enumerate(out, start):
+                line[...] = self._data[(*map(int, np.unravel_index(i, lead)), rows, x)] if lead else self._data[rows, x]
+
+    def attributes(self) -> Iterator[tuple[str, Any]]:
+        """Attributes of the dataset and of the groups it lies in, but for long ones."""
+        with reading(self.path, "its attributes"):
+            name = str(self._data.name)
+            yield "dataset", name
+            here = self._data
+            while True:
+                for key in here.attrs:
+                    kind = here.attrs.get_id(key)
+                    # What is large stays in the file.
+                    if kind.get_storage_size() <= _SAID:
+                        yield f"{str(here.name).rpartition('/')[2]}@{key}", _said(here.attrs[key])
+                if here.name == "/":
+                    return
+                here = here.parent
+
+    @property
+    def deep(self) -> int:
+        """Frames that are decoded together."""
+        return (1, *self._chunks.chunk)[-3] if self._chunks else 1
 
     def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         if self._data.ndim == 2:

@@ -32,12 +32,14 @@ def thin_rows(image: Any, side: int = _SIDE) -> Iterator[np.ndarray]:
     for top in range(0, height, step):
         part = rows[: min(step, height - top)]
         image.read(slice(top, top + len(part)), part)
-        if step == 1:
-            yield part[0]
-            continue
-        known = np.isfinite(part)
-        part[~known] = 0
-        count = np.add.reduceat(known.sum(axis=0), starts)
-        total = np.add.reduceat(part.sum(axis=0, dtype=np.float64), starts)
-        with np.errstate(invalid="ignore"):
-            yield (total / np.where(count, count, np.nan)).astype(np.float32)
+        yield part[0] if step == 1 else block_means(part, starts)
+
+
+def block_means(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Means over all ``rows`` and from each of ``starts`` to the next, of what is finite; ``rows`` are destroyed."""
+    known = np.isfinite(rows)
+    rows[~known] = 0
+    count = np.add.reduceat(known.sum(axis=0), starts)
+    total = np.add.reduceat(rows.sum(axis=0, dtype=np.float64), starts)
+    with np.errstate(invalid="ignore"):
+        return (total / np.where(count, count, np.nan)).astype(rows.dtype)

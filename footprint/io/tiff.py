@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import tifffile
 
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
-from footprint.io.frames import Frames, cast_into, existing_file, reading
+from footprint.io.frames import cast_into, existing_file, reading
 from footprint.io.raw import RawFrames
 
 SUFFIXES = (".tif", ".tiff")
@@ -129,6 +130,23 @@ class TiffFile:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
             cast_into(out[i - start], values[rows])
 
+    def tags(self) -> list[tuple[str, Any]]:
+        """What the first page says in words and single numbers."""
+        with reading(self.path, "its tags"):
+            page = self._tiff.pages[0]
+            found = [(tag.name, tag.value) for tag in getattr(page, "tags", ()) if tag.count <= 2 or isinstance(tag.value, str)]
+        return [(name, value) for name, value in found if not name.startswith(("Strip", "Tile"))]
+
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of pages."""
+        if self.raw is not None:
+            self.raw.columns(start, stop, rows, x, out)
+            return
+        page = np.empty((1, rows.stop - rows.start, self.shape[2]), self.dtype)
+        for i, line in enumerate(out, start):
+            self.read(i, i + 1, slice(rows.start, rows.stop), page)
+            cast_into(line, page[0, :: rows.step, x])
+
 
 class TiffFiles:
     """Several TIFF files as one stack of frames.
@@ -164,29 +182,41 @@ class TiffFiles:
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        for file, pages, into in self._files_of(start, stop):
+            file.read(pages.start, pages.stop, rows, out[into])
+
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of frames."""
+        for file, pages, into in self._files_of(start, stop):
+            file.columns(pages.start, pages.stop, rows, x, out[into])
+
+    def tags(self) -> list[tuple[str, Any]]:
+        """What the first page of the first file says."""
+        with closing(TiffFile(self._files[0], len(self._files) == 1)) as file:
+            return file.tags()
+
+    def _files_of(self, start: int, stop: int) -> Iterator[tuple[TiffFile | RawFrames, slice, slice]]:
+        """The files that hold some frames, one open at a time: which of its pages, and where they go."""
         at = start
         while at < stop:
             i = int(np.searchsorted(self._starts, at, side="right")) - 1
             first, end = int(self._starts[i]), min(stop, int(self._starts[i + 1]))
-            self._read_file(i, slice(at - first, end - first), rows, out[at - start : end - start])
+            with closing(self._file(i)) as file:
+                yield file, slice(at - first, end - first), slice(at - start, end - start)
+                if isinstance(file, TiffFile) and file.raw is not None:
+                    self._offsets[i] = (file.raw.offset, file.raw.stored)
             at = end
 
-    def _read_file(self, i: int, pages: slice, rows: slice, out: np.ndarray) -> None:
+    def _file(self, i: int) -> TiffFile | RawFrames:
         want = (int(self._starts[i + 1] - self._starts[i]), *self.shape[1:])
-        file: Frames
         if i in self._offsets:
-            file = RawFrames(self._files[i], self._offsets[i][0], want, self._offsets[i][1])
-        else:
-            file = TiffFile(self._files[i], len(self._files) == 1)
-        try:
-            if file.shape != want or file.dtype != self.dtype:
-                found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
-                raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
-            file.read(pages.start, pages.stop, rows, out)
-            if isinstance(file, TiffFile) and file.raw is not None:
-                self._offsets[i] = (file.raw.offset, file.raw.stored)
-        finally:
+            return RawFrames(self._files[i], self._offsets[i][0], want, self._offsets[i][1])
+        file = TiffFile(self._files[i], len(self._files) == 1)
+        if file.shape != want or file.dtype != self.dtype:
             file.close()
+            found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
+            raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
+        return file
 
 
 def _count(path: Path) -> int:

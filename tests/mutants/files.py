@@ -1,4 +1,4 @@
-"""Faults in what reads files straight to where their numbers are wanted."""
+"""Faults in what reads files straight to where their numbers are wanted, and in what shows them."""
 
 from tests.mutants import Mutant
 
@@ -6,6 +6,8 @@ CODED = "tests/unit/test_io_coded.py::test_"
 DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
     f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
 )
+VIEW, PLANES = "footprint/cli/view_server.py", "footprint/io/planes.py"
+SHOWN, OF_VOLUME = "tests/unit/test_cli_view.py::test_", "tests/unit/test_planes.py::test_planes_are_those_of_the_volume"
 DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched",)
 VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
 BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
@@ -44,5 +46,36 @@ FILES = [
         "        pass",
         (CODED + "the_first_error_ends_all_and_nobody_is_waited_for_who_has_not_come",),
         "an error of a thread is lost",
+    ),
+    Mutant(
+        VIEW,
+        'or self.headers["Host"] not in self.server.hosts',
+        "or False",
+        (SHOWN + "other_names_of_this_machine_are_refused",),
+        "any name is served",
+    ),
+    Mutant(
+        VIEW,
+        'return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), kept.encode())',
+        "return bool(given) and kept.startswith(given)",
+        (SHOWN + "only_the_token_opens",),
+        "a part of the token opens",
+    ),
+    Mutant(VIEW, '            self._once = ""\n', "", (SHOWN + "an_address_that_serves_once",), "it serves again"),
+    Mutant(PLANES, "(slice(a // k * k, b, k) for", "(slice(a, b, k) for", (OF_VOLUME,), "blocks follow the box"),
+    Mutant(PLANES, "use = weight > 0", "use = weight >= 0", (OF_VOLUME,), "a neighbour without weight is NaN"),
+    Mutant(
+        CHUNKS,
+        "first = -(-down.start // step) * step",
+        "first = down.start // step * step",
+        (OF_VOLUME,),
+        "rows of the chunk before",
+    ),
+    Mutant(
+        "footprint/io/zarr_frames.py",
+        "return int(np.ravel_multi_index(inside, chunks)) * self.deep if lead else 0",
+        "return 0",
+        ("tests/unit/test_planes.py::test_chunks_of_zarr_that_were_never_written_and_axes_before_slices",),
+        "all times of a chunk are the first",
     ),
 ]

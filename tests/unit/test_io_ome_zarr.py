@@ -11,8 +11,9 @@ from click.testing import CliRunner
 import footprint as fp
 from footprint.cli.main import main
 from footprint.io import ome_zarr
+from footprint.io.image import Image
 from footprint.io.phantom import projections, write_scan
-from footprint.io.zarr_slice import open_slice
+from footprint.io.zarr_frames import ZarrFrames
 from tests.scans import raw_scan
 
 
@@ -39,7 +40,7 @@ def test_chunks_are_those_of_the_specification(tmp_path, rng, monkeypatch, most,
         volume.write((slice(1, 3), slice(4, 11)), values[1:, 4:])
         volume.write((slice(1, 3), slice(0, 4)), np.asfortranarray(values[1:, :4]))
         volume.write(slice(0, 1), values[:1])
-        with open_slice(volume.temporary, 2) as image:
+        with Image("v.zarr", ZarrFrames(volume.temporary), 2) as image:
             part = np.empty((6, 7), "f8")
             image.read(slice(3, 9), part)
     np.testing.assert_array_equal(part, values[2, 3:9])

@@ -1,0 +1,238 @@
+"""Arrays of Zarr (formats 2 and 3, as in OME-Zarr) read as frames: plain chunks row by row, compressed ones by the library."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footprint.errors import FormatError, missing_extra
+from footprint.io.frames import cast_into, reading
+from footprint.io.raw import RawFrames
+
+_MARKS = (".zarray", ".zgroup", "zarr.json")
+# What the library holds of a chunk at most: stored, decoded, and the codec's own.
+_COPIES = 3
+# A description longer than this describes no array.
+_LONGEST = 64 << 20
+
+
+def is_zarr(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is a group or an array of Zarr."""
+    return any((Path(path) / name).is_file() for name in _MARKS)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How an array lies in its folder; ``plain`` where its chunks are its numbers."""
+
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: np.dtype
+    fill: Any
+    prefix: str
+    separator: str
+    plain: bool
+
+
+class ZarrFrames:
+    """The last two axes of an array as frames, counted over all others.
+
+    Parameters
+    ----------
+    path
+        The folder the user named: an array, or a group whose ``multiscales`` name one, the finest first.
+
+    Attributes
+    ----------
+    about
+        The group's attributes, empty for an array alone.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = str(path)
+        with reading(path, "its description"):
+            self._folder, self.about = _array_of(Path(path))
+            self._layout = layout = _layout(self._folder)
+        shape = layout.shape
+        if len(shape) < 2 or layout.dtype.kind not in "biuf":
+            raise FormatError(path, f"holds {layout.dtype} of shape {shape}, wanted numbers (n_z, n_y, n_x)")
+        if math.prod(shape) and min(layout.chunks) < 1:
+            raise FormatError(path, f"is cut into chunks of {layout.chunks}", "it may be damaged")
+        full, chunk = (1, *shape)[-3:], (1, *layout.chunks)[-3:]
+        self.shape: tuple[int, int, int] = (math.prod(shape[:-2]), shape[-2], shape[-1])
+        self.dtype = layout.dtype.newbyteorder("=")
+        self._n_z, (self.deep, self._high, self._wide) = full[0], chunk
+        self._library = None if layout.plain else _by_library(self._folder)
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
+        if self._library is not None:
+            return (1 + _COPIES) * math.prod(self._layout.chunks) * self.dtype.itemsize
+        return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
+
+    def close(self) -> None:
+        """Nothing is held open between reads."""
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+        for lead, frames, into in self._boxes(start, stop):
+            for y in range(rows.start // self._high, -(-rows.stop // self._high)):
+                a, b = max(rows.start, y * self._high), min(rows.stop, (y + 1) * self._high)
+                for x in range(-(-self.shape[2] // self._wide)):
+                    wide = slice(x * self._wide, min((x + 1) * self._wide, self.shape[2]))
+                    with reading(self.path, "a chunk"):
+                        self._box(lead, frames, slice(a, b), wide, out[into, a - rows.start : b - rows.start, wide])
+
+    def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
+        """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of frames."""
+        step = rows.step or 1
+        for lead, frames, into in self._boxes(start, stop):
+            for y in range(rows.start // self._high, -(-rows.stop // self._high)):
+                # Rows of this chunk that are asked for.
+                first = rows.start + -(-max(0, y * self._high - rows.start) // step) * step
+                last = min(rows.stop, (y + 1) * self._high)
+                if first < last:
+                    at = (first - rows.start) // step
+                    part = slice(at, at + -(-(last - first) // step))
+                    with reading(self.path, "a chunk"):
+                        self._column(lead, frames, slice(first, last, step), x, out[into, part])
+
+    def _boxes(self, start: int, stop: int) -> Iterator[tuple[tuple[int, ...], slice, slice]]:
+        """Frames of one chunk at a time: the axes before them, which frames on their own axis, and where they go."""
+        at = start
+        while at < stop:
+            outer, z = divmod(at, max(1, self._n_z))
+            lead = tuple(int(i) for i in np.unravel_index(outer, self._layout.shape[:-3])) if len(self._layout.shape) > 3 else ()
+            end = min(stop - at + z, (z // self.deep + 1) * self.deep, self._n_z)
+            yield lead, slice(z, end), slice(at - start, at - start + end - z)
+            at += end - z
+
+    def _box(self, lead: tuple[int, ...], frames: slice, rows: slice, wide: slice, out: np.ndarray) -> None:
+        """A box inside one chunk."""
+        if self._library is not None:
+            cast_into(out, self._decoded(lead, frames, rows, wide))
+            return
+        file = self._file(lead, frames.start, rows.start, wide.start)
+        if file is None:
+            out[...] = self._layout.fill
+            return
+        first, z = rows.start % self._high, self._at(lead) + frames.start % self.deep
+        try:
+            if wide.stop - wide.start == self._wide:
+                file.read(z, z + len(out), slice(first, first + rows.stop - rows.start), out)
+                return
+            staged = np.empty((1, rows.stop - rows.start, self._wide), self.dtype)
+            for i, image in enumerate(out):
+                file.read(z + i, z + i + 1, slice(first, first + rows.stop - rows.start), staged)
+                cast_into(image, staged[0, :, : wide.stop - wide.start])
+        finally:
+            file.close()
+
+    def _column(self, lead: tuple[int, ...], frames: slice, rows: slice, x: int, out: np.ndarray) -> None:
+        """Pixels below one another in the frames of one chunk."""
+        if self._library is not None:
+            cast_into(out, self._decoded(lead, frames, rows, slice(x, x + 1))[..., 0])
+            return
+        file = self._file(lead, frames.start, rows.start, x)
+        if file is None:
+            out[...] = self._layout.fill
+            return
+        first, z = rows.start % self._high, self._at(lead) + frames.start % self.deep
+        try:
+            file.columns(z, z + len(out), slice(first, first + rows.stop - rows.start, rows.step), x % self._wide, out)
+        finally:
+            file.close()
+
+    def _at(self, lead: tuple[int, ...]) -> int:
+        """Frames of a chunk before those of ``lead``, where a chunk has several along the axes in front."""
+        chunks = self._layout.chunks[:-3]
+        inside = [i % c for i, c in zip(lead, chunks)]
+        return int(np.ravel_multi_index(inside, chunks)) * self.deep if lead else 0
+
+    def _file(self, lead: tuple[int, ...], *box: int) -> RawFrames | None:
+        """A plain chunk's file; None where it was never written."""
+        index = [i // c for i, c in zip((*lead, *box)[-len(self._layout.chunks) :], self._layout.chunks)]
+        name = self._folder / (self._layout.prefix + self._layout.separator.join(map(str, index)))
+        if not name.exists():
+            return None
+        frames = math.prod(self._layout.chunks[:-2])
+        return RawFrames(name, 0, (frames, self._high, self._wide), self._layout.dtype)
+
+    def _decoded(self, lead: tuple[int, ...], *box: slice) -> np.ndarray:
+        """A box by the library, which decodes one chunk for it."""
+        if len(self._layout.shape) == 2:
+            return np.asarray(self._library[box[1:]])[None]  # type: ignore[index]
+        return np.asarray(self._library[(*lead, *box)])  # type: ignore[index]
+
+
+def _array_of(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """The folder of the array, and the attributes of the group it belongs to."""
+    if (folder / ".zarray").is_file():
+        return folder, _table(folder / ".zattrs")
+    if (folder / ".zgroup").is_file():
+        about = _table(folder / ".zattrs")
+        scales = about.get("multiscales")
+    else:
+        found = _table(folder / "zarr.json")
+        about = found.get("attributes") or {}
+        if found.get("node_type") == "array":
+            return folder, about
+        scales = (about.get("ome") or about).get("multiscales")
+    names = [level["path"] for level in scales[0]["datasets"]] if scales else ["0"]
+    array = (folder / names[0]).resolve()
+    if folder.resolve() not in array.parents:
+        raise FormatError(folder, f"names an array outside itself ({names[0]})", "give the array's own folder")
+    if not is_zarr(array):
+        raise FormatError(folder, "is a Zarr group without an image (no multiscales)", "give the folder of an array in it")
+    return array, about
+
+
+def _table(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    if path.stat().st_size > _LONGEST:
+        raise ValueError(f"{path.name} is too long")
+    found = json.loads(path.read_text("utf-8"))
+    if not isinstance(found, dict):
+        raise TypeError(f"{path.name} is no table")
+    return found
+
+
+def _layout(folder: Path) -> _Layout:
+    """What the array's description says."""
+    about = _table(folder / ".zarray")
+    if about:
+        shape, chunks = (tuple(map(int, about[name])) for name in ("shape", "chunks"))
+        dtype = np.dtype(about["dtype"])
+        plain = about.get("compressor") is None and not about.get("filters") and about.get("order", "C") == "C"
+        fill, prefix, separator = about.get("fill_value"), "", about.get("dimension_separator", ".")
+    else:
+        about = _table(folder / "zarr.json")
+        shape = tuple(map(int, about["shape"]))
+        chunks = tuple(map(int, about["chunk_grid"]["configuration"]["chunk_shape"]))
+        codecs, keys = about["codecs"], about["chunk_key_encoding"]
+        default = keys["name"] == "default"
+        separator = keys.get("configuration", {}).get("separator", "/" if default else ".")
+        big = codecs[0].get("configuration", {}).get("endian") == "big"
+        dtype = np.dtype(about["data_type"]).newbyteorder(">" if big else "<")
+        plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
+        fill, prefix = about.get("fill_value"), f"c{separator}" if default else ""
+    if len(shape) != len(chunks) or min(shape, default=0) < 0:
+        raise ValueError(f"shape {shape}, chunks {chunks}")
+    words = {None: 0, "NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
+    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain)
+
+
+def _by_library(folder: Path) -> Any:
+    try:
+        import zarr
+    except ImportError as error:
+        raise missing_extra("zarr", "zarr", "reading compressed OME-Zarr") from error
+    return zarr.open_array(store=str(folder), mode="r")
