@@ -9,6 +9,8 @@ import numpy as np
 
 # Pixels of the longer side: more is no better on a screen and costs memory.
 _SIDE = 1600
+# Pixels read at once, where a row has no more: blocks of a wide image have many rows.
+_PIECE = 1 << 18
 
 
 def thinning(shape: tuple[int, int], side: int = _SIDE) -> int:
@@ -28,16 +30,21 @@ def thin_rows(image: Any, side: int = _SIDE) -> Iterator[np.ndarray]:
     """
     height, width = image.shape
     step = thinning(image.shape, side)
-    rows, starts = np.empty((step, width), np.float32), np.arange(0, width, step)
+    few = min(step, max(1, _PIECE // max(width, 1)))
+    rows, starts = np.empty((few, width), np.float32), np.arange(0, width, step)
     for top in range(0, height, step):
-        part = rows[: min(step, height - top)]
-        image.read(slice(top, top + len(part)), part)
         if step == 1:
-            yield part[0]
+            image.read(slice(top, top + 1), rows)
+            yield rows[0]
             continue
-        known = np.isfinite(part)
-        part[~known] = 0
-        count = np.add.reduceat(known.sum(axis=0), starts)
-        total = np.add.reduceat(part.sum(axis=0, dtype=np.float64), starts)
+        total, count = np.zeros(width), np.zeros(width, np.int64)
+        for at in range(top, min(top + step, height), few):
+            part = rows[: min(few, top + step - at, height - at)]
+            image.read(slice(at, at + len(part)), part)
+            known = np.isfinite(part)
+            part[~known] = 0
+            total += part.sum(axis=0, dtype=np.float64)
+            count += known.sum(axis=0)
+        pixels = np.add.reduceat(count, starts)
         with np.errstate(invalid="ignore"):
-            yield (total / np.where(count, count, np.nan)).astype(np.float32)
+            yield (np.add.reduceat(total, starts) / np.where(pixels, pixels, np.nan)).astype(np.float32)

@@ -16,7 +16,7 @@ from PIL import Image
 import footprint as fp
 from footprint.api import _looks
 from footprint.cli.main import main
-from footprint.cli.report import PICTURE_BYTES, PICTURES
+from footprint.cli.page import PICTURE_BYTES, PICTURES
 from footprint.io.phantom import write_scan
 from tests.browser import chromium
 
