@@ -18,6 +18,11 @@ def thinning(shape: tuple[int, int], side: int = _SIDE) -> int:
     return max(1, -(-max(shape) // side))
 
 
+def rows_at_once(shape: tuple[int, int], side: int = _SIDE) -> int:
+    """Rows of an image that `thin_rows` reads at once."""
+    return min(thinning(shape, side), max(1, _PIECE // max(shape[1], 1)))
+
+
 def thin_rows(image: Any, side: int = _SIDE) -> Iterator[np.ndarray]:
     """Yield the picture's rows, float32: means over blocks, as single pixels taken out would miss sources smaller than a block.
 
@@ -30,7 +35,7 @@ def thin_rows(image: Any, side: int = _SIDE) -> Iterator[np.ndarray]:
     """
     height, width = image.shape
     step = thinning(image.shape, side)
-    few = min(step, max(1, _PIECE // max(width, 1)))
+    few = rows_at_once(image.shape, side)
     rows, starts = np.empty((few, width), np.float32), np.arange(0, width, step)
     for top in range(0, height, step):
         if step == 1:
