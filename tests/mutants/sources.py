@@ -212,4 +212,18 @@ SOURCES = [
         "normal.cdf(s)",
         ("tests/unit/test_cli_sources_report.py::test_theory_is_the_gaussian_one",),
     ),
+    Mutant(
+        "footprint/api/_names.py",
+        "(3, 60000, 6)",
+        "(3, 60000, 10)",
+        (BACKEND + "source_columns.py::test_names_are_cut_off_and_never_rounded",),
+        "minutes go on over 59",
+    ),
+    Mutant(
+        "footprint/api/_table.py",
+        "column.parent_table = table",
+        "pass",
+        (BACKEND + "source_columns.py::test_a_table_is_what_astropy_makes_of_its_columns",),
+        "columns know no table, so units and names of theirs are not the table's",
+    ),
 ]
