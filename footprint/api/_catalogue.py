@@ -13,6 +13,7 @@ from footprint.api._fit import describe_fits
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry, describe_light
 from footprint.api._sky import Sky
+from footprint.api._table import table_of
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
@@ -60,8 +61,6 @@ def catalogue(
     light
         Apertures that were summed.
     """
-    from astropy.table import Table
-
     told_by = rules(steps) if levels is None else local_rules(steps)
     typical = levels.typical if levels is not None else {}
     background, noise = (typical.get(name, float(stats[at])) for name, at in (("background", BACKGROUND), ("noise", NOISE)))
@@ -73,7 +72,7 @@ def catalogue(
         columns["x_err"] = noise_of_centres(columns["npix"], sky.beam_area)
         columns["x_err"] *= here / np.abs(columns["flux"])
     columns["y_err"] = columns["x_err"].copy()
-    table = Table(columns, copy=False)
+    table = table_of(columns)
     table.meta.update(background=background, noise=noise)
     if levels is None:
         table.meta["threshold"] = background + told_by["flood"] * noise

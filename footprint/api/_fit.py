@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from footprint.api._flux import flux_of
-from footprint.api._header import pixel_area
 from footprint.api._sky import Sky
+from footprint.api._table import column_of, insert
 from footprint.errors import ArgumentError, choose
 from footprint.kernels.fit.contract import CHI2, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
 from footprint.ops.fit import Fit
@@ -81,12 +81,10 @@ def columns_of(fits: np.ndarray, free: bool) -> dict[str, np.ndarray]:
 
 def describe_fits(table: Any, sky: Sky) -> None:
     """Add units and positions on the sky to a catalogue of fits, and flag what was not fitted."""
-    from astropy.table import Column
-
     if "fit_x" not in table.colnames:
         return
     table.meta["fit"] = "gaussian" if "fit_a" in table.colnames else "point"
-    flux = flux_of(sky.unit, sky.beam_area, pixel_area(sky.wcs))
+    flux = flux_of(sky.unit, sky.beam_area, sky.area)
     for name in ("fit_flux", "fit_flux_err"):
         np.multiply(table[name].data, flux.factor, out=table[name].data)
         table[name].unit = flux.unit
@@ -111,13 +109,14 @@ def describe_fits(table: Any, sky: Sky) -> None:
             if len(rows):
                 world = sky.wcs.pixel_to_world(table["fit_x"].data[rows], table["fit_y"].data[rows]).icrs
                 ra[rows], dec[rows] = world.ra.deg, world.dec.deg
-    after = table.colnames.index("fit_x")
     new = {"fit_ra": ra, "fit_dec": dec}
-    if (area := pixel_area(sky.wcs)) is not None:
+    if sky.area is not None:
         # Great-circle degrees, along either axis, as of centres.
-        new |= {f"fit_{name}_err": table[f"fit_{axis}_err"].data * math.sqrt(area) for axis, name in (("x", "ra"), ("y", "dec"))}
-    placed = [Column(data, name, unit="deg", copy=False) for name, data in new.items()]
-    table.add_columns(placed, indexes=[after] * len(placed), copy=False)
+        new |= {
+            f"fit_{name}_err": table[f"fit_{axis}_err"].data * math.sqrt(sky.area) for axis, name in (("x", "ra"), ("y", "dec"))
+        }
+    before = table.colnames[table.colnames.index("fit_x") - 1]
+    insert(table, {before: [column_of(name, data, "deg") for name, data in new.items()]})
 
 
 def _take_beam_off(table: Any, beam: tuple[float, ...]) -> None:
@@ -143,7 +142,5 @@ def _take_beam_off(table: Any, beam: tuple[float, ...]) -> None:
             found["deconv_a_err"][rows] = a * table["fit_a_err"].data[rows] / major
             found["deconv_b_err"][rows] = b * table["fit_b_err"].data[rows] / minor
             found["deconv_theta_err"][rows] = np.where(np.isnan(angle), np.nan, table["fit_theta_err"].data[rows] * half / spread)
-    for name, data in found.items():
-        table[name] = data
-        if "theta" in name:
-            table[name].unit = "deg"
+    columns = [column_of(name, data, "deg" if "theta" in name else None) for name, data in found.items()]
+    insert(table, {table.colnames[-1]: columns})

@@ -11,6 +11,7 @@ import numpy as np
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of
 from footprint.api._names import LENGTH, names
+from footprint.api._table import column_of, insert
 
 # Sources placed at a time: the library's own arrays are then small, however many there are.
 _PLACED = 4096
@@ -30,12 +31,15 @@ class Sky:
         The restoring beam, None where it is not known.
     problem
         Why a header's coordinates cannot be used.
+    area
+        Of a pixel in square degrees, None where the coordinates do not tell.
     """
 
     wcs: Any = None
     unit: Any = None
     beam: Beam | None = None
     problem: str = ""
+    area: float | None = None
 
     @property
     def beam_area(self) -> float | None:
@@ -45,8 +49,7 @@ class Sky:
     def describe(self, table: Any) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
-        area = pixel_area(self.wcs)
-        flux = flux_of(self.unit, self.beam_area, area)
+        flux = flux_of(self.unit, self.beam_area, self.area)
         if self.unit is not None:
             for name in ("peak", "peak_interp", "background", "noise"):
                 if name in table.colnames:
@@ -65,15 +68,13 @@ class Sky:
                 table.meta["beam_area"] = self.beam_area
         why = self.problem
         if self.wcs is not None:
-            why = self._place(table, area)
+            why = self._place(table)
         if why:
             told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
         return told
 
-    def _place(self, table: Any, area: float | None) -> str:
+    def _place(self, table: Any) -> str:
         """Add names, ra, dec and their errors; return why not."""
-        from astropy.table import Column
-
         called = np.empty(len(table), f"S{LENGTH}")
         ra, dec = np.empty(len(table)), np.empty(len(table))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -81,24 +82,21 @@ class Sky:
             try:
                 for at in range(0, len(table), _PLACED):
                     part = slice(at, at + _PLACED)
-                    sky = self.wcs.pixel_to_world(np.asarray(table["x"][part]), np.asarray(table["y"][part])).icrs
+                    sky = self.wcs.pixel_to_world(table["x"].data[part], table["y"].data[part]).icrs
                     ra[part], dec[part] = sky.ra.deg, sky.dec.deg
                     names(ra[part], dec[part], called[part])
             except Exception as error:
                 # Frames no package knows, distortions that do not converge: the catalogue is as good without.
                 return " ".join(str(error).split()) or type(error).__name__
-        after = table.colnames.index("y") + 1
-        table.add_columns(
-            [Column(ra, "ra", unit="deg", copy=False), Column(dec, "dec", unit="deg", copy=False)],
-            indexes=[after, after],
-            copy=False,
-        )
-        table.add_column(Column(called, "name", copy=False), index=1, copy=False)
-        if area is not None:
+        placed = {"label": [column_of("name", called)], "y": [column_of("ra", ra, "deg"), column_of("dec", dec, "deg")]}
+        if self.area is not None:
             # Great-circle degrees, along either axis.
-            for axis, name in (("x", "ra"), ("y", "dec")):
-                data = table[f"{axis}_err"].data * np.sqrt(area)
-                table.add_column(Column(data, f"{name}_err", unit="deg", copy=False), copy=False)
+            errors = [
+                column_of(f"{name}_err", table[f"{axis}_err"].data * np.sqrt(self.area), "deg")
+                for axis, name in (("x", "ra"), ("y", "dec"))
+            ]
+            placed[table.colnames[-1]] = errors
+        insert(table, placed)
         table.meta["frame"] = "icrs"
         return ""
 
@@ -118,8 +116,9 @@ def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) ->
     if header is None:
         if found is None and unit is None and not why:
             return NO_SKY
-        return Sky(found, unit, None, why)
+        return Sky(found, unit, None, why, pixel_area(found))
     cards = fits_header(header)
     if wcs is None:
         found, why = celestial(cards)
-    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, pixel_area(found)), why)
+    area = pixel_area(found)
+    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area)

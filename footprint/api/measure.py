@@ -10,6 +10,7 @@ from footprint.api._arrays import Memory, described, receive, where
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.api._shapes import NAMES, shapes
+from footprint.api._table import table_of
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import (
     LABEL,
@@ -91,9 +92,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     op = _op(count)
     rows = Islands(int(count))
     call("measure", op, [source, ids], rows.sinks(op.count), where(device, source, ids), memory)
-    from astropy.table import Table
-
-    return Table(rows.columns, copy=False)
+    return table_of(rows.columns)
 
 
 class Crowded(Exception):

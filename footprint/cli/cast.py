@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from footprint.errors import ArgumentError, BudgetError
+from footprint.cli.beside import beside
+from footprint.errors import ArgumentError
 
 _DTYPE = "Numbers of the volume: float32, uint16 or uint8."
 _RANGE = "Values that 0 and the largest number stand for: A:B, or percentiles of some slices (default: 0.05%:99.95%)."
@@ -59,22 +60,6 @@ class Cast:
         found: dict[str, Any] = {"output_dtype": self.dtype, "value_offset": low}
         found["value_scale"] = (high - low) / (255 if self.dtype == "uint8" else 65535)
         return found | ({"percentiles": list(self.percentiles)} if self.percentiles else {})
-
-
-def beside(
-    name: str, nbytes: int, budget: int | None, make: Callable[[int | None], Any], or_else: str = ""
-) -> tuple[Any, int | None]:
-    """The plan that ``make`` makes of a budget, with what the job takes beside it as one of its terms; and the budget without."""
-    from footprint.plan.slots import Library
-
-    rest = None if budget is None else max(budget - nbytes, 1)
-    try:
-        plan = make(rest)
-    except BudgetError as error:
-        smallest = error.smallest + nbytes
-        terms = {**error.terms, name: nbytes}
-        raise BudgetError(budget or 0, terms, smallest, error.what, f"give memory={smallest} or more{or_else}") from None
-    return replace(plan, libraries=(*plan.libraries, Library(name, nbytes, False))), rest
 
 
 def cast_of(job: dict[str, Any]) -> Cast:

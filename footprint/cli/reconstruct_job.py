@@ -9,9 +9,11 @@ from footprint.api._arrays import limits_and_budget, where
 from footprint.api._half import is_half, width_of
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.cli.axis import Found, find_axis
-from footprint.cli.cast import Cast, beside, cast_of
+from footprint.cli.beside import beside
+from footprint.cli.cast import Cast, cast_of
 from footprint.cli.outputs import written_slice
-from footprint.cli.report import PICTURE_BYTES, PICTURES, write_report
+from footprint.cli.page import PICTURE_BYTES, PICTURES
+from footprint.cli.report import write_report
 from footprint.cli.tries import Files
 from footprint.cli.warm import warm
 from footprint.errors import ArgumentError

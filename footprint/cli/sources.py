@@ -81,6 +81,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
+        click.option(
+            "--report", default=None, metavar="FILE", help="Also write a page of it all: picture, table, theory, plan (.html)."
+        ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
         click.option("--save-residual", default=None, metavar="FILE", help="Also write the image less all fits."),
         click.option("--save-model", default=None, metavar="FILE", help="Also write the image of all fits."),
@@ -115,6 +118,7 @@ def plan_only(
     target: str | None,
     plane: str | None,
     segmentation: str | None,
+    report: str | None,
     mask: str | None,
     weight: str | None,
     background_map: str | None,
@@ -128,31 +132,34 @@ def plan_only(
     """The plan of the job, a plane of it where there are several; opens the files for their shapes, reads no pixels."""
     from footprint.api._blank import planned_image
     from footprint.api.find_sources import plan_find_sources
-    from footprint.cli.sources_job import Job, extra_images, plane_of, planes_of
+    from footprint.cli.sources_job import Job, counting, extra_images, page_of, plane_of, planes_of
     from footprint.dtypes import kernel_dtype
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
     _check_maps(background_map, noise_map, options["background"])
-    job = Job(image, plane_of(plane), mask=mask, weight=weight, background_map=background_map, noise_map=noise_map)
+    job = Job(image, plane_of(plane), report=report, mask=mask, weight=weight, background_map=background_map, noise_map=noise_map)
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
         maps = {name: extra.pop(name) for name in ("background", "noise") if name in extra}
         seen = planned_image(source, options.pop("blank"), extra)
         images = {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
         images["save_residual"] = save_residual
         kept = {segmentation: "int32"} | dict.fromkeys(images.values(), kernel_dtype(source.dtype.str))
+        page, budget = page_of(job, source, options)
         options |= dict.fromkeys(maps, "map")
-        return plan_find_sources(
-            seen.shape,
-            dtype=seen.dtype.str,
-            labels=segmentation is not None,
-            streamed=True,
-            reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
-            writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
-            **dict[str, Any]((name, path is not None) for name, path in images.items()),
-            header=source.header,
-            **options,
-        )
+        with counting(page, budget):
+            plan = plan_find_sources(
+                seen.shape,
+                dtype=seen.dtype.str,
+                labels=segmentation is not None,
+                streamed=True,
+                reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
+                writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
+                **dict[str, Any]((name, path is not None) for name, path in images.items()),
+                header=source.header,
+                **options,
+            )
+        return plan if page is None else page.joined(plan)
 
 
 def _check_maps(background_map: str | None, noise_map: str | None, background: str) -> None:
@@ -195,6 +202,7 @@ def command(
     target: str | None,
     suffix: str,
     png: str | None,
+    report: str | None,
     mask: str | None,
     weight: str | None,
     background_map: str | None,
@@ -219,16 +227,16 @@ def command(
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
-      footprint sources mosaic.fits -o out.ecsv --background mesh --box 64
+      footprint sources mosaic.fits -o out.ecsv --background mesh --box 64 --report mosaic.html
     """
     from footprint.cli.lesson import show_lesson
-    from footprint.cli.outputs import check_names, check_png, under_option
+    from footprint.cli.outputs import check_html, check_names, check_png, under_option
     from footprint.cli.sources_job import jobs_of, make_folders, plane_of, planes_of, run
     from footprint.io.catalog import check_catalog
     from footprint.io.image import check_image, open_image
 
     reporter = Reporter(quiet, as_json)
-    outputs = {"out": target, "segmentation": segmentation, "png": png}
+    outputs = {"out": target, "segmentation": segmentation, "png": png, "report": report}
     outputs |= {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
     outputs["save_residual"] = save_residual
     _check_maps(background_map, noise_map, options["background"])
@@ -242,6 +250,7 @@ def command(
         if job.out is not None:
             check_catalog(job.out, overwrite)
         check_png(job.png, overwrite)
+        check_html(job.report, overwrite)
         for option in ("segmentation", "save-background", "save-noise", "save-model", "save-residual"):
             file = job.outputs[option]
             if file is not None:

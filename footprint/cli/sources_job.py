@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from footprint import __version__
+from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
 from footprint.errors import ArgumentError, FormatError
 
@@ -22,6 +24,7 @@ _FOLDERS = {
     "out": "",
     "segmentation": ".fits",
     "png": ".png",
+    "report": ".html",
     "save_background": "_background.fits",
     "save_noise": "_noise.fits",
     "save_model": "_model.fits",
@@ -39,7 +42,7 @@ class Job:
         The file.
     plane
         A number, "all", or None for the only one.
-    out, segmentation, png, save_background, save_noise, save_model, save_residual
+    out, segmentation, png, report, save_background, save_noise, save_model, save_residual
         What is written; None for nothing.
     mask, weight
         Files that tell where there is no data.
@@ -52,6 +55,7 @@ class Job:
     out: str | None = None
     segmentation: str | None = None
     png: str | None = None
+    report: str | None = None
     mask: str | None = None
     weight: str | None = None
     background_map: str | None = None
@@ -204,21 +208,24 @@ class _Plane:
 
 def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **options: Any) -> tuple[Any, dict[str, Any]]:
     """Find the sources of a job's planes and write what is wanted; return the table and the report's figures."""
+    from footprint.cli.log import logged
+
+    # The page is to have what the job warns of, whoever else shows it.
+    with logged(None, reporter):
+        return _run(job, reporter, overwrite, warm, options)
+
+
+def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from footprint.io.catalog import write_catalog
     from footprint.io.image import open_image
     from footprint.io.output import together
     from footprint.io.sky_png import write_sky_png
 
-    planes, plans = planes_of(job), [0]
-
-    def largest(plan: Any) -> None:
-        """One search may take several plans: the report has the one that takes most."""
-        if plan.footprint.total > max(plans):
-            reporter.plan(plan)
-        plans.append(plan.footprint.total)
-
-    if job.png is not None and len(planes) > 1:
-        raise ArgumentError("--png", f"{job.png} for a cube of {len(planes)} planes", "one plane", "give --plane N")
+    planes, asked = planes_of(job), dict(options)
+    plans: list[Any] = []
+    for option, path in (("png", job.png), ("report", job.report)):
+        if path is not None and len(planes) > 1:
+            raise ArgumentError(f"--{option}", f"{path} for a cube of {len(planes)} planes", "one plane", "give --plane N")
     tables = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
@@ -226,8 +233,17 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds["background"] = "mesh" if local else "global"
             reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
+        page, budget = page_of(job, source, options)
         options |= extra
-        with sinks(job, len(planes), source, overwrite) as sink, reporter.measured():
+
+        def largest(plan: Any) -> None:
+            """One search may take several plans: the report has the one that takes most."""
+            plan = plan if page is None else page.joined(plan)
+            if not plans or plan.footprint.total > plans[-1].footprint.total:
+                plans.append(plan)
+                reporter.plan(plan)
+
+        with sinks(job, len(planes), source, overwrite) as sink, reporter.measured(), counting(page, budget):
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
                     told = {"on_plan": largest if number == 0 else None, "progress": progress}
@@ -238,10 +254,38 @@ def run(job: Job, reporter: Reporter, overwrite: bool, warm: bool = True, **opti
         if job.png is not None:
             write_sky_png(source, table, job.png, overwrite)
         shape, unit = ([len(planes)] if len(planes) > 1 else []) + list(source.shape), source.unit
-    figures: dict[str, Any] = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
-    written = {"catalogue" if name == "out" else name.replace("-", "_"): path for name, path in job.outputs.items()}
-    figures = {"image": job.image, "shape": shape, "sources": len(table), "unit": unit, **figures}
-    return table, figures | {name: path for name, path in written.items() if path is not None}
+        figures: dict[str, Any] = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
+        written = {"catalogue" if name == "out" else name.replace("-", "_"): path for name, path in job.outputs.items()}
+        figures = {"image": job.image, "shape": shape, "sources": len(table), "unit": unit, **figures}
+        figures |= {name: path for name, path in written.items() if path is not None}
+        if job.report is not None:
+            from footprint.cli.sources_page import write_sources_page
+
+            about = {"program": f"footprint {__version__}", **asdict(job), **asked, "overwrite": overwrite}
+            warned, numbers = reporter.warned, reporter.figures | figures
+            write_sources_page(job.report, overwrite, source, table, plans[-1], warned, numbers, about)
+    return table, figures
+
+
+def page_of(job: Job, image: Any, options: dict[str, Any]) -> tuple[Beside | None, int | None]:
+    """What the page takes, where there is to be one, taken off the budget in the options; and the budget with it."""
+    if job.report is None:
+        return None, None
+    from footprint.api._arrays import limits_and_budget, where
+    from footprint.api._deblend import host_only
+    from footprint.cli.page import PICTURES
+    from footprint.cli.sources_page import page_bytes
+
+    page = Beside(PICTURES, page_bytes(image))
+    on_host = options["deblend"] or options["fit"] is not None
+    budget = limits_and_budget((host_only if on_host else where)(options["device"]), options["memory"])[1]
+    options["memory"] = page.rest(budget)
+    return page, budget
+
+
+def counting(page: Beside | None, budget: int | None) -> AbstractContextManager[None]:
+    """Errors about the budget have the page in them."""
+    return nullcontext() if page is None else page.counted(budget)
 
 
 def _one(job: Job, image: Any, **options: Any) -> Any:

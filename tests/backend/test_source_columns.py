@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
+from astropy.table import Column, QTable, Table, vstack
 from scipy import ndimage
 
 import footprint as fp
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._names import LENGTH, names
+from footprint.api._table import column_of, insert, table_of
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 0.01, "CRVAL2": -0.02, "BUNIT": "Jy/beam"}
 SKY |= {"CDELT1": -0.001, "CDELT2": 0.001, "CUNIT1": "deg", "CUNIT2": "deg", "BMAJ": 0.005, "BMIN": 0.005}
@@ -164,3 +168,25 @@ def test_a_catalogue_has_names(rng):
     table = fp.find_sources(image, 3.0, header=SKY, device="cpu")
     assert len(table) > 3 and all(str(name).startswith(("J0000", "J2359")) and len(str(name)) == LENGTH for name in table["name"])
     assert table.colnames[:2] == ["label", "name"]
+
+
+def test_a_table_is_what_astropy_makes_of_its_columns():
+    columns = {"label": np.arange(1, 6, dtype=np.int32), "x": np.arange(5.0)[::-1].copy(), "name": np.full(5, b"J0")}
+    made, want, ra = table_of(columns), Table(columns, copy=False), np.linspace(0, 1, 5)
+    insert(made, {"label": [column_of("ra", ra, "deg"), column_of("dec", -ra)]})
+    want.add_columns([Column(ra, "ra", unit="deg"), Column(-ra, "dec")], indexes=[1, 1])
+    want.add_index("x")
+    made.add_index("x")
+    for table in (made, pickle.loads(pickle.dumps(made)), made.copy(), made[:], vstack([made[:2], made[2:]])):
+        assert table.colnames == want.colnames and table.pformat() == want.pformat() and type(table) is Table
+        for name, column in table.columns.items():
+            other = want[name]
+            assert (column.unit, column.description, column.format, column.meta) == (other.unit, None, None, {})
+            assert type(column) is Column and column.dtype == other.dtype and column.parent_table is table
+            assert column.info.name == name and np.array_equal(column, other)
+    assert np.shares_memory(made["x"].data, columns["x"]) and QTable(made)["ra"].unit == "deg"
+    assert made.loc[3.0]["label"] == want.loc[3.0]["label"] == 2
+    made.rename_column("x", "y")
+    made["snr"] = 1.0
+    made.sort("y")
+    assert made["label"].tolist() == [5, 4, 3, 2, 1] and len(made[made["dec"] < -0.4]) == 3

@@ -224,4 +224,38 @@ SOURCES = [
         (BACKEND + "residual.py::test_parts_and_threads_change_no_bit",),
         "fits are taken off the first part alone",
     ),
+    Mutant(
+        "footprint/cli/sources_page.py",
+        'json.dumps(_plain(value)).replace("<", "\\\\u003c")',
+        "json.dumps(_plain(value))",
+        ("tests/unit/test_cli_sources_report.py::test_it_needs_no_other_file_and_is_no_markup_of_the_image",),
+        "a unit ends the script that holds it",
+    ),
+    Mutant(
+        "footprint/cli/sources_page.py",
+        "height - (low[row] + high[row] + 1)",
+        "(low[row] + high[row] + 1)",
+        ("tests/unit/test_cli_sources_report.py::test_rings_are_round_their_islands",),
+        "rings upside down",
+    ),
+    Mutant(
+        "footprint/cli/sources_page.py",
+        "normal.cdf(s - sigma)",
+        "normal.cdf(s)",
+        ("tests/unit/test_cli_sources_report.py::test_theory_is_the_gaussian_one",),
+    ),
+    Mutant(
+        "footprint/api/_names.py",
+        "(3, 60000, 6)",
+        "(3, 60000, 10)",
+        (BACKEND + "source_columns.py::test_names_are_cut_off_and_never_rounded",),
+        "minutes go on over 59",
+    ),
+    Mutant(
+        "footprint/api/_table.py",
+        "column.parent_table = table",
+        "pass",
+        (BACKEND + "source_columns.py::test_a_table_is_what_astropy_makes_of_its_columns",),
+        "columns know no table, so units and names of theirs are not the table's",
+    ),
 ]

@@ -79,7 +79,7 @@ STEPS = [
         "the slice that ends a range is lost",
     ),
     Mutant(
-        "footprint/cli/report.py",
+        "footprint/cli/page.py",
         "html.escape(printable(str(value)), quote=True)",
         "printable(str(value))",
         ("tests/unit/test_cli_report.py::test_it_needs_no_other_file_and_is_no_markup_of_the_scan",),

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
-from html.parser import HTMLParser
 
 import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from PIL import Image
 
 import footprint as fp
 from footprint.api import _looks
 from footprint.cli.main import main
-from footprint.cli.report import PICTURE_BYTES, PICTURES
+from footprint.cli.page import PICTURE_BYTES, PICTURES
 from footprint.io.phantom import write_scan
 from tests.browser import chromium
+from tests.pages import Page
 
 EVIL = '<script>alert("x")</script>&\x1b[31m'
 
@@ -32,27 +29,6 @@ def scan(tmp_path_factory):
             del entry["sample/name"]
         entry["sample/name"] = EVIL
     return str(path)
-
-
-class Page(HTMLParser):
-    """Tags, words of every place, and pictures by caption."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.path, self.tags, self.words, self.sources, self.text = path, [], [], [], path.read_text("utf-8")
-        self.feed(self.text)
-        self.pictures = {}
-        for figure in re.findall(r"<figure>(.*?)</figure>", self.text, re.S):
-            data = re.search(r'src="data:image/png;base64,([^"]+)"', figure)[1]
-            caption = re.search(r"<figcaption>(.*?)</figcaption>", figure)[1]
-            self.pictures[caption] = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.sources += [value for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 def run(scan, *words, code=0):
