@@ -33,8 +33,8 @@ def test_a_continued_line_takes_exactly_what_its_part_shows(n, before, after, bo
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 3600))
-# Stretches of several entries, the second part begins within one and ends in the next.
-@example(list(range(60)), 20, 3)
+# Stretches of four entries: the second part begins within one, and has the first and the last of what lies far apart.
+@example([0, 50, 99, *[50] * 57], 18, 55)
 def test_a_list_takes_at_least_what_its_part_names(positions, repeats, size):
     listed = np.repeat(np.array(positions), repeats * 3)
     reach = Scattered.of(listed)

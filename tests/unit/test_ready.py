@@ -177,8 +177,7 @@ def taken() -> int:
 def test_all_that_is_kept_is_counted_and_given_back(number):
     """Python's objects among it: plans that are bound to no memory, and what is remembered of calls, are not free."""
     call = tables(5000)[number]
-    # Twice, as below: what is compiled or imported for a repeated call is kept, too, and not of the cache.
-    call(0), call(0), call(1), call(1), fp.clear_cache()
+    call(0), call(1), fp.clear_cache()
     tracemalloc.start()
     try:
         before = taken()
