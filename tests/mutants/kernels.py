@@ -335,7 +335,7 @@ KERNELS = [
         "footprint/kernels/backproject/cpu.py",
         "corner = table[a, 2] + x0 * cos + y0 * nsin",
         "corner = table[a, 2] + x0 * cos",
-        (BACKEND + "fbp.py::test_backprojection[cpu-shape1-3.2-None-False]",),
+        (BACKEND + "fbp.py::test_backprojection[cpu-shape3-10.7-roi3-False]",),
         "every row of tiles is the first",
     ),
 ]
