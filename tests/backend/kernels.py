@@ -29,6 +29,12 @@ def quick_compiler(device: str, why: str) -> None:
         pytest.skip(f"a processor's OpenCL takes half a minute to compile {why}; shorter ones are tested")
 
 
+def in_turn(device: str, place: int, of: int) -> None:
+    """Skip all cases but every ``of``-th on OpenCL, whose compiler takes as long as ten runs; CUDA runs the same text for all."""
+    if device.startswith("opencl") and place % of:
+        pytest.skip("OpenCL compiles a program for every border, mask and dtype, and takes them in turn; CUDA runs them all")
+
+
 @contextmanager
 def bound(backend: Backend, kernel: str, arrays: list[np.ndarray], **numbers: Any) -> Iterator[Any]:
     """Yield a function that runs the kernel on ``arrays`` and reads them back, numbers of a run's own replacing these.

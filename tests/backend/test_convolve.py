@@ -12,10 +12,13 @@ from footprint.api.convolve import convolve_rows
 from footprint.kernels.common.borders import BORDERS, border
 from footprint.reference import convolve as reference
 
+from .kernels import in_turn
+
 SHAPES = [((1, 1), (1, 1)), ((1, 1), (3, 4)), ((5, 3), (2, 2)), ((37, 53), (3, 3)), ((13, 301), (7, 4)), ((70, 257), (6, 9)),
           ((9, 7), (11, 12)), ((31, 2), (1, 5)), ((67, 300), (5, 1)), ((40, 513), (15, 31)),
           ((50, 90), (5, 70)), ((45, 60), (40, 45)), ((6, 700), (1, 300))]  # fmt: skip
 LINES = [(1, 1), (1, 3), (17, 4), (4097, 15), (1000, 31), (5000, 101), (8, 20)]
+BLOCKS = ["f4", "u2", ">f4", "f8"]
 TOLERANCE = {"float32": 2e-6, "float64": 1e-13}
 
 
@@ -34,12 +37,14 @@ def check(image, mask, device, **options):
 @pytest.mark.parametrize("boundary", BORDERS)
 @pytest.mark.parametrize(("shape", "mask_shape"), SHAPES)
 def test_images_of_awkward_shapes(shape, mask_shape, boundary, device, rng):
+    in_turn(device, SHAPES.index((shape, mask_shape)) + BORDERS.index(boundary), 3)
     check(rng.standard_normal(shape, "f4"), rng.standard_normal(mask_shape), device, boundary=boundary, cval=2.5)
 
 
 @pytest.mark.parametrize("boundary", BORDERS)
 @pytest.mark.parametrize(("n", "taps"), LINES)
 def test_signals(n, taps, boundary, device, rng):
+    in_turn(device, LINES.index((n, taps)) + BORDERS.index(boundary), 3)
     check(rng.standard_normal(n, "f4"), rng.standard_normal(taps), device, boundary=boundary, cval=-1)
 
 
@@ -100,9 +105,10 @@ def test_tiny_weights_count(device):
     np.testing.assert_allclose(fp.convolve(image, mask, device=device), want, rtol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "u2", ">f4", "f8"])
+@pytest.mark.parametrize("dtype", BLOCKS)
 @pytest.mark.parametrize("boundary", BORDERS)
 def test_blocks_of_rows_equal_the_whole_to_the_last_bit(dtype, boundary, device, rng):
+    in_turn(device, BLOCKS.index(dtype) + BORDERS.index(boundary), 3)
     image = (100 * rng.standard_normal((101, 67))).astype(dtype)
     mask = rng.standard_normal((8, 5))
     for mode in ("same", "full", "valid"):

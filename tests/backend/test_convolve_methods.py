@@ -16,7 +16,10 @@ from footprint.plan.slots import Given
 from footprint.reference import convolve as reference
 from footprint.spec import ArraySpec, Limits
 
+from .kernels import in_turn
+
 CPU = Limits("cpu", threads=2)
+SHAPES = [((1, 1), (1, 1)), ((1, 1), (3, 4)), ((37, 253), (6, 9)), ((150, 131), (31, 2)), ((40, 60), (90, 70))]
 
 
 def products(shape, rng, rank=1):
@@ -38,10 +41,9 @@ def smallest(call):
 
 
 @pytest.mark.parametrize("boundary", BORDERS)
-@pytest.mark.parametrize(
-    ("shape", "taps"), [((1, 1), (1, 1)), ((1, 1), (3, 4)), ((37, 253), (6, 9)), ((150, 131), (31, 2)), ((40, 60), (90, 70))]
-)
+@pytest.mark.parametrize(("shape", "taps"), SHAPES)
 def test_transforms_of_tiles_make_the_sums(shape, taps, boundary, device, rng):
+    in_turn(device, SHAPES.index((shape, taps)) + BORDERS.index(boundary), 2)
     for kind, digits in (("f4", 1e-6), ("f8", 1e-14)):
         image, mask = rng.standard_normal(shape).astype(kind), rng.standard_normal(taps).astype(kind)
         scale = np.abs(mask).sum(dtype=float) * max(np.abs(image).max(), 2.5)

@@ -9,6 +9,8 @@ import scipy.ndimage
 import footprint as fp
 from footprint.reference.gaussian_filter import gaussian_filter as smooth
 
+from .kernels import in_turn
+
 CALLS = {
     "sobel": (lambda module, x, **o: module.sobel(x, 0, **o), 8),
     "laplace": (lambda module, x, **o: module.laplace(x, **o), 8),
@@ -23,7 +25,9 @@ def test_scipys_results(name, mode, device, rng):
     call, weights = CALLS[name]
     for shape in ((41, 300), (5, 3)):
         image = rng.standard_normal(shape)
-        for dtype, tolerance in (("f8", 1e-14), ("f4", 1e-6)):
+        kinds = (("f8", 1e-14), ("f4", 1e-6))
+        # OpenCL compiles a program for every border, dtype and set of weights: half of them, each in one dtype.
+        for dtype, tolerance in kinds[mode == "constant" :][:1] if device.startswith("opencl") else kinds:
             pixels = image.astype(dtype)
             want = call(scipy.ndimage, pixels.astype("f8"), mode=mode, cval=1.5)
             got = call(fp, pixels, mode=mode, cval=1.5, device=device)
@@ -74,6 +78,7 @@ def test_a_nan_reaches_its_neighbours_only(device):
 
 @pytest.mark.parametrize("mode", ["reflect", "wrap"])
 def test_any_budget_gives_the_same_bits(mode, device, rng):
+    in_turn(device, mode == "reflect", 2)
     image = rng.standard_normal((150, 200)).astype(">f4")
     options = {"mode": mode, "device": device}
     for verb in (lambda **o: fp.gaussian_laplace(image, 2, **o), lambda **o: fp.unsharp_mask(image, 2, **o),

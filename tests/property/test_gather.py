@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import footprint as fp
@@ -32,11 +32,13 @@ def test_a_continued_line_takes_exactly_what_its_part_shows(n, before, after, bo
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 20), st.data())
-def test_a_list_takes_at_least_what_its_part_names(positions, repeats, data):
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 3600))
+# Stretches of four entries: the second part begins within one, and has the first and the last of what lies far apart.
+@example([0, 50, 99, *[50] * 57], 18, 55)
+def test_a_list_takes_at_least_what_its_part_names(positions, repeats, size):
     listed = np.repeat(np.array(positions), repeats * 3)
     reach = Scattered.of(listed)
-    size = data.draw(st.integers(1, len(listed)))
+    size = min(size, len(listed))
     most = reach.most(size, 100)
     for start in range(0, len(listed), size):
         stop = min(start + size, len(listed))
