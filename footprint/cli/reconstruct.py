@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from footprint.cli.axis import CENTER, check_axis_png
+from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
@@ -122,6 +122,10 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
     with _open(scan, options) as opened:
         source = chosen(opened, options)
         job = _arguments(source, options)
+        if tilt_unknown(job):
+            raise ArgumentError(
+                "--tilt", "auto", "degrees for a plan, which reads no projections", "give --tilt 0.5, or leave it out"
+            )
         if isinstance(job["center"], Tries):
             return plan_tries(source, job, memory, device)
         cast = cast_of(job)
@@ -186,7 +190,8 @@ def command(
             source = chosen(opened, options)
             job = _arguments(source, options)
             check_axis_png(axis_png, job["center"])
-            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
+            turned = set_upright(source, job, memory, device)
+            about = turned | _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
             if isinstance(job["center"], Tries):
                 run_tries(source, job, about, files, reporter, memory, device, black_frames)
             else:

@@ -96,8 +96,9 @@ class Run:
     def _reconstruct(self, progress: Any) -> tuple[Any, int]:
         """The volume, written but not yet named, and how many of its rows an earlier run had made."""
         files = self.files
+        assert self.found is not None
         with create_volume(
-            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume
+            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, each=self.found.each
         ) as volume:
             kept = volume.resumed
             settings = self.job | {"out": volume, "black_frames": self.black_frames}
@@ -122,6 +123,7 @@ class Run:
         files, n_rows = self.files, self.shape[0]
         size = 4 if self.cast.dtype == "float32" else int(self.cast.dtype[4:]) // 8
         figures = {"scan": self.about["scan"], "projections": self.source.n_angles, "shape": list(self.shape)}
+        figures |= {name: value for name, value in self.about.items() if name.startswith("tilt_")}
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
         figures |= {"unit": self.about["unit"], "method": self.job["method"]}

@@ -111,8 +111,7 @@ def _axis(run: Run) -> Iterator[str]:
     if found.axis is None:
         yield "<p>It was given.</p>\n"
     else:
-        axis = found.axis
-        yield _figure(curve_picture(axis.tried, axis.values, axis.center, axis.method), "the search")
+        yield _figure(curve_picture(*found.curve), "the search")
 
 
 def _sinograms(run: Run) -> Iterator[str]:

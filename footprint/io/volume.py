@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -221,6 +221,7 @@ def create_volume(
     first: int = 0,
     resume: bool = False,
     along: Along | None = None,
+    each: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -247,6 +248,8 @@ def create_volume(
     along
         What slices differ by where they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and
         every TIFF says its own, that of many pages all of them in order.
+    each
+        Numbers of every slice, by name: HDF5 has them beside the data, every file of a folder says its own, others all in order.
 
     Returns
     -------
@@ -289,19 +292,19 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder":
-                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along)
+                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
             elif kind == "zarr":
-                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
+                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each})
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":
                 from footprint.io import hdf5
 
-                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along))
+                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along), each)
             else:
                 from footprint.io import tiff
 
-                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
+                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each})
     except BaseException:
         out.discard()
         raise
