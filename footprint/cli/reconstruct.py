@@ -147,6 +147,8 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
+@click.option("--compression", default="none", show_default=True, help="Of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.")
+@click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @config_option("reconstruct")
 @common_options
@@ -158,6 +160,8 @@ def command(
     report: str | None,
     log_file: str | None,
     black_frames: str,
+    compression: str,
+    levels: int,
     resume: bool,
     memory: str | None,
     device: str,
@@ -182,7 +186,7 @@ def command(
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
-    files = Files(target, png, overwrite, resume, axis_png, report)
+    files = Files(target, png, overwrite, resume, axis_png, report, compression, levels)
     with logged(log_file, reporter):
         files.check()
         asked = dict(options)

@@ -53,7 +53,7 @@ class Run:
         """Plan, find what has to be found, reconstruct, draw, report."""
         self._plan()
         self.reporter.plan(self.plan)
-        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files.target))
+        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files))
         with together():
             with self.reporter.progress("reconstructing") as progress, self.reporter.measured():
                 # The search takes no more than the run that follows it.
@@ -97,8 +97,9 @@ class Run:
         """The volume, written but not yet named, and how many of its rows an earlier run had made."""
         files = self.files
         assert self.found is not None
+        beside: dict[str, Any] = {"each": self.found.each, **files.packing}
         with create_volume(
-            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, each=self.found.each
+            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
             kept = volume.resumed
             settings = self.job | {"out": volume, "black_frames": self.black_frames}

@@ -17,7 +17,7 @@ from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
 
 
-def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
+def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
     few = _Few(source.dtype, source.n_flats)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
@@ -35,7 +35,7 @@ def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
     slices = reconstruct(few, center=center, device=device, **settings)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_volume(Path(folder) / f"few{Path(target).suffix}", slices.shape) as volume:
+        with create_volume(Path(folder) / f"few{Path(files.target).suffix}", slices.shape, **files.packing) as volume:
             volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
