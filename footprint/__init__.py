@@ -98,6 +98,8 @@ _HOME = {
     "value_range": "api.value_range",
     "plan_rotation_axis": "api.rotation_axis",
     "rotation_axis": "api.rotation_axis",
+    "axis_by_row": "api.axis_by_row",
+    "find_tilt": "api.find_tilt",
     "paganin": "api.paganin",
     "plan_paganin": "api.paganin",
     "plan_untilt": "api.untilt",

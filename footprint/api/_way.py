@@ -12,12 +12,13 @@ from footprint.api._arrays import Array, output, receive
 from footprint.api._call import meeting
 from footprint.api._half import field_of, is_half
 from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
-from footprint.api._tomo import angles_of, position
+from footprint.api._tomo import angles_of, numbers, position
 from footprint.api.fbp import fbp_of
 from footprint.api.iterative import iterative_of
-from footprint.api.rotation_axis import METHODS, searches
-from footprint.errors import ArgumentError, BudgetError, choose
+from footprint.api.rotation_axis import METHODS, per_slice, searches
+from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.ops.backproject import Geometry
+from footprint.ops.base import Table
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
 from footprint.ops.iterative import METHODS as ITERATIVE
@@ -153,9 +154,18 @@ class How:
         """Whether the scan is a half acquisition."""
         return is_half(job.scan, self.half_acquisition, angles_of(job.scan.angles, job.scan.shape[0]))
 
-    def way(self, job: ScanJob, axis: float, half: bool) -> Way:
-        """The steps about an axis, every argument checked."""
+    def way(self, job: ScanJob, axis: float | np.ndarray, half: bool) -> Way:
+        """The steps about an axis, or that of every row of the detector; every argument checked."""
         n_angles, _, n_x = job.scan.shape
+        moves = None
+        if isinstance(axis, np.ndarray):
+            if half or self.method in ITERATIVE:
+                found = "a half acquisition" if half else f"method={self.method!r}"
+                fix = "turn projections by steps(tilt=...)"
+                raise ArgumentError("center", f"an axis for every row, and {found}", "one axis", fix)
+            # Slices are about the same pixel, so that what is above one another lies above one another.
+            mean = float(axis.mean())
+            axis, moves = mean, Table(axis - mean)
         angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
         field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
         seen: tuple[int, float] = (n_x, axis) if field is None else (field.width, field.axis)
@@ -166,6 +176,7 @@ class How:
         else:
             self._refuse({"iterations": None, "weight": None, "nonnegative": False}, "which has none", "method='sirt' iterates")
             fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
+            fbp = fbp if moves is None else replace(fbp, slice_shifts=moves)
         return Way(job, fbp, self.steps, field, self.numbers)
 
     def _iterative(self, angles: np.ndarray, n_x: int, axis: float, size: Any, field: HalfAcquisition | None) -> Iterative:
@@ -220,6 +231,15 @@ def taker(writer: Any, result: ArraySpec) -> Taker:
     return Taker(take, flush=getattr(writer, "flush", None))
 
 
-def axis_of(center: Any, n_x: int) -> float:
-    """The axis given, or the detector's middle until it is found."""
-    return (n_x - 1) / 2 if searches(center) else position(center, f"'auto', {', '.join(METHODS)} or a detector position in pixels")
+def axis_of(center: Any, shape: tuple[int, ...]) -> float | np.ndarray:
+    """The axis given, one or one a row of the detector; the detector's middle until it is found."""
+    _, n_z, n_x = shape
+    if searches(center):
+        return np.full(n_z, (n_x - 1) / 2) if per_slice(center) else (n_x - 1) / 2
+    if isinstance(center, list | tuple | np.ndarray) and np.ndim(center):
+        found = numbers("center", center)
+        if found.shape != (n_z,) or not np.isfinite(found).all():
+            got = f"shape {found.shape}" if found.shape != (n_z,) else "positions that are not finite"
+            raise ShapeError("center", got, f"({n_z},) finite positions, one for every row of the detector")
+        return found
+    return position(center, f"'auto', {', '.join(METHODS)} or a detector position in pixels")

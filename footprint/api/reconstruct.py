@@ -18,7 +18,8 @@ from footprint.api._resume import done_by
 from footprint.api._scan import job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
-from footprint.api.rotation_axis import plan_rotation_axis, rotation_axis, searches
+from footprint.api.axis_by_row import axis_found
+from footprint.api.rotation_axis import per_slice, plan_rotation_axis, rotation_axis, searches
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
@@ -30,7 +31,7 @@ from footprint.plan.slots import Given, Library
 def reconstruct(
     scan: Any,
     *,
-    center: float | str = "auto",
+    center: Any = "auto",
     rows: Any = None,
     filter: str | np.ndarray = "ramlak",
     padding: str = "constant",
@@ -70,9 +71,10 @@ def reconstruct(
     ----------
     scan : open scan
         See `open_scan`, or any object with its attributes and methods.
-    center : float or str
+    center : float, str, or array (n_z,)
         Rotation axis in pixels from the centre of pixel 0; "auto", or a method of `rotation_axis`, searches it in rows of the whole
-        detector, whichever are reconstructed.
+        detector, whichever are reconstructed. An axis for every row of the detector, or "auto:per-slice" (or a method and
+        ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
     filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
@@ -214,10 +216,10 @@ def _reconstruct(
     job, how = job_of(scan, rows, i0, shifts, log), How(**options)
     n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
     search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": i0, "log": log}
-    if half and method:
+    if half and method and not per_slice(center):
         # How wide slices are depends on where the axis is.
         center = rotation_axis(scan, memory=memory, **search).center
-    axis = axis_of(center, n_x)
+    axis = axis_of(center, scan.shape)
     way = how.way(job, axis, half)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
     target: Face = (
@@ -230,7 +232,7 @@ def _reconstruct(
     plan = way.plan(limits, budget, meeting(target))
     if method and not half:
         room = _searched(plan, scan, budget, search).footprint.total
-        axis = rotation_axis(scan, memory=room, **search).center
+        axis = axis_found(scan, center, memory=room, **search)
         way = how.way(job, axis, half)
         plan = _searched(way.plan(limits, budget, meeting(target)), scan, budget, search)
     if on_plan is not None:
@@ -240,7 +242,7 @@ def _reconstruct(
     look = look and Flat in kinds
     if MinusLog in kinds or not log:
         say_of_logarithms(scan, log, i0)
-    say_of_field(way.field, angles_of(scan.angles, scan.shape[0]), n_x, axis)
+    say_of_field(way.field, angles_of(scan.angles, scan.shape[0]), n_x, float(np.mean(axis)))
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
@@ -278,7 +280,7 @@ def plan_reconstruct(
     *,
     dtype: str = "uint16",
     n_flat_groups: int = 1,
-    center: float | str = "auto",
+    center: Any = "auto",
     rows: Any = None,
     filter: str | np.ndarray = "ramlak",
     padding: str = "constant",
@@ -357,7 +359,7 @@ def plan_reconstruct(
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
-    axis = n_x - 1.0 if half and searches(center) else axis_of(center, n_x)
+    axis = n_x - 1.0 if half and searches(center) and not per_slice(center) else axis_of(center, scan.shape)
     way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
     plan = way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written, out_dtype)) if written else Given()))

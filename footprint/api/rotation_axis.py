@@ -13,17 +13,20 @@ from footprint.api._arrays import Memory
 from footprint.api._call import Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError, choose
-from footprint.ops.base import Table
-from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Sinograms
+from footprint.ops.base import Op, Table
+from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, Sinograms
 from footprint.ops.fourier_metric import FourierMetric
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
+from footprint.ops.untilt import Untilt
 from footprint.plan.faces import Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
 # Above this spread in pixels the caller is warned, as below an operation's own score.
 _SPREAD = 0.3
+# After a method: an axis of every row.
+_PER_SLICE = ":per-slice"
 METHODS = ("registration", "overlap", "sliding-window", "growing-window", "vo")
 # Projections compared by the overlap search, and the least that are a search at all.
 _OVERLAPS, _FEW = 64, 8
@@ -53,7 +56,13 @@ def searches(center: Any) -> str | None:
     """The method that ``center`` asks for: "auto" is registration; None where it is a position."""
     if not isinstance(center, str):
         return None
+    center = center.removesuffix(_PER_SLICE)
     return "registration" if center == "auto" else center if center in METHODS else None
+
+
+def per_slice(center: Any) -> bool:
+    """Whether ``center`` asks for an axis of every row."""
+    return searches(center) is not None and center.endswith(_PER_SLICE)
 
 
 def rotation_axis(
@@ -118,24 +127,29 @@ def rotation_axis(
     >>> abs(axis.center - truth.center) < 0.5
     True
     """
-    task = _prepare(scan, rows, search, i0, memory, log, method)
-    task.job.check_flats(task.job.n_rows)
-    found: list[Any] = []
-
-    def look(region: Region, values: np.ndarray) -> None:
-        found.extend((*task.op.axis(values), method, *task.op.curve(values)))
-        found.append(task.op.said(values))
-
-    kept = Taker(look, ordered=True)
-    ins, out, plan = task.sources(), Stream(kept, task.result), task.plan
-    call("rotation_axis", task.line, ins, [out], "cpu", memory, make=lambda: plan)
-    *facts, against = found
-    axis = Axis(*facts)
+    task = Search.of(scan, rows, search, method=method, i0=i0, log=log, memory=memory)
+    axis, against = searched(task)
     if not math.isfinite(axis.center):
         wanted, fix = "projections with structure to register; these have none", "give the axis as a number"
         raise ArgumentError("center", "auto", wanted, fix)
     _judge(axis, task.op.doubtful, against)
     return axis
+
+
+def searched(task: Search) -> tuple[Axis, str]:
+    """The axis of a search, NaN where there is nothing to register, and what speaks against it."""
+    task.job.check_flats(task.job.n_rows)
+    found: list[Any] = []
+
+    def look(region: Region, values: np.ndarray) -> None:
+        found.extend((*task.op.axis(values), task.method, *task.op.curve(values)))
+        found.append(task.op.said(values))
+
+    kept = Taker(look, ordered=True)
+    ins, out, plan = task.sources(), Stream(kept, task.result), task.plan
+    call("rotation_axis", task.line, ins, [out], "cpu", task.memory, make=lambda: plan)
+    *facts, against = found
+    return Axis(*facts), against
 
 
 def _judge(axis: Axis, doubtful: float, against: str) -> None:
@@ -178,16 +192,35 @@ def plan_rotation_axis(
     Plan
         What the search takes.
     """
-    return _prepare(scan, rows, search, i0, memory, log, method).plan
+    return Search.of(scan, rows, search, method=method, i0=i0, log=log, memory=memory).plan
 
 
-class _Search(NamedTuple):
+class Search(NamedTuple):
     """Rows that are compared, how, and what that takes."""
 
     job: ScanJob
     op: RotationAxis | FourierMetric
     line: Pipeline
     plan: Plan
+    method: str
+    memory: Memory
+    turned: Untilt | None
+
+    @classmethod
+    def of(
+        cls,
+        scan: Any,
+        rows: Any,
+        search: Any,
+        *,
+        method: str,
+        i0: str | float,
+        log: bool,
+        memory: Memory,
+        turned: Untilt | None = None,
+    ) -> Search:
+        """The search in as many rows as are compared at most and fit, of projections turned first or as they are."""
+        return _prepare(scan, rows, search, i0, memory, log, method, turned)
 
     @property
     def result(self) -> ArraySpec:
@@ -196,15 +229,28 @@ class _Search(NamedTuple):
 
     def sources(self) -> list[Stream]:
         """Inputs of the line."""
-        return _sources(self.job, self.op, self.line)
+        return _sources(self.job, self.op, self.line, self.turned)
 
 
 def _result(op: RotationAxis | FourierMetric, n_rows: int) -> ArraySpec:
     return op.out_specs(ArraySpec((n_rows, len(op.frames), 1), "float32", "zax"))[0]
 
 
-def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline) -> list[Stream]:
-    streams = job.streams(job.start, job.stop, op.frames)
+def _read(job: ScanJob, turned: Untilt | None) -> tuple[int, int]:
+    """The rows that are read."""
+    return (job.start, job.stop) if turned is None else turned.halo("z").window(job.start, job.stop, job.scan.shape[1])
+
+
+def _turning(job: ScanJob, turned: Untilt | None) -> list[Op]:
+    """From projections of the rows that are read to sinograms of those that are compared."""
+    if turned is None:
+        return [Sinograms()]
+    first = _read(job, turned)[0]
+    return [turned.placed(first), Sinograms(), Rows(job.start - first, job.n_rows, "zax")]
+
+
+def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline, turned: Untilt | None) -> list[Stream]:
+    streams = job.streams(*_read(job, turned), op.frames)
     return [streams[name] for name in line.inputs]
 
 
@@ -233,23 +279,24 @@ def _prepare(
     memory: Memory,
     log: bool,
     method: str,
-) -> _Search:
+    turned: Untilt | None = None,
+) -> Search:
     job = job_of(scan, rows, i0, log=log)
     first, last = _range(scan, search)
     op = _operation(method, scan.angles, scan.shape[2], first, last - first + 1)
     _, frames = op.out_specs()[0], op.frames
     lower, upper, weight = (Table(table.array[frames]) for table in (job.flat.lower, job.flat.upper, job.flat.weight))
     flat = Flat(lower, upper, weight, job.flat.border)
-    steps = [flat, *([MinusLog()] if log else []), DeadPixels(), Sinograms(), op]
-    line = Pipeline.chain(steps, "projections", "measures")
+    steps = [flat, *([MinusLog()] if log else []), DeadPixels()]
     n = min(op.rows, job.n_rows)
     while True:
         start = job.start + (job.n_rows - n) // 2
         part = replace(job, start=start, stop=start + n)
+        line = Pipeline.chain([*steps, *_turning(part, turned), op], "projections", "measures")
         try:
             out = Stream(None, _result(op, n))
-            plan = planned("rotation_axis", line, _sources(part, op, line), [out], "cpu", memory)
-            return _Search(part, op, line, plan)
+            plan = planned("rotation_axis", line, _sources(part, op, line, turned), [out], "cpu", memory)
+            return Search(part, op, line, plan, method, memory, turned)
         except BudgetError:
             if n == 1:
                 raise

@@ -13,7 +13,7 @@ from footprint.ops.untilt import Untilt
 from footprint.plan.plan import Plan
 
 # Degrees beyond which a scan is laid out anew rather than turned.
-_MOST = 10.0
+MOST = 10.0
 
 
 def untilt(projections: Any, degrees: float, *, out: Any = None, memory: Memory = None, device: str = "auto") -> Any:
@@ -98,8 +98,8 @@ def untilt_of(degrees: Any, rows: Any, columns: Any, name: str = "tilt") -> Unti
         angle = float(degrees)
     except (TypeError, ValueError, OverflowError):
         angle = float("nan")
-    if not abs(angle) <= _MOST:
-        raise ArgumentError("degrees", repr(degrees), f"a tilt from {-_MOST:g} to {_MOST:g} degrees")
+    if not abs(angle) <= MOST:
+        raise ArgumentError("degrees", repr(degrees), f"a tilt from {-MOST:g} to {MOST:g} degrees")
     for what, value in (("rows", rows), ("columns", columns)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
             raise ArgumentError(what, repr(value), "a number of the detector's pixels")

@@ -11,8 +11,9 @@ from footprint.api._arrays import Memory, Progress, limits_and_budget, where
 from footprint.api._half import is_half, search_of
 from footprint.api._scan import job_of
 from footprint.api._tomo import angles_of
+from footprint.api.axis_by_row import axis_found
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
-from footprint.api.rotation_axis import rotation_axis, searches
+from footprint.api.rotation_axis import searches
 from footprint.errors import ArgumentError, BudgetError
 
 # Slices looked at, spread evenly, and pixels kept of all of them.
@@ -31,7 +32,7 @@ def value_range(
     scan: Any,
     *,
     percentiles: tuple[float, float] = PERCENTILES,
-    center: float | str = "auto",
+    center: Any = "auto",
     rows: Any = None,
     i0: str | float = "auto",
     log: bool = True,
@@ -90,7 +91,7 @@ def value_range(
     method = searches(center)
     if method is not None:
         search = search_of(half, scan.shape[2])
-        center = rotation_axis(scan, method=method, search=search, i0=i0, log=log, memory=budget).center
+        center = axis_found(scan, center, method=method, search=search, i0=i0, log=log, memory=budget)
     how["center"] = center
     rest = None if budget is None else max(budget - most_bytes(), 1)
     try:

@@ -76,7 +76,7 @@ def written_slice(target: str, written: Any, index: int, name: str) -> Any:
         return open_image(written, index)
     if kind == "zarr":
         from footprint.io.image import Image
-        from footprint.io.zarr_frames import ZarrFrames
+        from footprint.io.zarr_chunks import Chunks
 
-        return Image(str(written), ZarrFrames(written), index)
+        return Image(str(written), Chunks(written / "0", index), 0)
     return open_image(f"{written}:/entry/reconstruction/results/data", index)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from footprint.cli.axis import CENTER, check_axis_png
+from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
@@ -122,6 +122,10 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
     with _open(scan, options) as opened:
         source = chosen(opened, options)
         job = _arguments(source, options)
+        if tilt_unknown(job):
+            raise ArgumentError(
+                "--tilt", "auto", "degrees for a plan, which reads no projections", "give --tilt 0.5, or leave it out"
+            )
         if isinstance(job["center"], Tries):
             return plan_tries(source, job, memory, device)
         cast = cast_of(job)
@@ -143,6 +147,8 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
+@click.option("--compression", default="none", show_default=True, help="Of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.")
+@click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @config_option("reconstruct")
 @common_options
@@ -154,6 +160,8 @@ def command(
     report: str | None,
     log_file: str | None,
     black_frames: str,
+    compression: str,
+    levels: int,
     resume: bool,
     memory: str | None,
     device: str,
@@ -178,7 +186,7 @@ def command(
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
-    files = Files(target, png, overwrite, resume, axis_png, report)
+    files = Files(target, png, overwrite, resume, axis_png, report, compression, levels)
     with logged(log_file, reporter):
         files.check()
         asked = dict(options)
@@ -186,7 +194,8 @@ def command(
             source = chosen(opened, options)
             job = _arguments(source, options)
             check_axis_png(axis_png, job["center"])
-            about = _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
+            turned = set_upright(source, job, memory, device)
+            about = turned | _about(scan, source, asked | {name: job[name] for name in ("rows", "roi", "pixel_size", "iterations")})
             if isinstance(job["center"], Tries):
                 run_tries(source, job, about, files, reporter, memory, device, black_frames)
             else:

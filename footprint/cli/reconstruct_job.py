@@ -55,7 +55,7 @@ class Run:
         """Plan, find what has to be found, reconstruct, draw, report."""
         self._plan()
         self.reporter.plan(self.plan)
-        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files.target))
+        self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files))
         with together():
             with self.reporter.progress("reconstructing") as progress, self.reporter.measured():
                 # The search takes no more than the run that follows it.
@@ -98,8 +98,10 @@ class Run:
     def _reconstruct(self, progress: Any) -> tuple[Any, int]:
         """The volume, written but not yet named, and how many of its rows an earlier run had made."""
         files = self.files
+        assert self.found is not None
+        beside: dict[str, Any] = {"each": self.found.each, **files.packing}
         with create_volume(
-            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume
+            files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
             kept = volume.resumed
             settings = self.job | {"out": volume, "black_frames": self.black_frames}
@@ -124,6 +126,7 @@ class Run:
         files, n_rows = self.files, self.shape[0]
         size = 4 if self.cast.dtype == "float32" else int(self.cast.dtype[4:]) // 8
         figures = {"scan": self.about["scan"], "projections": self.source.n_angles, "shape": list(self.shape)}
+        figures |= {name: value for name, value in self.about.items() if name.startswith("tilt_")}
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
         figures |= {"unit": self.about["unit"], "method": self.job["method"]}

@@ -79,8 +79,7 @@ def _axis(run: Run) -> Iterator[str]:
     if found.axis is None:
         yield "<p>It was given.</p>\n"
     else:
-        axis = found.axis
-        yield from figure(curve_picture(axis.tried, axis.values, axis.center, axis.method), "the search")
+        yield from figure(curve_picture(*found.curve), "the search")
 
 
 def _sinograms(run: Run) -> Iterator[str]:

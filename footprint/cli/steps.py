@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from footprint.errors import ArgumentError
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
 
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
-_TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright."
+_TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright; auto finds the tilt."
 _PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is --pixel-size, or the scan's."
 
 
@@ -20,7 +21,7 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the steps."""
     for option in (
         click.option("--zingers", default=None, metavar="THRESHOLD", help=_ZINGERS),
-        click.option("--tilt", type=float, default=None, metavar="DEGREES", help=_TILT),
+        click.option("--tilt", default=None, metavar="DEGREES", help=_TILT),
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
         click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
         click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
@@ -43,10 +44,18 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     return steps(**given) if given else None
 
 
-def _tilt(source: Any, degrees: float | None) -> dict[str, Any] | None:
-    """Settings of the tilt: columns in reverse order lean the other way."""
-    if degrees is None:
+def _tilt(source: Any, text: str | float | None) -> Any:
+    """Settings of the tilt: columns in reverse order lean the other way. One that is to be found is NaN until it is."""
+    from footprint.ops.untilt import Untilt
+
+    if text is None:
         return None
+    if text == "auto":
+        return Untilt(math.nan, source.n_z, source.n_x)
+    try:
+        degrees = float(text)
+    except ValueError:
+        raise ArgumentError("--tilt", repr(text), "degrees, or auto") from None
     return {"degrees": -degrees if getattr(source, "flip", False) else degrees, "rows": source.n_z, "columns": source.n_x}
 
 

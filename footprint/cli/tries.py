@@ -36,12 +36,20 @@ class Files:
     resume: bool
     axis_png: str | None = None
     report: str | None = None
+    compression: str = "none"
+    levels: int = 1
+
+    @property
+    def packing(self) -> dict[str, Any]:
+        """What `create_volume` is told of it."""
+        return {"compression": self.compression, "levels": self.levels}
 
     def check(self) -> None:
         """Raise where one of them could not be written."""
         from footprint.cli.outputs import check_html, check_png
-        from footprint.io.volume import check_volume
+        from footprint.io.volume import check_packing, check_volume
 
+        check_packing(self.target, self.compression, self.levels)
         check_volume(self.target, self.overwrite)
         check_png(self.png, self.overwrite)
         check_png(self.axis_png, self.overwrite)
@@ -102,13 +110,13 @@ def run_tries(
     n_y, n_x = plan.outputs[0].spec.shape[1:]
     shape = (len(tries.words), n_y, n_x)
     along = Along("center", tries.words)
-    reporter.warm(lambda: warm(source, plan.limits.device, job, files.target))
+    reporter.warm(lambda: warm(source, plan.limits.device, job, files))
     about = about | {"row": settings["row"], "rows": f"{settings['row']}:{settings['row'] + 1}"}
     about |= axis_apart(source, centers)
     about |= {"steps": str(job["steps"])} if job["steps"] is not None else {}
     with together():
         with reporter.progress("trying axes") as progress, reporter.measured():
-            with create_volume(files.target, shape, "float32", files.overwrite, about, along=along) as volume:
+            with create_volume(files.target, shape, "float32", files.overwrite, about, along=along, **files.packing) as volume:
                 how: dict[str, Any] = {"out": volume, "memory": budget, "device": device, "black_frames": black_frames}
                 try_axes(source, centers, progress=progress, **how, **settings)
         if files.png is not None:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from footprint.api.reconstruct import reconstruct
-from footprint.api.rotation_axis import rotation_axis, searches
+from footprint.api.rotation_axis import per_slice, rotation_axis, searches
 from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
 
 
-def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
+def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
     few = _Few(source.dtype, source.n_flats)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
@@ -28,13 +28,14 @@ def warm(source: Any, device: str, job: dict[str, Any], target: str) -> None:
     if tilt is not None:
         # It is made for a detector.
         settings["steps"] = replace(job["steps"], tilt=replace(tilt, rows=few.shape[1], columns=few.shape[2]))
+    center = np.full(few.shape[1], 11.5) if per_slice(job["center"]) else 11.5
     if job["shifts"] is not None:
         settings["shifts"] = np.zeros(few.shape[0])
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
-    slices = reconstruct(few, center=11.5, device=device, **settings)
+    slices = reconstruct(few, center=center, device=device, **settings)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_volume(Path(folder) / f"few{Path(target).suffix}", slices.shape) as volume:
+        with create_volume(Path(folder) / f"few{Path(files.target).suffix}", slices.shape, **files.packing) as volume:
             volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")

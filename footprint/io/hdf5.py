@@ -202,10 +202,11 @@ def create_array(
     attrs: Mapping[str, Any],
     group: str,
     axis: Mapping[str, Any] = MappingProxyType({}),
+    each: Mapping[str, Any] = MappingProxyType({}),
 ) -> RawFrames | _Nothing:
     """Create a NeXus file whose default plot is the array ``entry/<group>/results/data``; ``attrs`` go on ``entry/<group>``.
 
-    ``axis`` names the array's first axis and says where its frames lie on it.
+    ``axis`` names the array's first axis and says where its frames lie on it; ``each`` are other numbers of every frame.
 
     HDF5 only lays the file out, and is closed before the first pixel: it crashes at exit when a disk fills up under it.
     The pixels go where it put them.
@@ -231,6 +232,8 @@ def create_array(
         for name, values in axis.items():
             results[name] = np.asarray(values)
             results.attrs["axes"] = [name, *["."] * (len(shape) - 1)]
+        for name, values in each.items():
+            results[name] = np.asarray(values)
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)

@@ -1,6 +1,8 @@
-"""OME-Zarr 0.4 (Zarr 2), uncompressed: a folder of plain files, so that writing it needs no library and holds nothing.
+"""OME-Zarr 0.4 (Zarr 2): a folder of plain files, so that writing it needs no library and holds nothing, or of compressed ones.
 
-A slice is a chunk, or several of whole rows where it is large; its file is laid out when it is first written.
+A slice is a chunk, or several of whole rows where it is large; its file is laid out when it is first written. Of what is
+compressed a chunk is packed as soon as all its rows are given at once; rows that come apart wait in a plain file beside it until
+the volume is closed. Coarser levels are made of the finer ones then, so that a run may stop and go on anywhere.
 """
 
 from __future__ import annotations
@@ -16,15 +18,22 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.raw import RawFrames, writing_bytes
+from footprint.io.zarr_chunks import lay_out, put_chunk, write_table
+from footprint.io.zarr_levels import make_levels
 
 # Bytes of a chunk at most, but for a row: viewers read chunks whole.
 _CHUNK = 64 << 20
-_PARTS = (".zgroup", ".zattrs", "0/")
+# The same where chunks are compressed or levels are made: a few are then in memory.
+_PACKED = 2 << 20
+_PARTS = (".zgroup", ".zattrs")
+_ROWS = ".rows"
+LEVELS = 16
+"""The most levels there may be."""
 
 
 def is_part(name: str) -> bool:
     """Whether something in the folder may be ours."""
-    return name in _PARTS
+    return name in _PARTS or (name.endswith("/") and name[:-1].isdecimal())
 
 
 def check_ours(path: str | os.PathLike[str]) -> None:
@@ -51,37 +60,46 @@ class ZarrSlices:
         ``(n_z, n_y, n_x)``.
     about
         How it was made; a ``pixel_size`` in centimetres is the scale, too.
+    compression
+        Of chunks; see `packed.COMPRESSIONS`.
+    levels
+        Of resolution, each half as fine as the one before.
     """
 
-    def __init__(self, folder: Path, shape: tuple[int, int, int], dtype: np.dtype, about: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        shape: tuple[int, int, int],
+        dtype: np.dtype,
+        about: Mapping[str, Any],
+        compression: str = "none",
+        levels: int = 1,
+    ) -> None:
         self._folder, self._shape, self._dtype = folder, shape, dtype.newbyteorder("=")
+        self._packing, self._levels = compression, levels
         row = max(1, shape[2] * dtype.itemsize)
-        self._tall = min(shape[1], max(1, _CHUNK // row))
+        most = _CHUNK if compression == "none" and levels == 1 else _PACKED
+        self._tall = min(shape[1], max(1, most // row))
         self._waiting: set[Path] = set()
-        array = {
-            "zarr_format": 2,
-            "shape": list(shape),
-            "chunks": [1, self._tall, shape[2]],
-            "dtype": self._dtype.str,
-            "compressor": None,
-            "fill_value": 0,
-            "order": "C",
-            "filters": None,
-            "dimension_separator": "/",
-        }
-        (folder / "0").mkdir(exist_ok=True)
-        _write(folder / ".zgroup", {"zarr_format": 2})
-        _write(folder / ".zattrs", {"multiscales": [_scales(about)], "footprint": plain_table(about)})
-        _write(folder / "0" / ".zarray", array)
+        write_table(folder / ".zgroup", {"zarr_format": 2})
+        write_table(folder / ".zattrs", {"multiscales": [_scales(about, levels)], "footprint": plain_table(about)})
+        lay_out(folder / "0", shape, self._dtype, self._tall, compression)
 
     def writing_bytes(self, dtype: Any) -> int:
-        """Bytes that `write` holds beside C-contiguous arrays of ``dtype``."""
+        """Bytes that `write` and `close` hold beside C-contiguous arrays of ``dtype``."""
+        if self._packing != "none" or self._levels > 1:
+            # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
+            pixels = self._tall * self._shape[2]
+            return 4 * pixels * self._dtype.itemsize + 16 * pixels + (1 << 20)
         return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
         """Write ``array`` ``(n, n_rows, n_x)`` at slice ``start`` and ``rows`` of each."""
         for z, image in enumerate(array, start):
             for chunk, own, part in self._parts(rows):
+                if self._packing != "none" and own == slice(0, min(self._tall, self._shape[1] - chunk * self._tall)):
+                    self._pack(z, chunk, image[part])
+                    continue
                 file = self._open(z, chunk)
                 try:
                     file.write(0, own, image[None, part])
@@ -97,7 +115,9 @@ class ZarrSlices:
 
     def _open(self, z: int, chunk: int) -> RawFrames:
         """A chunk's file; all chunks are of one size, what is beyond the slice is zeros."""
-        name = self._folder / "0" / str(z) / str(chunk) / "0"
+        name = self._name(z, chunk)
+        if self._packing != "none":
+            name = name.with_name(name.name + _ROWS)
         size = self._tall * self._shape[2] * self._dtype.itemsize
         if not name.exists() or name.stat().st_size != size:
             name.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +126,14 @@ class ZarrSlices:
         self._waiting.add(name)
         return RawFrames(name, 0, (1, self._tall, self._shape[2]), self._dtype, writable=True)
 
+    def _name(self, z: int, chunk: int) -> Path:
+        return self._folder / "0" / str(z) / str(chunk) / "0"
+
+    def _pack(self, z: int, chunk: int, rows: np.ndarray) -> None:
+        name = self._name(z, chunk)
+        put_chunk(name, rows, self._tall, self._dtype, self._packing)
+        self._waiting.add(name)
+
     def sync(self) -> None:
         """Wait until what was written is on the disk."""
         while self._waiting:
@@ -113,22 +141,33 @@ class ZarrSlices:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
-        """Nothing is held open between writes."""
+        """Pack what came in rows, and make the coarser levels of what is there."""
+        if self._packing != "none":
+            for file in sorted((self._folder / "0").glob(f"*/*/0{_ROWS}")):
+                z, chunk = int(file.parent.parent.name), int(file.parent.name)
+                rows = min(self._tall, self._shape[1] - chunk * self._tall)
+                plain = np.fromfile(file, self._dtype, rows * self._shape[2]).reshape(rows, -1)
+                self._pack(z, chunk, plain)
+                file.unlink()
+            self.sync()
+        make_levels(self._folder, self._levels)
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1), "utf-8")
-
-
-def _scales(about: Mapping[str, Any]) -> dict[str, Any]:
-    """The one level of resolution: axes, and pixels where their size is known."""
+def _scales(about: Mapping[str, Any], levels: int) -> dict[str, Any]:
+    """Levels of resolution: axes, and pixels where their size is known; a coarse one's centre lies amid those it is the mean of."""
     size = about.get("pixel_size")
     known = isinstance(size, int | float) and size > 0
     unit = {"unit": "centimeter"} if known else {}
-    scale = {"type": "scale", "scale": [float(size) if known else 1.0] * 3}  # type: ignore[arg-type]
+    pixel = float(size) if known else 1.0  # type: ignore[arg-type]
+    datasets = []
+    for level in range(levels):
+        places: list[dict[str, Any]] = [{"type": "scale", "scale": [pixel * 2**level] * 3}]
+        if level:
+            places.append({"type": "translation", "translation": [pixel * (2**level - 1) / 2] * 3})
+        datasets.append({"path": str(level), "coordinateTransformations": places})
     return {
         "version": "0.4",
         "name": str(about.get("sample", "volume")),
         "axes": [{"name": name, "type": "space", **unit} for name in "zyx"],
-        "datasets": [{"path": "0", "coordinateTransformations": [scale]}],
+        "datasets": datasets,
     }

@@ -41,15 +41,19 @@ def _slices(heights: np.ndarray, radius: float) -> list[tuple[int, np.ndarray]]:
     return found
 
 
-def projections(n_x: int, heights: np.ndarray, angles: np.ndarray, center: float, radius: float | None = None) -> np.ndarray:
+def projections(
+    n_x: int, heights: np.ndarray, angles: np.ndarray, center: float | np.ndarray, radius: float | None = None
+) -> np.ndarray:
     """Exact line integrals of the head, (n_angles, n_z, n_x), in density times pixels.
 
-    The detector position of a point is ``center + cos(t) x - sin(t) y`` with x to the right and y down the slice.
+    The detector position of a point is ``center + cos(t) x - sin(t) y`` with x to the right and y down the slice; ``center`` may
+    be one for every height.
     """
     radius = 0.45 * n_x if radius is None else radius
-    u = np.arange(n_x) - center
+    us = np.arange(n_x) - np.broadcast_to(np.asarray(center)[..., None], (len(heights), 1))
     out = np.zeros((len(angles), len(heights), n_x))
     for i, ellipses in _slices(heights, radius):
+        u = us[i]
         for density, a, b, x, y, tilt in ellipses:
             # Toft's y points up: in the upward frame the formula is the textbook's.
             wide = (a * np.cos(angles - tilt)) ** 2 + (b * np.sin(angles - tilt)) ** 2
@@ -84,15 +88,18 @@ class Scan:
     dead_column: int
 
 
-def write_scan(path: Path, n_angles: int = 400, n_z: int = 16, n_x: int = 256, seed: int = 1) -> Scan:
-    """Write an NXtomo scan with darks, flats before and after, photon noise, one dead column and a shifted axis."""
+def write_scan(path: Path, n_angles: int = 400, n_z: int = 16, n_x: int = 256, seed: int = 1, drift: float = 0.0) -> Scan:
+    """Write an NXtomo scan with darks, flats before and after, photon noise, one dead column and a shifted axis.
+
+    From the first row to the last the axis moves by ``drift`` pixels, on the detector alone; ``center`` is that of the middle.
+    """
     import h5py
 
     rng = np.random.default_rng(seed)
     center, dead, scale = (n_x - 1) / 2 + 3.7, n_x // 3, 1.5 / n_x
     angles = np.linspace(0, np.pi, n_angles, endpoint=False)
     heights = np.linspace(-0.3, 0.3, n_z)
-    absorbed = projections(n_x, heights, angles, center) * scale
+    absorbed = projections(n_x, heights, angles, center + drift * np.linspace(-0.5, 0.5, n_z)) * scale
     column = np.arange(n_x)
     beam = 30000 * (0.8 + 0.2 * np.sin(np.pi * (column + 1) / n_x)) * np.linspace(1, 0.9, n_z)[:, None]
     flat, dark = rng.poisson(np.broadcast_to(beam, (20, n_z, n_x))), 100 + rng.poisson(10, (10, n_z, n_x))

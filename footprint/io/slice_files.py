@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,9 +71,10 @@ class TiffFolder:
         about: Mapping[str, Any],
         first: int,
         along: Along | None,
+        each: Mapping[str, Sequence[float]],
     ) -> None:
         self._folder, self._shape, self._dtype, self._about = folder, shape, dtype, about
-        self._first, self._along = first, along
+        self._first, self._along, self._each = first, along, each
         self._offset: dict[int, int] = {}
         self._waiting: set[int] = set()
 
@@ -91,7 +92,8 @@ class TiffFolder:
                 file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
             else:
                 where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
-                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where})
+                own = {what: values[i] for what, values in self._each.items()}
+                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where, **own})
                 self._offset[i] = file.offset
             self._waiting.add(i)
             try:

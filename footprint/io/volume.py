@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -13,8 +13,9 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import described, row_range
-from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
+from footprint.io.ome_zarr import LEVELS, ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
+from footprint.io.packed import check_compression
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import Along, TiffFolder, is_slice
 from footprint.io.unfinished import Unfinished
@@ -203,6 +204,16 @@ def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: 
     check_output(path, overwrite, nbytes, *_checks(kind))
 
 
+def check_packing(path: str | os.PathLike[str], compression: str, levels: int) -> None:
+    """Raise where a volume cannot be compressed so, or have so many levels."""
+    check_compression(compression)
+    if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= LEVELS:
+        raise ArgumentError("levels", repr(levels), f"a whole number from 1 to {LEVELS}")
+    if volume_kind(path) != "zarr" and (compression != "none" or levels != 1):
+        name, got = ("compression", repr(compression)) if compression != "none" else ("levels", str(levels))
+        raise ArgumentError(name, got, "it with a volume called .zarr", f"{path} has one level, uncompressed")
+
+
 def _axis(along: Along | None) -> dict[str, list[float]]:
     return {} if along is None else {along.name: along.values}
 
@@ -221,6 +232,9 @@ def create_volume(
     first: int = 0,
     resume: bool = False,
     along: Along | None = None,
+    each: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    compression: str = "none",
+    levels: int = 1,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -228,7 +242,7 @@ def create_volume(
     ----------
     path
         ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
-        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr 0.4, uncompressed, a chunk a slice. No suffix: a folder of
+        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr 0.4, a chunk a slice. No suffix: a folder of
         ``slice_00000.tif`` ..., numbered from ``first`` on.
     shape
         ``(n_z, n_y, n_x)``.
@@ -247,6 +261,12 @@ def create_volume(
     along
         What slices differ by where they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and
         every TIFF says its own, that of many pages all of them in order.
+    each
+        Numbers of every slice, by name: HDF5 has them beside the data, every file of a folder says its own, others all in order.
+    compression
+        Of OME-Zarr: "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
+    levels
+        Of OME-Zarr: how many there are, each the means of 2 x 2 x 2 pixels of the one before.
 
     Returns
     -------
@@ -258,7 +278,7 @@ def create_volume(
     FormatError
         The output exists, its folder is missing or read-only, or the disk is full; or what is to be resumed is something else.
     ArgumentError
-        Unknown suffix.
+        Unknown suffix, or compression or levels of what is no OME-Zarr.
 
     Examples
     --------
@@ -276,11 +296,13 @@ def create_volume(
         raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
+    check_packing(path, compression, levels)
     nbytes = n_z * n_y * n_x * stored.itemsize
     if kind == "zarr":
         check_ours(path)
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
+    facts |= {"compression and levels": f"{compression}, {levels}"} if kind == "zarr" else {}
     sink: _Sink
     try:
         with writing(path):
@@ -289,19 +311,19 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder":
-                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along)
+                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
             elif kind == "zarr":
-                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
+                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each}, compression, levels)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":
                 from footprint.io import hdf5
 
-                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along))
+                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along), each)
             else:
                 from footprint.io import tiff
 
-                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along)})
+                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each})
     except BaseException:
         out.discard()
         raise

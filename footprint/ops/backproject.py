@@ -73,6 +73,10 @@ class Geometry:
         Detector shift of each projection in pixels.
     turn
         Weigh angles over the whole turn: opposite rows say different things, as those of a half acquisition.
+    slice_shifts
+        How far each slice's axis lies from ``center`` on the detector: slices are about the same pixel all the same.
+    first
+        The one of them that slices begin with.
 
     Arrays given become tables, so that equal geometries are equal.
     """
@@ -83,9 +87,11 @@ class Geometry:
     roi: tuple[int, int, int, int] | None = None
     axis_shifts: Any = None
     turn: bool = False
+    slice_shifts: Any = None
+    first: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("angles", "axis_shifts"):
+        for name in ("angles", "axis_shifts", "slice_shifts"):
             given = getattr(self, name)
             if given is not None and not isinstance(given, Table):
                 object.__setattr__(self, name, Table(np.asarray(given, np.float64)))
@@ -111,7 +117,17 @@ class Geometry:
         shifts = self.axis_shifts
         if shifts is not None:
             check_pixels("axis_shifts", np.asarray(shifts), len(angles))
+        lowest, highest = (self.center + end for end in self._ends)
+        if not (lowest >= -0.5 and highest <= self.n_x - 0.5):
+            found = f"positions from {lowest:.6g} to {highest:.6g}"
+            raise ArgumentError("center", found, f"positions on the detector, -0.5 to {self.n_x - 0.5} pixels")
         return self
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """The least and the greatest shift of a slice's axis."""
+        shifts = (0.0,) if self.slice_shifts is None else np.asarray(self.slice_shifts)
+        return float(np.min(shifts)), float(np.max(shifts))
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -137,13 +153,15 @@ class Geometry:
         cos, nsin, offset, _ = self.table().T
         low = offset + np.minimum(0, (width - 1) * cos) + np.minimum(0, (n_y - 1) * nsin)
         high = offset + np.maximum(0, (width - 1) * cos) + np.maximum(0, (n_y - 1) * nsin)
-        return float(low.min()), float(high.max())
+        least, most = self._ends
+        return float(low.min()) + least, float(high.max()) + most
 
     @property
     def seen(self) -> dict[str, float]:
         """Centre and radius, in the slice, of the circle that every projection has seen: what ``slices.circle`` is told."""
         x0, _, top, _ = self.box
-        radius = min(self.center, self.n_x - 1 - self.center) + 0.5
+        least, most = self._ends
+        radius = min(self.center + least, self.n_x - 1 - self.center - most) + 0.5
         return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
 
     def table(self, scale: float = 1.0, weighted: bool = True) -> np.ndarray:
@@ -162,6 +180,21 @@ class Geometry:
         shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
         offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
         return np.stack([cos, nsin, offset, angle_weights(angles, self.turn)], axis=1)
+
+
+def slides(b: Builder, geometry: Geometry, rows: Ref) -> Ref | None:
+    """How far the axis of each slice of ``rows`` is moved, (n_z, 1), cut with them; None where all have the same axis."""
+    if geometry.slice_shifts is None:
+        return None
+    own = np.asarray(geometry.slice_shifts)[geometry.first :][: rows.slot.spec.shape[0]]
+    return b.const(own[:, None], "axis of every slice", axes="z.", of=rows)
+
+
+def slid(b: Builder, table: Ref, slide: Ref) -> Ref:
+    """The geometry of a slice whose axis is moved."""
+    moved = b.like(table, "float64", "geometry of the slice")
+    b.launch("slices.slide", table, slide, moved)
+    return moved
 
 
 @dataclass(frozen=True)
@@ -193,7 +226,9 @@ class Backproject(Op):
             raise ShapeError("sinogram", f"shape {rows.shape}", "at least one slice, angle and pixel")
         if rows.shape[1] != len(self.geometry.angles):
             raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one per projection")
-        self.geometry.checked()
+        shifts = self.geometry.checked().slice_shifts
+        if shifts is not None and len(shifts) < rows.shape[0] + self.geometry.first:
+            raise ShapeError("center", f"{len(shifts)} positions", "one for every row of the detector")
         return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32", "zy."),)
 
     def flops(self, *specs: ArraySpec) -> float:
@@ -216,4 +251,10 @@ class Backproject(Op):
             if b.summing:
                 with b.only("first"):
                     b.launch("slices.fill", volume, value=0.0)
-            b.launch("backproject", x, table, volume, accumulate=b.summing)
+            moves = slides(b, self.geometry, x)
+            if moves is None:
+                b.launch("backproject", x, table, volume, accumulate=b.summing)
+                return
+            with b.repeat(x, 1) as z:
+                own = slid(b, table, moves.row(z))
+                b.launch("backproject", x.window(z, 1), own, volume.window(z, 1), accumulate=b.summing)

@@ -36,7 +36,7 @@ class Fbp(Op):
 
     Attributes
     ----------
-    angles, n_x, center, roi, axis_shifts, turn
+    angles, n_x, center, roi, axis_shifts, turn, slice_shifts, first
         See `Geometry`.
     filter, padding, cutoff
         See `RampFilter`.
@@ -66,6 +66,8 @@ class Fbp(Op):
     turn: bool = False
     interpolation: str = "linear"
     accuracy: float = 1e-4
+    slice_shifts: Table | None = None
+    first: int = 0
 
     axes = ("zax",)
     sums = "a"
@@ -79,7 +81,12 @@ class Fbp(Op):
     @cached_property
     def geometry(self) -> Geometry:
         """Where every projection falls on the slice."""
-        return Geometry(self.angles, self.n_x, self.center, self.roi, self.axis_shifts, self.turn)
+        shifts = self.axis_shifts, self.turn, self.slice_shifts, self.first
+        return Geometry(self.angles, self.n_x, self.center, self.roi, *shifts)
+
+    def placed(self, first: int) -> Fbp:
+        """Of slices that begin with another row of the detector."""
+        return self if self.slice_shifts is None else replace(self, first=first)
 
     @cached_property
     def ramp(self) -> RampFilter:

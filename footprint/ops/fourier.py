@@ -11,7 +11,7 @@ import numpy as np
 from footprint.errors import ArgumentError
 from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
 from footprint.kernels.fourier.taps import Taps, taps_of
-from footprint.ops.backproject import Geometry
+from footprint.ops.backproject import Geometry, slid, slides
 from footprint.ops.filters import fast_length
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
@@ -179,10 +179,12 @@ class FourierBackproject:
             b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
         shape = (grid.rows, grid.cells_y)
         cells = b.held(out, (n_z, *shape), "complex64", "grid") if b.summing else None
+        moves = slides(b, self.geometry, sino)
         with b.repeat(sino) as z:
+            own = table if moves is None else slid(b, table, moves.row(z))
             plane = b.scratch(shape, "complex64", "grid") if cells is None else cells.row(z)
             spectrum = b.scratch((n_a, n_f), "complex64", "spectrum").like_rows(table)
-            self._spectra(b, sino.row(z), table, spectrum)
+            self._spectra(b, sino.row(z), own, spectrum)
             if b.summing:
                 with b.only("first"):
                     b.launch("fourier.clear", plane)

@@ -81,13 +81,12 @@ def pipeline_of(steps: Sequence[Op], projections: ArraySpec, others: dict[str, A
     """
     (start, stop), needed = rows, rows_needed(steps, projections, rows)
     axes = _axes_along(steps, projections, others)
-    steps = [step.placed(needed[0]) for step in steps]
-    line = Pipeline.chain(steps, "projections", "slices", INPUTS)
-    if needed == rows:
-        return line
     # Rows that only neighbours needed are left behind as soon as no later step needs neighbours.
     after = max((i + 1 for i, op in enumerate(steps) if op.halo("z") != NOTHING), default=0)
     at = next(i for i in range(after, len(steps) + 1) if axes[i][0] == "z")
+    steps = [step.placed(needed[0] if i < at else start) for i, step in enumerate(steps)]
+    if needed == rows:
+        return Pipeline.chain(steps, "projections", "slices", INPUTS)
     crop = Rows(start - needed[0], stop - start, axes[at])
     return Pipeline.chain([*steps[:at], crop, *steps[at:]], "projections", "slices", INPUTS)
 

@@ -32,6 +32,11 @@ def _stack(scale: int, turn: float, name: str, size: tuple[int, int], settings: 
     return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
 
 
+def reconstruct_rows(scale: int) -> Job:
+    """Every slice about an axis of its own."""
+    return _stack(scale, np.pi, "rows.npy", (192, 192), {"center": np.linspace(92.0, 97.0, 4 * scale)}, sinograms=True)
+
+
 def reconstruct_half(scale: int) -> Job:
     """Slices of nearly twice the detector's width."""
     return _stack(scale, 2 * np.pi, "scan.npy", (348, 348), {"center": 173.2, "half_acquisition": True})
@@ -114,6 +119,7 @@ def axis_by_vo(scale: int) -> Job:
 
 JOBS: dict[str, Callable[[int], Job]] = {
     "reconstruct_half": reconstruct_half,
+    "reconstruct_rows": reconstruct_rows,
     "reconstruct_sinograms": reconstruct_sinograms,
     "reconstruct_numbers": reconstruct_numbers,
     "reconstruct_binned": reconstruct_binned,

@@ -14,7 +14,30 @@ RANKS, SORT, OP = (
 EVERY = (STRIPES + "every_method_is_the_plain_algorithm",)
 BITS = (PHASE + "the_same_bits_at_any_budget",)
 
+BY_ROW = "tests/backend/test_axis_by_row.py::test_"
+LEVELS = ("tests/unit/test_io_ome_zarr.py::test_compressed_levels_as_the_formats_own_library_reads_them",)
+OWN = (BY_ROW + "slices_about_axes_of_their_own",)
+
 STEPS = [
+    Mutant(
+        "footprint/io/zarr_levels.py",
+        "[*shares, (sums[-1:], rows[-1:])] if odd",
+        "shares if odd",
+        LEVELS,
+        "the last of an odd number",
+    ),
+    Mutant("footprint/io/ome_zarr.py", "self._pack(z, chunk, plain)", "pass", LEVELS, "rows that come apart are lost"),
+    Mutant(
+        "footprint/ops/reconstruct.py", "needed[0] if i < at else start", "needed[0]", (BY_ROW + "rows_around_are_not_the_slices",)
+    ),
+    Mutant("footprint/ops/backproject.py", "[geometry.first :][:", "[:", OWN, "axes of other rows"),
+    Mutant(
+        "footprint/api/axis_by_row.py",
+        "if median < least:",
+        "if median > least or not best.any():",
+        (BY_ROW + "some_heights_may_be_wrong",),
+    ),
+    Mutant("footprint/api/find_tilt.py", "rest / shown", "0", (BY_ROW + "a_tilt_is_found",)),
     Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
     Mutant(SORT, "min(x + 2, n)", "min(x + 1, n)", EVERY, "neighbours of a stripe are not marked"),
     Mutant(SORT, "range(-5, 5)", "range(-4, 5)", EVERY, "nine around a value"),

@@ -13,6 +13,7 @@ from footprint.cli.main import main
 from footprint.io import ome_zarr
 from footprint.io.image import Image
 from footprint.io.phantom import projections, write_scan
+from footprint.io.zarr_chunks import Chunks
 from footprint.io.zarr_frames import ZarrFrames
 from tests.scans import raw_scan
 
@@ -108,3 +109,90 @@ def test_a_stopped_run_goes_on(tmp_path, rng):
         fp.reconstruct(scan, out=volume, memory=small, **how)
         assert volume.resumed > 0
     np.testing.assert_array_equal(stored(target), fp.reconstruct(scan, **how))
+
+
+def halved(values):
+    """Means of 2 x 2 x 2; what is left over at an odd end stands for what is not there."""
+    wide = np.pad(values.astype("f8"), [(0, n % 2) for n in values.shape], "edge")
+    z, y, x = (n // 2 for n in wide.shape)
+    found = wide.reshape(z, 2, y, 2, x, 2).mean(axis=(1, 3, 5))
+    return found if values.dtype.kind == "f" else np.rint(found)
+
+
+@pytest.mark.parametrize(("compression", "dtype"), [("blosc", "float32"), ("zstd", "uint16"), ("gzip", "uint8"), ("none", "int32")])
+@pytest.mark.parametrize("most", [1 << 20, 100])
+def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, monkeypatch, compression, dtype, most):
+    zarr = pytest.importorskip("zarr")
+    if compression in ("blosc", "zstd"):
+        pytest.importorskip("imagecodecs")
+    monkeypatch.setattr(ome_zarr, "_PACKED", most)
+    values = (200 * rng.random((5, 11, 7))).astype(dtype)
+    how = {"compression": compression, "levels": 4, "attrs": {"pixel_size": 0.002}}
+    with fp.create_volume(tmp_path / "v.zarr", values.shape, dtype, **how) as volume:
+        # Rows of slices in any order, whole slices, others' dtype and strides.
+        volume.write((slice(1, 3), slice(4, 11)), values[1:3, 4:])
+        volume.write((slice(1, 3), slice(0, 4)), np.asfortranarray(values[1:3, :4]))
+        volume.write(slice(0, 1), values[:1].astype(values.dtype.newbyteorder()))
+        volume.write(slice(3, 5), values[3:])
+        assert volume.host_bytes(dtype) >= 2 * values[0].nbytes * min(1, most // 100)
+    group, want = zarr.open_group(tmp_path / "v.zarr", mode="r"), values
+    (scales,) = group.attrs["multiscales"]
+    assert [entry["path"] for entry in scales["datasets"]] == ["0", "1", "2", "3"]
+    assert scales["datasets"][2]["coordinateTransformations"] == [
+        {"type": "scale", "scale": [0.008] * 3},
+        {"type": "translation", "translation": [0.003] * 3},
+    ]
+    for level in range(4):
+        found = group[str(level)]
+        assert (len(found.compressors) == 1) == (compression != "none")
+        np.testing.assert_allclose(found[:], want, rtol=1e-6)
+        want = halved(found[:])
+    assert not list((tmp_path / "v.zarr").rglob("*.rows"))
+    with Image("v.zarr", Chunks(tmp_path / "v.zarr/0", 4), 0) as image:
+        part = np.empty((6, 7), "f8")
+        image.read(slice(3, 9), part)
+    np.testing.assert_array_equal(part, values[4, 3:9])
+    chunk = tmp_path / "v.zarr/0/4/0/0"
+    chunk.write_bytes(chunk.read_bytes()[:-9])
+    with Image("v.zarr", Chunks(tmp_path / "v.zarr/0", 4), 0) as image, pytest.raises(fp.FormatError):
+        image.read(slice(0, 11), np.empty((11, 7), "f8"))
+
+
+def test_a_compressed_volume_is_resumed_by_its_settings(tmp_path, rng):
+    values = rng.random((4, 9, 6)).astype("f4")
+    facts = {"a": "b"}
+
+    def begin(**how):
+        volume = fp.create_volume(tmp_path / "v.zarr", values.shape, resume=True, **how)
+        return volume, volume.resume(facts, "z")
+
+    volume, done = begin(compression="gzip", levels=2)
+    volume.write(slice(0, 2), values[:2])
+    volume.flush()
+    done.add(0, 2)
+    with pytest.warns(UserWarning, match="--resume goes on"):
+        volume.discard()
+    with pytest.raises(fp.FormatError, match="compression and levels was gzip, 2, and is none, 2 now"):
+        begin(compression="none", levels=2)
+    volume, done = begin(compression="gzip", levels=2)
+    assert done.count == 2
+    with volume:
+        volume.write(slice(2, 4), values[2:])
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "v.zarr", mode="r")
+    np.testing.assert_array_equal(group["0"][:], values)
+    np.testing.assert_allclose(group["1"][:], halved(values), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "word"),
+    [
+        ("v.zarr", {"compression": "lz4"}, "one of none, blosc, zstd, gzip"),
+        ("v.zarr", {"levels": 0}, "from 1 to 16"),
+        ("v.h5", {"levels": 2}, "called .zarr"),
+        ("v.tif", {"compression": "gzip"}, "called .zarr"),
+    ],
+)
+def test_what_cannot_be_compressed_is_refused(tmp_path, name, how, word):
+    with pytest.raises(fp.ArgumentError, match=word):
+        fp.create_volume(tmp_path / name, (1, 2, 3), **how)

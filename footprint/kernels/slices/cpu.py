@@ -35,3 +35,9 @@ def move(table: np.ndarray, moved: np.ndarray, *, y0: int) -> None:
     moved[...] = table
     for a in range(len(table)):
         moved[a, 2] = table[a, 2] + y0 * table[a, 1]
+
+
+def slide(table: np.ndarray, by: np.ndarray, moved: np.ndarray) -> None:
+    """Add as many pixels to every angle's offset."""
+    moved[...] = table
+    moved[:, 2] += by[0]

@@ -39,3 +39,9 @@ def move_program(limits: Limits, table: ArraySpec, moved: ArraySpec, *, y0: int)
     """Rewrite a geometry table for an image that starts further down."""
     n = table.shape[0]
     return Program((Launch("slices.knl", "move", flat_grid(n), GROUP, (A(0), A(1), np.int64(n), np.float64(y0))),))
+
+
+def slide_program(limits: Limits, table: ArraySpec, by: ArraySpec, moved: ArraySpec) -> Program:
+    """Rewrite a geometry table for a slice whose axis lies elsewhere."""
+    n = table.shape[0]
+    return Program((Launch("slices.knl", "slide", flat_grid(n), GROUP, (A(0), A(1), A(2), np.int64(n))),))

@@ -1,0 +1,126 @@
+"""How much a scan's rotation axis leans in the detector's plane."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from footprint.api._arrays import Memory
+from footprint.api.axis_by_row import AxisByRow, by_row
+from footprint.api.untilt import MOST, untilt_of
+from footprint.errors import ArgumentError
+
+# Searches at most, and degrees that are nothing: half a pixel over ten thousand.
+_TURNS, _NOTHING = 6, 3e-3
+# Of a tilt, the share that rows show at least and at most: a row and its opposite are not of the same height where the axis leans.
+_SHOWN = (0.3, 1.2)
+# Degrees of error from which on the caller is warned, and the score.
+_UNSURE, _DOUBTFUL = 0.1, 0.5
+
+
+class Tilt(NamedTuple):
+    """How much an axis leans, in degrees as `untilt` takes them, and how sure that is.
+
+    Attributes
+    ----------
+    degrees, error
+        The tilt, and its standard error.
+    center
+        The axis at the detector's middle, in pixels.
+    score
+        How well opposite projections agree once they are turned, 0 to 1.
+    spread
+        Standard deviation of the heights' axes from the upright line, in pixels.
+    searches
+        How often the axis was searched over all heights.
+    """
+
+    degrees: float
+    error: float
+    center: float
+    score: float
+    spread: float
+    searches: int
+
+
+def find_tilt(
+    scan: Any,
+    *,
+    method: str = "registration",
+    search: tuple[float, float] | None = None,
+    i0: str | float = "auto",
+    log: bool = True,
+    memory: Memory = None,
+) -> Tilt:
+    """Find the tilt of a scan's rotation axis: the one by which projections are turned until the axis is the same in all rows.
+
+    The slope of `axis_by_row` shows a tilt, but less of it than there is, since a row's opposite is another row on both sides of
+    an axis that leans. So projections are turned by what was found and searched again, until nothing is left (by the secant rule,
+    mostly three searches). Works on some rows of a few projections, on the processor.
+
+    Parameters
+    ----------
+    scan : open scan
+        See `open_scan`.
+    method, search, i0, log
+        As in `rotation_axis`.
+    memory : str, int or float, optional
+        The most it may take.
+
+    Returns
+    -------
+    Tilt
+        ``degrees`` for `untilt` and ``steps(tilt=...)``: positive where the axis is at larger x in rows of larger z.
+
+    Raises
+    ------
+    ArgumentError, BudgetError
+        As `axis_by_row`, or more than 10 degrees.
+
+    Warns
+    -----
+    UserWarning
+        An error above 0.1 degrees, or heights of which more than a third do not belong to one line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, footprint as fp
+    >>> from footprint.io.phantom import write_scan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     truth = write_scan(pathlib.Path(folder) / "scan.nx", n_angles=90, n_z=12, n_x=64)
+    ...     with fp.open_scan(truth.path) as scan:
+    ...         tilt = fp.find_tilt(scan)
+    >>> abs(tilt.degrees) < 3 * tilt.error + 0.2
+    True
+    """
+    how = {"method": method, "i0": i0, "log": log, "memory": memory}
+    degrees, before, count = 0.0, None, 0
+    while True:
+        turned = untilt_of(degrees, int(scan.shape[1]), int(scan.shape[2]), "tilt") if degrees else None
+        axis, count = by_row(scan, 1, search, how | {"turned": turned}), count + 1
+        rest = axis.degrees
+        shown = 1.0
+        if before is not None and before[0] != degrees:
+            shown = min(max((before[1] - rest) / (degrees - before[0]), _SHOWN[0]), _SHOWN[1])
+        if count == _TURNS or (count > 1 and abs(rest) <= max(_NOTHING, axis.error / 4)) or abs(rest) <= _NOTHING:
+            break
+        before, degrees = (degrees, rest), degrees + rest / shown
+        if abs(degrees) > MOST:
+            wanted = f"a tilt within {MOST:g} degrees, rows show {axis.degrees:.3g}"
+            raise ArgumentError("tilt", "'auto'", wanted, "is one projection moved against the other? Give the tilt in degrees")
+    tilt = Tilt(degrees, axis.error / shown, float(axis.centers.mean()), axis.score, axis.spread, count)
+    _judge(tilt, axis)
+    return tilt
+
+
+def _judge(tilt: Tilt, axis: AxisByRow) -> None:
+    """Warn where the tilt is not to be trusted."""
+    off = int(len(axis.used) - axis.used.sum())
+    if 3 * off > len(axis.used):
+        wrong = f"at {off} of {len(axis.used)} heights the axis was not found, or lies elsewhere"
+    elif not tilt.error <= _UNSURE:
+        wrong = f"its standard error is {tilt.error:.2g} degrees"
+    else:
+        return
+    fix = "give the tilt in degrees, or leave projections as they are"
+    warnings.warn(f"the tilt of {tilt.degrees:.3f} degrees is doubtful: {wrong}; {fix}", UserWarning, stacklevel=3)
