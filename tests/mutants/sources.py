@@ -192,4 +192,28 @@ SOURCES = [
         (BACKEND + "residual.py::test_parts_and_threads_change_no_bit",),
         "fits are taken off the first part alone",
     ),
+    Mutant(
+        "footprint/kernels/fit/fit.knl",
+        "if (!(c > 1e-4)) continue;",
+        "if (!(c > 0.9999)) continue;",
+        (BACKEND + "gpu_fit.py::test_equals_the_processors",),
+        "errors as if pixels were independent",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fit/fit_stamp.knl",
+        "} else if (first > 0)",
+        "} else if (first < 0)",
+        (BACKEND + "gpu_fit.py::test_parts_change_no_bit",),
+        "a part takes away what the parts before it put aside",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/common/ordered.knl",
+        "if (before(keys, b, a, n) == ((p & size) == 0)) {",
+        "if (before(keys, b, a, n)) {",
+        (BACKEND + "gpu_fit.py::test_numbers_are_ordered_by_all_their_keys",),
+        "halves of what is sorted rise both",
+        devices="cpu,opencl",
+    ),
 ]

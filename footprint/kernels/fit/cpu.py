@@ -267,7 +267,8 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
         if not det > 0.05 * yy * xx:
             yx, det = 0.0, yy * xx
         p[3], p[4], p[5] = xx / det, -yx / det, yy / det
-    width = _WIDTH / (p[3] * p[5] - p[4] * p[4]) ** 0.25
+    # By square roots, which every device rounds alike: the disc of pixels hangs on it.
+    width = _WIDTH / math.sqrt(math.sqrt(p[3] * p[5] - p[4] * p[4]))
     return min(max(width, 2.0), float(radius))
 
 
