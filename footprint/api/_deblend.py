@@ -36,14 +36,13 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
 
 
 def host_only(device: Any, image: Face | None = None) -> str:
-    """The device a deblending call runs on: the processor unless another is named, which has no kernels for it."""
+    """Where a call runs that deblends or draws fits: the processor unless another is named, which has no kernels for it."""
     here = where(device, *([image] if isinstance(image, Array) else []))
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        raise BackendError(
-            here, "deblending runs on the processor, and so do fits and apertures", "give device='cpu' and an image on the host"
-        )
+        problem = "deblending and apertures run on the processor, and images of fits are drawn there"
+        raise BackendError(here, problem, "give device='cpu' and an image on the host")
     return here
 
 

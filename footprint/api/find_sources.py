@@ -93,7 +93,7 @@ def find_sources(
     contrast : float
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
-        Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own. Runs on the CPU.
+        Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
         Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
         is 0, and no pixel has the label.
@@ -200,7 +200,7 @@ def find_sources(
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = plain.where(device) if apart is None and fitted is None and light is None else host_only(device, seen.face)
+    runs_on = plain.where(device) if apart is None and not kept and light is None else host_only(device, seen.face)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
@@ -321,7 +321,7 @@ def plan_find_sources(
     known |= {"residual": bool(residual), "models": tuple(kept), "light": light}
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None and fitted is None and light is None else host_only(device)
+    runs_on = where(device) if apart is None and not kept and light is None else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()

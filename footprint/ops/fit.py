@@ -12,8 +12,8 @@ from footprint.dtypes import kernel_dtype
 from footprint.kernels.fit.contract import COLUMNS
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 # Bytes a row takes in the catalogue: its columns, and positions on the sky with their errors; and shapes without the beam.
 FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
@@ -43,10 +43,6 @@ class Fit(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a source."""
         return (ArraySpec((self.capacity, COLUMNS), "float64"),)
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Windows part by part; fits at the end."""

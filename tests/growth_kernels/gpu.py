@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.launch import A, Launch, Program
+from footprint.kernels.common.ordered import ordered
 from footprint.kernels.common.stream import flat_grid
 from tests.growth_kernels.contract import REACH
 
@@ -50,3 +51,8 @@ def off_mean_program(limits, stack, out):
     plane = out.size // out.shape[0]
     args = (A(0), A(1), np.int64(out.shape[0]), np.int64(plane))
     return Program((Launch(_OFF_MEAN, "off_mean", flat_grid(plane), (256, 1, 1), args),))
+
+
+def ordered_program(limits, keys, order, met) -> Program:
+    """The numbers below met[0], by their keys."""
+    return Program(ordered(limits, keys.shape[0], A(0), A(1), A(2), 0))

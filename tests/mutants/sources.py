@@ -258,4 +258,28 @@ SOURCES = [
         (BACKEND + "source_columns.py::test_a_table_is_what_astropy_makes_of_its_columns",),
         "columns know no table, so units and names of theirs are not the table's",
     ),
+    Mutant(
+        "footprint/kernels/fit/fit.knl",
+        "if (!(c > 1e-4)) continue;",
+        "if (!(c > 0.9999)) continue;",
+        (BACKEND + "gpu_fit.py::test_equals_the_processors",),
+        "errors as if pixels were independent",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fit/fit_stamp.knl",
+        "} else if (first > 0)",
+        "} else if (first < 0)",
+        (BACKEND + "gpu_fit.py::test_parts_change_no_bit",),
+        "a part takes away what the parts before it put aside",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/common/ordered.knl",
+        "if (before(keys, b, a, n) == ((p & size) == 0)) {",
+        "if (before(keys, b, a, n)) {",
+        (BACKEND + "gpu_fit.py::test_numbers_are_ordered_by_all_their_keys",),
+        "halves of what is sorted rise both",
+        devices="cpu,opencl",
+    ),
 ]

@@ -25,6 +25,7 @@ from footprint.kernels.fft.gpu import fft_program, lines_program, radices, scale
 from footprint.kernels.pad.gpu import pad_program
 from footprint.ops.flatfield import MinusLog
 from footprint.spec import ArraySpec
+from tests.backend.test_fit import SKY
 
 H100 = PROFILES["h100"]
 S = ArraySpec
@@ -127,6 +128,12 @@ def plans() -> dict[str, Any]:
             )
             for b, n in (("mesh", None), ("global", "map"))
         }
+    known = {"sigma": 8.0, "header": SKY, **on}
+    found |= {
+        f"fits {kind} over {by}": fp.plan_find_sources(image, fit="gaussian", dtype=kind, background=by, **known)
+        for kind in ("f4", "f8")
+        for by in ("global", "mesh")
+    }
     found |= {
         f"background {kind} {box}": fp.plan_background(image, dtype=kind, box=box, **on)
         for kind in ("f4", "f8")

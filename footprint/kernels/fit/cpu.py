@@ -8,14 +8,12 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, PASSES
-from footprint.kernels.fit.solver import NOTHING, bells, errors, exponents, fit, model, told
+from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, PASSES, POINT
+from footprint.kernels.fit.solver import bells, errors, exponents, fit, model, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 # Full width at half maximum in standard deviations.
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
-# Windows in full widths: small ones suit noise that is correlated by the beam.
-_POINT, _LEAST, _MOST = 0.5, 0.9, 3.0
 # Noises that a model has to change by for its neighbours to be fitted again.
 _SETTLED = 0.003
 
@@ -79,7 +77,8 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
         if not det > 0.05 * yy * xx:
             yx, det = 0.0, yy * xx
         p[3], p[4], p[5] = xx / det, -yx / det, yy / det
-    width = _WIDTH / (p[3] * p[5] - p[4] * p[4]) ** 0.25
+    # By square roots, which every device rounds alike: the disc of pixels hangs on it.
+    width = _WIDTH / math.sqrt(math.sqrt(p[3] * p[5] - p[4] * p[4]))
     return min(max(width, 2.0), float(radius))
 
 
@@ -164,9 +163,9 @@ def _pixels(k, boxes, stamps, radius, reach, background, w):
 @njit(cache=True, nogil=True)
 def _reach(k, boxes, width, radius, free):
     """Of the disc that a source is fitted on."""
-    reach = max(_POINT * width, 1.6)
+    reach = max(POINT * width, 1.6)
     if free:
-        reach = min(max(math.sqrt(boxes[k, PIXELS] / math.pi), _LEAST * width, 2.3), _MOST * width)
+        reach = min(max(math.sqrt(boxes[k, PIXELS] / math.pi), LEAST * width, 2.3), MOST * width)
     return min(reach, float(radius))
 
 
