@@ -7,13 +7,11 @@ import math
 import numpy as np
 from numba import njit
 
-from footprint.kernels.fit.contract import ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
+from footprint.kernels.fit.contract import ERRORS, HEIGHT, MAJOR, MINOR, NOTHING, STEPS, SUM, THETA, X, Y
 
-# Steps of a fit; of the sum of squares, what a last step is worth.
-_STEPS = 25
+# Of the sum of squares, what a last step is worth.
 _ENOUGH = 1e-6
-# Half the exponent beyond which a Gaussian is nothing; halvings of it, and what is then left at most.
-NOTHING = 40.0
+# Halvings of the exponent beyond which a Gaussian is nothing, and what is then left at most.
 _HALVINGS = 6
 _MIDDLE = NOTHING / 2**_HALVINGS / 2
 _AT_MIDDLE = math.exp(-_MIDDLE)
@@ -145,12 +143,12 @@ def fit(p, m, n, w, reach, normal, trial, step, start):
     start[:] = p
     total, damping = model(p, m, n, w), 1e-3
     turns = 0
-    while turns < _STEPS:
+    while turns < STEPS:
         for i in range(m):
             step[1, i] = dot(w, 4 + i, 1, n)
             for j in range(i + 1):
                 normal[i, j] = normal[j, i] = dot(w, 4 + i, 4 + j, n)
-        while turns < _STEPS:
+        while turns < STEPS:
             turns += 1
             trial[:m, :m] = normal[:m, :m]
             for i in range(m):
