@@ -19,11 +19,10 @@ from footprint.spec import ArraySpec, Limits
 from footprint.units import format_seconds
 
 METHODS = ("auto", "direct", "separable", "fft")
-# The same as SPEED, of signals and of volumes: the CPU's are measured (benchmarks/transforms.py), the GPU's follow from the bytes
-# that the longer segments move, which do not stay on the chip.
+# The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
     "cpu": {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 2: SPEED["cpu"], 3: {64: 1.0, 128: 1.0}},
-    "gpu": {1: {32: 1.0, 64: 1.1, 128: 0.85, 256: 0.35, 512: 0.38, 1024: 0.4}, 2: SPEED["gpu"]},
+    "gpu": {1: {32: 0.69, 64: 0.9, 128: 0.62, 256: 0.31, 512: 0.31, 1024: 0.3}, 2: SPEED["gpu"]},
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.5, "gpu": 0.85}

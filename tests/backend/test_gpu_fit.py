@@ -54,13 +54,16 @@ def test_equals_the_processors(device, rng, fit, given):
 
 
 @pytest.mark.parametrize("maps", [False, True])
-def test_parts_change_no_bit(device, rng, maps):
+def test_parts_change_no_bit(device, backend, rng, maps):
     image, plans = np.tile(scene(rng), (3, 1)), []
     given = {"background": np.full(image.shape, 0.01, "f4"), "noise": np.full(image.shape, 0.6, "f4")} if maps else {}
     options = RULES | given | {"fit": "gaussian", "header": SKY, "device": device, "on_plan": plans.append}
     whole = fp.find_sources(image, **options)
     agree(whole, fp.find_sources(image, **options | {"device": "cpu"}))
-    part = fp.find_sources(image, memory=plans[0].footprint.total - image.nbytes, **options)
+    try:
+        part = fp.find_sources(image, memory=plans[0].footprint.total - image.nbytes, **options)
+    except fp.BudgetError:
+        pytest.skip(f"the workspace of {backend.limits.cores} compute units alone is larger than this image")
     assert plans[0].n_parts == 1 < plans[-1].n_parts and plans[-1].footprint.total <= plans[0].footprint.total - image.nbytes
     assert all(np.array_equal(whole[n], part[n], equal_nan=whole[n].dtype.kind == "f") for n in whole.colnames)
 

@@ -18,11 +18,10 @@ from footprint.spec import ArraySpec, Limits
 
 SPEED = {
     "cpu": {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
-    "gpu": {32: 0.8, 64: 1.0, 128: 0.8, 256: 0.35, 512: 0.38, 1024: 0.4},
+    "gpu": {32: 0.8, 64: 1.0, 128: 0.86, 256: 0.31, 512: 0.295, 1024: 0.3},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
-that stay in a core's own cache (benchmarks/convolve.py). Those of a GPU that do not stay on its chip follow from the bytes
-they move, on the careful side."""
+that stay in a core's own cache (benchmarks/convolve.py), on an H100 those of 256 and more do not stay on the chip."""
 TILES = {64: (8, 8), 128: (16, 8), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
 """The two factors that lines of a tile are transformed by on the CPU."""
 CHIP = {32: (8, 4, 34), 64: (8, 8, 78), 128: (16, 8, 140)}
