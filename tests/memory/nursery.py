@@ -19,7 +19,6 @@ import numba
 import scipy.fft
 import scipy.ndimage
 import tifffile
-from numba.core.registry import cpu_target
 
 from tests.memory import jobs
 
@@ -28,9 +27,6 @@ _SECONDS = 300
 
 
 def main() -> None:
-    # What Numba does before the first function it compiles or finds: half of a small job's time.
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
     for line in sys.stdin:
         child = os.fork()
         if not child:
