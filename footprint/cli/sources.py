@@ -227,7 +227,7 @@ def command(
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
-      footprint sources mosaic.fits -o out.ecsv --background mesh --report page.html
+      footprint sources mosaic.fits -o out.ecsv --report page.html
     """
     from footprint.cli.lesson import show_lesson
     from footprint.cli.outputs import check_html, check_names, check_png, under_option
