@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ FACTS = {"dtypes", "elsewhere", "errors", "spec", "units", "settings", "__init__
 SAME_LEVEL = {"io": {"dist"}, "dist": {"io"}}
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     names = {}
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -25,6 +27,7 @@ def modules() -> dict[str, Path]:
     return names
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Modules of footprint a file imports, hidden imports included, those for type checkers left out."""
     found: set[str] = set()
