@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -153,44 +154,42 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
             self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
 
 
-@dataclass(frozen=True)
-class LocalFit(OverMaps, Fit):  # type: ignore[misc]
-    """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
+class _OverTables(OverMaps):  # type: ignore[misc]
+    """What measures islands again, over maps of background and noise: the tables, too, and pixels with their maps."""
 
     @property
     def _reads(self) -> dict[str, str]:
-        """The tables, too."""
         return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
+
+    def _told(self, b: Builder, refs: Sequence[Ref]) -> tuple[list[Ref], Callable[[], tuple[Ref, ...]]]:
+        """The tables, and what brings a part's pixels and their maps."""
+        given = dict(zip(self._reads, refs))
+
+        def pixels() -> tuple[Ref, ...]:
+            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
+            return x, *self._maps(b, x, given, {})
+
+        return [given[name] for name in ("count", "moments", "boxes")], pixels
+
+
+@dataclass(frozen=True)
+class LocalFit(_OverTables, Fit):  # type: ignore[misc]
+    """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps of every part, and the steps of `Fit`."""
-        given = dict(zip(self._reads, refs))
-
-        def pixels() -> tuple[Ref, ...]:
-            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
-            return x, *self._maps(b, x, given, {})
-
-        self.steps(b, unit_noise(b), [given[name] for name in ("count", "moments", "boxes")], refs[-1], "fit.stamp_over", pixels)
+        tables, pixels = self._told(b, refs)
+        self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
 
 
 @dataclass(frozen=True)
-class LocalLight(OverMaps, Light):  # type: ignore[misc]
+class LocalLight(_OverTables, Light):  # type: ignore[misc]
     """`Light` over maps of background and noise."""
-
-    @property
-    def _reads(self) -> dict[str, str]:
-        """The tables, too."""
-        return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps of every part, and the steps of `Light`."""
-        given = dict(zip(self._reads, refs))
-
-        def pixels() -> tuple[Ref, ...]:
-            x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
-            return x, *self._maps(b, x, given, {})
-
-        self.steps(b, [given[name] for name in ("count", "moments", "boxes")], refs[-1], pixels)
+        tables, pixels = self._told(b, refs)
+        self.steps(b, tables, refs[-1], pixels)
 
 
 def local_sources(

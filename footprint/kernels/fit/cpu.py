@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, PASSES, POINT
+from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, POINT, kinds
 from footprint.kernels.fit.solver import bells, errors, exponents, fit, model, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
@@ -257,15 +257,13 @@ def solve(
     _begin(moments, boxes, n, beam, beamed, radius, old)
     size = 3 * radius
     _sort(boxes, n, size, starts, order)
-    kinds = [False] * PASSES[0] + [True] * (PASSES[1] if free else 0)
-    if free and not beamed:
-        kinds = [True] * PASSES[0]
+    turns = kinds(free, beamed)
     before, moved, gone = flags
     sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, n, radius, size)
-    for turn, kind in enumerate(kinds):
-        every = turn == 0 or kind != kinds[turn - 1]
+    for turn, kind in enumerate(turns):
+        every = turn == 0 or kind != turns[turn - 1]
         if not every and not before[:n].any():
             continue
         _pass(moments, boxes, stamps, beam, work, old, new, before, moved, gone, *where, *sky, beamed, kind, every)
         old, new, before, moved = new, old, moved, before
-    _finish(moments, boxes, stamps, beam, rho, fits, work, old, gone, *where, *sky, beamed, kinds[-1])
+    _finish(moments, boxes, stamps, beam, rho, fits, work, old, gone, *where, *sky, beamed, turns[-1])
