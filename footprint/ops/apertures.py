@@ -120,24 +120,22 @@ class Light(Op):
     def steps(self, b: Builder, tables: list[Ref], light: Ref, pixels: Callable[[], tuple[Ref, ...]]) -> None:
         """Discs and what tells Kron radii part by part; then the ellipses that these make."""
         count, moments, boxes = tables
-        cut = bool(b.cuts)
-        at, make = SUMS * len(self.radii), b.kept if cut else b.scratch
+        at = SUMS * len(self.radii)
         b.library("columns of apertures", (APERTURE_ROW * len(self.radii) + KRON_ROW * bool(self.kron) + 8) * self.capacity)
-        if cut:
-            b.next_phase()
+        b.next_phase()
         x, *sky = pixels()
         first = b.first(x, "y")
         with b.deliver(light) as sums:
             if self.radii:
-                discs = make((self.capacity, PLACE), "float64", "discs")
+                discs = b.gathered((self.capacity, PLACE), "float64", "discs")
                 b.launch("apertures.discs", count, boxes, moments, discs, first=first)
                 b.launch("apertures.add", x, *sky, discs, b.const(np.array(self.radii), "radii"), sums, first=first, column=0)
             if self.kron:
-                ellipses = make((self.capacity, PLACE), "float64", "ellipses")
+                ellipses = b.gathered((self.capacity, PLACE), "float64", "ellipses")
                 b.launch("apertures.ellipses", count, boxes, moments, ellipses, first=first)
                 b.launch("apertures.reach", x, *sky, ellipses, sums, first=first, column=at)
-                if cut:
-                    b.next_phase()
+                b.next_phase()
+                if b.several:
                     x, *sky = pixels()
                     first = b.first(x, "y")
                 b.launch("apertures.kron", sums, ellipses, first=first, column=at, factor=self.kron, least=self.least)

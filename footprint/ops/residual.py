@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,7 +56,7 @@ class Join(Op):
         given = dict(zip(self.names()[0], refs))
         stats = unit_noise(b) if self.local else given["stats"]
         count, members, moments, boxes = (given[f"first {name}"] for name in _TABLES)
-        with b.only("end") if b.cuts else nullcontext(), ExitStack() as stack:
+        with b.only("end"), ExitStack() as stack:
             # What is entered last is taken first: how many there are before all else.
             n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
             more = [given[f"more {name}"] for name in _TABLES]
@@ -90,8 +90,7 @@ class Models(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """A launch an image, when the fits are known."""
         image, fits, count, *outs = refs
-        if b.cuts:
-            b.next_phase()
+        b.next_phase()
         dtype = kernel_dtype(image.spec.dtype)
         for name, ref in zip(self.kept, outs):
             with b.deliver(ref, dtype) as out:
