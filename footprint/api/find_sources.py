@@ -196,14 +196,15 @@ def find_sources(
         "fit": fitted,
         "residual": bool(residual),
         "models": tuple(kept),
-        "light": light,
+        "light": None if light is None else light.op(1),
+        "labels": bool(ids),
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = plain.where(device) if apart is None and not kept and light is None else host_only(device, seen.face)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
+    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models, light)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -216,9 +217,7 @@ def find_sources(
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
-    return catalogue(
-        found.columns, clip, search.stats, search.steps(1), sky, "zero" if padded else blank, padded, levels, more, light
-    )
+    return catalogue(found.columns, search, clip, sky, "zero" if padded else blank, padded, more)
 
 
 def plan_find_sources(
@@ -318,7 +317,8 @@ def plan_find_sources(
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
     known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
-    known |= {"residual": bool(residual), "models": tuple(kept), "light": light}
+    known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
+    known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = where(device) if apart is None and not kept and light is None else host_only(device)
@@ -326,5 +326,5 @@ def plan_find_sources(
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models)
+    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models, light=light)
     return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)
