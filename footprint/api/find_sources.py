@@ -239,6 +239,7 @@ def plan_find_sources(
     kron: bool | float = False,
     reliability: float | None = None,
     lesson: bool = False,
+    header: Mapping[str, Any] | None = None,
     background: str = "global",
     noise: str | None = None,
     box: int = 64,
@@ -252,7 +253,6 @@ def plan_find_sources(
     streamed: bool = False,
     reading: Reading | None = None,
     writing: int = 0,
-    header: Mapping[str, Any] | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
