@@ -13,7 +13,6 @@ FOURIER = [
         "gains[0] /= 2",
         (TESTS + "test_equals_the_plain_sum",),
         "the highest frequency counts twice",
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/fourier/cpu.py",
