@@ -11,7 +11,18 @@ Listener = Callable[[bool], None]
 
 _lock = threading.Lock()
 _listeners: list[Listener] = []
-_running = 0
+_running = _in_main = 0
+
+
+def listen(listener: Listener) -> None:
+    """Tell ``listener`` of compilations from now on."""
+    with _lock:
+        _listeners.append(listener)
+
+
+def in_main_thread() -> bool:
+    """Whether the thread that signals come to is compiling."""
+    return _in_main > 0
 
 
 @contextmanager
@@ -49,9 +60,10 @@ def ends() -> None:
 
 
 def _count(by: int) -> None:
-    global _running
+    global _running, _in_main
     with _lock:
         before, _running = _running, _running + by
+        _in_main += by if threading.current_thread() is threading.main_thread() else 0
         if bool(before) != bool(_running):
             for listener in _listeners:
                 listener(bool(_running))

@@ -119,4 +119,11 @@ THREADS_AND_TIMES = [
         ("tests/null/test_plan.py::test_one_part_goes_straight_through_phases_and_their_ends",),
         "what ends a phase runs before the last of its steps",
     ),
+    Mutant(
+        "footprint/cli/stop.py",
+        "if compiling.in_main_thread() and not _dropped.is_set():",
+        "if False:",
+        ("tests/unit/test_compiling.py::test_a_stop_waits_for_the_compiler_and_a_second_one_does_not",),
+        "Ctrl-C breaks the compiler",
+    ),
 ]
