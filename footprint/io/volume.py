@@ -13,6 +13,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import described, row_range
+from footprint.io.kinds import called, suffixes
 from footprint.io.ome_zarr import LEVELS, ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
 from footprint.io.packed import check_compression
@@ -22,9 +23,6 @@ from footprint.io.unfinished import Unfinished
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
 from footprint.units import counted
-
-HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
-TIFF_SUFFIXES = (".tif", ".tiff")
 
 
 class _Sink(Protocol):
@@ -183,15 +181,12 @@ class VolumeWriter:
 
 def volume_kind(path: str | os.PathLike[str]) -> str:
     """Return ``hdf5``, ``tiff``, ``zarr`` or ``folder``, by the suffix; a name without one is a folder."""
-    suffix = Path(path).suffix.lower()
-    if suffix in HDF5_SUFFIXES:
-        return "hdf5"
-    if suffix in TIFF_SUFFIXES:
-        return "tiff"
-    if suffix == ".zarr":
-        return "zarr"
-    if suffix and not Path(path).is_dir():
-        wanted = ", ".join((*HDF5_SUFFIXES, *TIFF_SUFFIXES, ".zarr"))
+    kinds = ("hdf5", "nexus", "tiff", "zarr")
+    kind = called(path, *kinds)
+    if kind is not None:
+        return "hdf5" if kind == "nexus" else kind
+    if Path(path).suffix and not Path(path).is_dir():
+        wanted = ", ".join(suffixes(*kinds))
         raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}, or a folder's name without suffix")
     return "folder"
 
