@@ -31,8 +31,16 @@ def test_equals_the_sorted_list_of_pixels(device, rng, shape, levels, options):
 
 @pytest.mark.parametrize("options", [{}, {"connectivity": 8, "min_area": 9}], ids=str)
 def test_over_maps_in_doubles(device, rng, options):
-    """Ranks whose first words are often equal, and those that are not numbers."""
     local.check(rng, options, device)
+
+
+def test_passes_of_doubles_that_differ_in_their_last_digits(device):
+    """A knoll between two sources that touch belongs to the one across the higher pass."""
+    hills = [[20, 12, 20.5, 0], [10, 0, 10 + 1e-12, 0], [10.4, 10.6, 10.4, 0]]
+    image = np.tile(hills, 30)
+    maps = {"background": np.zeros_like(image), "noise": np.ones_like(image)}
+    table = fp.find_sources(image, 5, flood=2, deblend=True, blank="nan", device=device, **maps)
+    assert np.array_equal(table["npix"], np.tile([6, 2], 30))
 
 
 def test_long_slopes_and_many_teeth(device, rng):

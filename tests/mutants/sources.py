@@ -284,10 +284,10 @@ SOURCES = [
     ),
     Mutant(
         "footprint/kernels/deblend/deblend.knl",
-        "if (v > top || (v == top && to < best)) {",
-        "if (v > top) {",
-        (BACKEND + "gpu_deblend.py::test_equals_the_sorted_list_of_pixels",),
-        "every pixel of level ground is a summit",
+        "HIGH_WORD(key) && (u32)BASIN(k, LOW) == (u32)(key))",
+        "HIGH_WORD(key))",
+        (BACKEND + "gpu_deblend.py::test_passes_of_doubles_that_differ_in_their_last_digits",),
+        "passes of doubles are ranked by their first words",
         devices="cpu,opencl",
     ),
     Mutant(
