@@ -50,13 +50,14 @@ def gather_program(
     shape, known = (np.int32(n), np.int32(size), np.int32(width)), (met, np.int32(room))
     near = (np.int32(connectivity == 8), *shape)
 
-    def launch(entry: str, *args: Argument, groups: int = n) -> Launch:
+    listed, swept = groups_for(limits, room), min(n, 16 * max(1, limits.cores))
+
+    def launch(entry: str, *args: Argument, groups: int = swept) -> Launch:
         return Launch("deblend.knl", f"deblend_{entry}", (groups, 1, 1), (256, 1, 1), args, defines)
 
-    def forest(entry: str, turn: int, groups: int, *args: Argument) -> Launch:
+    def forest(entry: str, turn: int, *args: Argument, groups: int = swept) -> Launch:
         return launch(entry, pixels, ids, chunks, roots, basins, flags, np.int32(turn), *near, *args, groups=groups)
 
-    listed, swept = groups_for(limits, room), min(n, 16 * max(1, limits.cores))
     made = [
         runs,
         launch("climb", pixels, ids, chunks, flags, np.int32(jumps + rounds + 1), *near),
@@ -64,11 +65,11 @@ def gather_program(
         *numbered,
         launch("open", basins, *known, groups=listed),
         launch("basins", pixels, ids, chunks, roots, peaks, basins, *known, *shape),
-        launch("borders", pixels, ids, chunks, roots, flags, *known, np.int32(jumps), *near),
+        launch("borders", pixels, ids, chunks, roots, flags, *known, np.int32(jumps), *near, groups=n),
     ]
     for turn in range(jumps, jumps + rounds):
-        made += [forest(entry, turn, swept) for entry in ("high", *(("low",) if kind == "f64" else ()), "place")]
-        made.append(forest("hook", turn, listed, heights, *known))
+        made += [forest(entry, turn) for entry in ("high", *(("low",) if kind == "f64" else ()), "place")]
+        made.append(forest("hook", turn, heights, *known, groups=listed))
         made.append(launch("join", basins, flags, *known, np.int32(turn), groups=listed))
     return Program(tuple(made), (*label.chunk_specs(size), ArraySpec((jumps + rounds + 1,), "int32")))
 
