@@ -157,8 +157,8 @@ def test_parts_belong_to_the_islands_there_were(rng):
 
 @pytest.mark.parametrize("kind", ["ramp", "plateau", "comb"])
 def test_work_is_bounded_on_any_island(kind):
-    """Long slopes, level ground and many teeth on one island: following each pixel to its summit would take a minute."""
-    n = 1600
+    """Long slopes, level ground and many teeth on one island; following each pixel to its summit takes more than twice as long."""
+    n = 1200
     image = np.full((n, n), 7, np.float32)
     if kind == "ramp":
         image[:] = np.add.outer(np.arange(n), np.arange(n)) + 1.0
@@ -170,7 +170,7 @@ def test_work_is_bounded_on_any_island(kind):
     fp.find_sources(sky[n // 4 - 50 : n // 4 + 50], **options)
     start = time.process_time()
     table = fp.find_sources(sky, **options)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 3
     assert np.all(table["island"] == 1) and len(table) >= (n // 2 if kind == "comb" else 1)
     assert table["npix"].sum() >= 0.49 * n * n
 
