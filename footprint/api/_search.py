@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from footprint.ops.label import check_connectivity
 from footprint.ops.search import Rules
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
+
+T = TypeVar("T")
 
 
 def rules_of(
@@ -62,6 +64,8 @@ class Search:
         What takes the images of fits.
     light
         What columns are made of the sums over apertures.
+    otherwise
+        Where it runs if the budget is too small for the device; nowhere if "".
     stats, counts
         Of the clip, when it has run.
     """
@@ -77,6 +81,7 @@ class Search:
     told: Passes | None = None
     models: tuple[Face, ...] = ()
     light: Photometry | None = None
+    otherwise: str = ""
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
 
@@ -95,6 +100,17 @@ class Search:
 
     def run(self) -> Islands:
         """What was found; CapacityError or BudgetError where there is no room for it."""
+        return self._here_or_there(lambda one: one._run())
+
+    def _here_or_there(self, make: Callable[[Search], T]) -> T:
+        try:
+            return make(self)
+        except BudgetError:
+            if not self.otherwise:
+                raise
+        return make(replace(self, device=self.otherwise, otherwise=""))
+
+    def _run(self) -> Islands:
         found = first_that_fits(self.rooms, self._attempt)
         while isinstance(found, Crowded):
             if self.capacity is not None:
@@ -104,7 +120,7 @@ class Search:
 
     def plan(self, ins: list[Face] | None = None) -> Plan:
         """Of a run with the usual room, or the least that the budget allows, that reads ``ins``."""
-        return first_that_fits(self.rooms, lambda room: self._planned(room, self.memory, ins))
+        return self._here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
 
     def _planned(self, room: int, memory: Memory, ins: list[Face] | None = None) -> Plan:
         outs = self.outs(self.takers(0), room, host(np.zeros(1, np.int64)))

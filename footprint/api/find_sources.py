@@ -12,7 +12,7 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
-from footprint.api._deblend import check_contrast, host_only
+from footprint.api._deblend import by_parts, check_contrast, host_only
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
@@ -89,14 +89,15 @@ def find_sources(
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
         of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
-        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. Runs on the CPU.
+        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. A GPU
+        takes the image whole.
     contrast : float
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
         Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
-        is 0, and no pixel has the label.
+        is 0, and no pixel has the label. Runs on the CPU, as images of fits do.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
     annulus : two radii, optional
@@ -201,10 +202,11 @@ def find_sources(
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = plain.where(device) if apart is None and not kept and light is None else host_only(device, seen.face)
+    runs_on = host_only(device, seen.face) if residual or kept or light is not None else plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models, light)
+    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
+    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -321,10 +323,11 @@ def plan_find_sources(
     known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None and not kept and light is None else host_only(device)
+    runs_on = host_only(device) if residual or kept or light is not None else where(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models, light=light)
+    known = {"models": models, "light": light, "otherwise": by_parts(device, apart)}
+    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)

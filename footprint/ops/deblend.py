@@ -73,7 +73,7 @@ class Deblend(Op):
         return self.strip or strip_rows(width, rows_per_block(image.size, width))
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
+        """Only the host's kernels join basins across parts."""
         return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:

@@ -55,7 +55,7 @@ def test_equals_the_processors(device, rng, fit, given):
 
 @pytest.mark.parametrize("maps", [False, True])
 def test_parts_change_no_bit(device, backend, rng, maps):
-    image, plans = np.tile(scene(rng), (3, 1)), []
+    image, plans = np.tile(scene(rng), (2, 1)), []
     given = {"background": np.full(image.shape, 0.01, "f4"), "noise": np.full(image.shape, 0.6, "f4")} if maps else {}
     options = RULES | given | {"fit": "gaussian", "header": SKY, "device": device, "on_plan": plans.append}
     whole = fp.find_sources(image, **options)

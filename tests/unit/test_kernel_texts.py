@@ -128,9 +128,9 @@ def plans() -> dict[str, Any]:
             )
             for b, n in (("mesh", None), ("global", "map"))
         }
-    known = {"sigma": 8.0, "header": SKY, **on}
+    known = {"sigma": 8.0, "header": SKY, "deblend": True, **on}
     found |= {
-        f"fits {kind} over {by}": fp.plan_find_sources(image, fit="gaussian", dtype=kind, background=by, **known)
+        f"fits {kind} over {by}, apart": fp.plan_find_sources(image, fit="gaussian", dtype=kind, background=by, **known)
         for kind in ("f4", "f8")
         for by in ("global", "mesh")
     }
