@@ -260,10 +260,26 @@ SOURCES = [
     ),
     Mutant(
         "footprint/kernels/fit/fit.knl",
-        "if (!(c > 1e-4)) continue;",
+        "if (!(c > 0)) continue;",
         "if (!(c > 0.9999)) continue;",
         (BACKEND + "gpu_fit.py::test_equals_the_processors",),
         "errors as if pixels were independent",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fit/fit.knl",
+        "if (before[o] && beside(",
+        "if (beside(",
+        (BACKEND + "gpu_fit.py::test_equals_the_processors",),
+        "who has settled neighbours is fitted again",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/fit/fit_steps.h",
+        "ends = next[6] > 0 && next[7] <= ENOUGH * state[LEFT];",
+        "ends = 0;",
+        (BACKEND + "gpu_fit.py::test_equals_the_processors",),
+        "a step that is worth little is not the last",
         devices="cpu,opencl",
     ),
     Mutant(
