@@ -41,7 +41,7 @@ def host_only(device: Any, image: Face | None = None) -> str:
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        problem = "deblending and apertures run on the processor, and images of fits are drawn there"
+        problem = "deblending runs on the processor, and images of fits are drawn there"
         raise BackendError(here, problem, "give device='cpu' and an image on the host")
     return here
 

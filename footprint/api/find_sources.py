@@ -98,11 +98,11 @@ def find_sources(
         Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
         is 0, and no pixel has the label.
     apertures : radii, optional
-        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
+        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
         Between them the sky about the discs is told, as in `apertures`; else it is the background.
     kron : bool or float
-        Sum over ellipses of 2.5, or so many, Kron radii. Runs on the CPU.
+        Sum over ellipses of 2.5, or so many, Kron radii.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -200,7 +200,7 @@ def find_sources(
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = plain.where(device) if apart is None and not kept and light is None else host_only(device, seen.face)
+    runs_on = plain.where(device) if apart is None and not kept else host_only(device, seen.face)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
@@ -321,7 +321,7 @@ def plan_find_sources(
     known |= {"residual": bool(residual), "models": tuple(kept), "light": light}
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None and not kept and light is None else host_only(device)
+    runs_on = where(device) if apart is None and not kept else host_only(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
