@@ -32,6 +32,12 @@ def test_areas_are_exact(device, rng):
     assert table["aper_flags"].tolist() == [0, 2, 2, 2 | 4, 2 | 4, 2 | 4, 2 | 4] and table.meta["apertures"] == "0.3, 1, 4.7, 12"
 
 
+def test_discs_that_just_miss_the_image_have_no_data(device):
+    """The area of a pixel near by is a sum of angles that come to 0, or to a rounding of it."""
+    table = fp.apertures(np.ones((31, 37)), np.stack([np.linspace(8, 9, 13), np.full(13, -3.7)], 1), 3.0, device=device)
+    assert np.all(table["aper_flags"] == 6) and np.all(table["aper1_area"] == 0) and np.all(np.isnan(table["aper1_flux"]))
+
+
 def test_equals_sep(rng):
     sep = pytest.importorskip("sep")
     image = rng.standard_normal((90, 70)).astype("f4")

@@ -19,7 +19,10 @@ def gpu(device):
 
 
 def agree(table, wanted, discs, kron):
-    """To a share of the error, since fluxes may come to 0; Kron's ellipses are of moments that devices sum up differently."""
+    """To a share of the error, since fluxes may come to 0; Kron's ellipses are of moments that devices sum up differently.
+
+    Areas are told to so many digits of a pixel: an aperture that has but a sliver of one has less of them.
+    """
     names = [name for name in wanted.colnames if name.startswith(("aper", "kron"))]
     assert len(table) == len(wanted) and {"aper1_flux", "aper_flags"} <= set(names)
     for name in names:
@@ -28,7 +31,7 @@ def agree(table, wanted, discs, kron):
             assert np.array_equal(table[name], values), name
             continue
         assert np.array_equal(np.isnan(table[name]), np.isnan(values)), name
-        size = np.asarray(wanted[f"{name}_err"]) if name.endswith("_flux") else np.abs(values)
+        size = np.maximum(wanted[f"{name}_err"], 0.5) if name.endswith("_flux") else np.maximum(np.abs(values), 1)
         assert np.all(~(np.abs(table[name] - values) > share * size)), name
 
 
@@ -61,7 +64,7 @@ def test_over_maps_and_at_places(device, rng):
     options = {"radii": [0.4, 3, 40], "annulus": (41, 45), **maps}
     whole = fp.apertures(image, at, device=device, **options)
     agree(whole, fp.apertures(image, at, device="cpu", **options), 1e-11, 0)
-    assert {0, 1, 2, 3, 6} == set(whole["aper_flags"])
+    assert {0, 1, 2, 3, 5, 6} == set(whole["aper_flags"])
     plans = []
     with pytest.raises(fp.BudgetError) as short:
         fp.apertures(image, at, device=device, memory=1, **options)

@@ -283,6 +283,22 @@ SOURCES = [
         devices="cpu,opencl",
     ),
     Mutant(
+        "footprint/kernels/apertures/apertures.knl",
+        "qx = ax + leave * dx;",
+        "qx = ax + enter * dx;",
+        (BACKEND + "apertures.py::test_areas_are_exact",),
+        "a side leaves the disc where it enters it",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/apertures/cpu.py",
+        "if not share > SLIVER:",
+        "if not share > 0:",
+        (BACKEND + "apertures.py::test_discs_that_just_miss_the_image_have_no_data",),
+        "rounding is light",
+        plain=True,
+    ),
+    Mutant(
         "footprint/kernels/apertures/apertures_places.knl",
         "if (found && radius * size >= least) {",
         "if (found) {",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.apertures.contract import PLACE, REACH, SUMS
+from footprint.kernels.apertures.contract import PLACE, REACH, SLIVER, SUMS
 from footprint.kernels.common.launch import A, Argument, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.threshold.gpu import groups_for
@@ -15,7 +15,7 @@ def _sums(entry: str, groups: int, items: int, pixels: tuple[ArraySpec, ...], *a
     """``pixels`` are the block, its level and its spread."""
     kinds = zip("TLS", (c_type(one.dtype) for one in pixels))
     maps = (("LEVELS", int(pixels[1].size > 1)), ("SPREADS", int(pixels[2].size > 1)))
-    numbers = (("SUMS", SUMS), ("PLACE", PLACE), ("FROM", REACH))
+    numbers = (("SUMS", SUMS), ("PLACE", PLACE), ("SLIVER", SLIVER), ("FROM", REACH))
     return Launch("apertures.knl", entry, (groups, 1, 1), (items, 1, 1), args, (*kinds, *maps, *numbers))
 
 
