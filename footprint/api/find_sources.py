@@ -99,11 +99,11 @@ def find_sources(
         Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
         is 0, and no pixel has the label. Runs on the CPU, as images of fits do.
     apertures : radii, optional
-        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
+        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
         Between them the sky about the discs is told, as in `apertures`; else it is the background.
     kron : bool or float
-        Sum over ellipses of 2.5, or so many, Kron radii. Runs on the CPU.
+        Sum over ellipses of 2.5, or so many, Kron radii.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -202,7 +202,7 @@ def find_sources(
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = host_only(device, seen.face) if residual or kept or light is not None else plain.where(device)
+    runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
@@ -323,7 +323,7 @@ def plan_find_sources(
     known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = host_only(device) if residual or kept or light is not None else where(device)
+    runs_on = host_only(device) if residual or kept else where(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()

@@ -13,8 +13,8 @@ from footprint.kernels.apertures.contract import PLACE, SUMS
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 # Of Kron's apertures: the radius and the area, and then the sums.
 KRON = 2
@@ -54,10 +54,6 @@ class Apertures(Op):
             if spec.shape != specs[0].shape:
                 raise ShapeError(name, f"shape {spec.shape}", f"the image's {specs[0].shape}")
         return (ArraySpec((self.count, SUMS * len(self.radii)), "float64"),)
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch a part."""
@@ -102,10 +98,6 @@ class Light(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a source."""
         return (ArraySpec((self.capacity, self.columns), "float64"),)
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Over one background."""

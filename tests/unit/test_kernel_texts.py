@@ -130,7 +130,7 @@ def plans() -> dict[str, Any]:
         }
     known = {"sigma": 8.0, "header": SKY, "deblend": True, **on}
     found |= {
-        f"fits {kind} over {by}, apart": fp.plan_find_sources(image, fit="gaussian", dtype=kind, background=by, **known)
+        f"fits {kind} over {by}, apart": fp.plan_find_sources(image, fit="gaussian", kron=True, dtype=kind, background=by, **known)
         for kind in ("f4", "f8")
         for by in ("global", "mesh")
     }
