@@ -38,18 +38,19 @@ class Files:
     report: str | None = None
     compression: str = "none"
     levels: int = 1
+    zarr_format: int = 2
 
     @property
     def packing(self) -> dict[str, Any]:
         """What `create_volume` is told of it."""
-        return {"compression": self.compression, "levels": self.levels}
+        return {"compression": self.compression, "levels": self.levels, "zarr_format": self.zarr_format}
 
     def check(self) -> None:
         """Raise where one of them could not be written."""
         from footprint.cli.outputs import check_html, check_png
         from footprint.io.volume import check_packing, check_volume
 
-        check_packing(self.target, self.compression, self.levels)
+        check_packing(self.target, **self.packing)
         check_volume(self.target, self.overwrite)
         check_png(self.png, self.overwrite)
         check_png(self.axis_png, self.overwrite)

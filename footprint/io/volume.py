@@ -13,7 +13,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import described, row_range
-from footprint.io.ome_zarr import LEVELS, ZarrSlices, check_ours, is_part
+from footprint.io.ome_zarr import FORMATS, LEVELS, ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
 from footprint.io.packed import check_compression
 from footprint.io.raw import RawFrames
@@ -204,14 +204,18 @@ def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: 
     check_output(path, overwrite, nbytes, *_checks(kind))
 
 
-def check_packing(path: str | os.PathLike[str], compression: str, levels: int) -> None:
-    """Raise where a volume cannot be compressed so, or have so many levels."""
+def check_packing(path: str | os.PathLike[str], compression: str, levels: int, zarr_format: int = 2) -> None:
+    """Raise where a volume cannot be compressed so, have so many levels, or be of that format of Zarr."""
     check_compression(compression)
     if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= LEVELS:
         raise ArgumentError("levels", repr(levels), f"a whole number from 1 to {LEVELS}")
-    if volume_kind(path) != "zarr" and (compression != "none" or levels != 1):
-        name, got = ("compression", repr(compression)) if compression != "none" else ("levels", str(levels))
-        raise ArgumentError(name, got, "it with a volume called .zarr", f"{path} has one level, uncompressed")
+    if isinstance(zarr_format, bool) or zarr_format not in FORMATS:
+        raise ArgumentError("zarr_format", repr(zarr_format), "2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5)")
+    usual = {"compression": "none", "levels": 1, "zarr_format": 2}
+    unusual = {"compression": compression, "levels": levels, "zarr_format": zarr_format}.items() - usual.items()
+    if volume_kind(path) != "zarr" and unusual:
+        name, value = min(unusual)
+        raise ArgumentError(name, repr(value), "it with a volume called .zarr", f"{path} is none")
 
 
 def _axis(along: Along | None) -> dict[str, list[float]]:
@@ -235,6 +239,7 @@ def create_volume(
     each: Mapping[str, Sequence[float]] = MappingProxyType({}),
     compression: str = "none",
     levels: int = 1,
+    zarr_format: int = 2,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -242,7 +247,7 @@ def create_volume(
     ----------
     path
         ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
-        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr 0.4, a chunk a slice. No suffix: a folder of
+        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr, a chunk a slice. No suffix: a folder of
         ``slice_00000.tif`` ..., numbered from ``first`` on.
     shape
         ``(n_z, n_y, n_x)``.
@@ -267,6 +272,8 @@ def create_volume(
         Of OME-Zarr: "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
     levels
         Of OME-Zarr: how many there are, each the means of 2 x 2 x 2 pixels of the one before.
+    zarr_format
+        2 for OME-Zarr 0.4, 3 for OME-Zarr 0.5.
 
     Returns
     -------
@@ -278,7 +285,7 @@ def create_volume(
     FormatError
         The output exists, its folder is missing or read-only, or the disk is full; or what is to be resumed is something else.
     ArgumentError
-        Unknown suffix, or compression or levels of what is no OME-Zarr.
+        Unknown suffix, or compression, levels or format of what is no OME-Zarr.
 
     Examples
     --------
@@ -296,13 +303,15 @@ def create_volume(
         raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
-    check_packing(path, compression, levels)
+    check_packing(path, compression, levels, zarr_format)
+    if zarr_format == 3 and stored.itemsize > 8:
+        raise ShapeError("dtype", stored, "numbers of at most 8 bytes in Zarr 3")
     nbytes = n_z * n_y * n_x * stored.itemsize
     if kind == "zarr":
         check_ours(path)
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
-    facts |= {"compression and levels": f"{compression}, {levels}"} if kind == "zarr" else {}
+    facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}
     sink: _Sink
     try:
         with writing(path):
@@ -313,7 +322,8 @@ def create_volume(
             if kind == "folder":
                 sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
             elif kind == "zarr":
-                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each}, compression, levels)
+                about = {**(attrs or {}), **_axis(along), **each}
+                sink = ZarrSlices(out.temporary, shape, stored, about, compression, levels, zarr_format)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":

@@ -89,4 +89,11 @@ FILES = [
         ("tests/unit/test_planes.py::test_chunks_of_zarr_that_were_never_written_and_axes_before_slices",),
         "all times of a chunk are the first",
     ),
+    Mutant(
+        "footprint/io/zarr_frames.py",
+        "shard, chunks = chunks, tuple(",
+        "shard, _ = chunks, tuple(",
+        ("tests/unit/test_planes.py::test_of_a_shard_a_chunk_is_held",),
+        "a shard is read whole",
+    ),
 ]
