@@ -57,7 +57,7 @@ class Run:
         self.reporter.plan(self.plan)
         self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files))
         with together():
-            with self.reporter.progress("reconstructing") as progress, self.reporter.measured():
+            with self.reporter.progress("reconstructing") as progress, self.reporter.measured(when=self.files.report is not None):
                 # The search takes no more than the run that follows it.
                 self.found = self.found or find_axis(self.source, self.job, False, self.plan.footprint.total)
                 numbers = self._describe()
