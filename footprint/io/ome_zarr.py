@@ -47,6 +47,21 @@ def check_ours(path: str | os.PathLike[str]) -> None:
         raise FormatError(path, "is a folder that no earlier run wrote: it is not replaced", "choose another name")
 
 
+def packing_bytes(shape: tuple[int, int, int], dtype: np.dtype, compression: str, levels: int) -> int:
+    """Bytes that compressing chunks, or making levels of them, holds; 0 where neither is done."""
+    if compression == "none" and levels == 1:
+        return 0
+    # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
+    pixels = _tall(shape, dtype, compression, levels) * shape[2]
+    return 4 * pixels * dtype.itemsize + 16 * pixels + (1 << 20)
+
+
+def _tall(shape: tuple[int, int, int], dtype: np.dtype, compression: str, levels: int) -> int:
+    """Rows of a chunk."""
+    most = _CHUNK if compression == "none" and levels == 1 else _PACKED
+    return min(shape[1], max(1, most // max(1, shape[2] * dtype.itemsize)))
+
+
 def _is_ours(table: Path) -> bool:
     try:
         found = json.loads(table.read_text("utf-8"))
@@ -87,9 +102,7 @@ class ZarrSlices:
         self._form = form
         self._folder, self._shape, self._dtype = folder, shape, dtype.newbyteorder("=")
         self._packing, self._levels = compression, levels
-        row = max(1, shape[2] * dtype.itemsize)
-        most = _CHUNK if compression == "none" and levels == 1 else _PACKED
-        self._tall = min(shape[1], max(1, most // row))
+        self._tall = _tall(shape, dtype, compression, levels)
         self._waiting: set[Path] = set()
         scales, own = _scales(about, levels), plain_table(about)
         if form == 3:
@@ -101,11 +114,9 @@ class ZarrSlices:
         lay_out(folder / "0", shape, self._dtype, self._tall, compression, form)
 
     def writing_bytes(self, dtype: Any) -> int:
-        """Bytes that `write` and `close` hold beside C-contiguous arrays of ``dtype``."""
+        """Bytes that `write` and `finish` hold beside C-contiguous arrays of ``dtype``."""
         if self._packing != "none" or self._levels > 1:
-            # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
-            pixels = self._tall * self._shape[2]
-            return 4 * pixels * self._dtype.itemsize + 16 * pixels + (1 << 20)
+            return packing_bytes(self._shape, self._dtype, self._packing, self._levels)
         return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
@@ -156,6 +167,9 @@ class ZarrSlices:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
+        """Nothing is held open between writes."""
+
+    def finish(self) -> None:
         """Pack what came in rows, and make the coarser levels of what is there."""
         if self._packing != "none":
             for file in sorted((self._folder / "0").rglob(f"0{_ROWS}")):

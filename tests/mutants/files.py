@@ -2,6 +2,7 @@
 
 from tests.mutants import Mutant
 
+JP2 = "tests/unit/test_io_jp2.py::test_"
 CODED = "tests/unit/test_io_coded.py::test_"
 DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
     f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
@@ -95,5 +96,19 @@ FILES = [
         "shard, _ = chunks, tuple(",
         ("tests/unit/test_planes.py::test_of_a_shard_a_chunk_is_held",),
         "a shard is read whole",
+    ),
+    Mutant(
+        "footprint/io/volume.py",
+        "                self._sink.close()\n            self._out.discard()",
+        "                self._sink.finish()\n            self._out.discard()",
+        (JP2 + "a_stopped_run_goes_on_with_rows_of_a_slice",),
+        "what came in rows is packed before it is whole",
+    ),
+    Mutant(
+        "footprint/io/jp2.py",
+        "return (8 + len(text))",
+        "return len(text)",
+        (JP2 + "slices_are_those_that_another_decoder_reads",),
+        "a box is told to be shorter than it is",
     ),
 ]

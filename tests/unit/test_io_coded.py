@@ -50,9 +50,11 @@ def _frames(path: Path) -> Hdf5Frames:
 
 @pytest.mark.parametrize("name", STORED)
 @pytest.mark.parametrize("chunk", [(1, 40, 33), (3, 17, 33), (2, 9, 10)])
-def test_rows_of_all_dtypes_equal_those_of_hdf5(tmp_path: Path, name: str, chunk: tuple[int, ...]) -> None:
+def test_rows_of_all_dtypes_equal_those_of_hdf5(tmp_path: Path, name: str, chunk: tuple[int, int, int]) -> None:
     noise = np.random.default_rng(1).poisson(np.linspace(3, 90, 33), (7, 40, 33))
-    for dtype in ("u1", "?", "<u2", ">u2", "f2", "<i4", ">f4", "<f8", ">i8"):
+    # The first shape has all of them, the others share them.
+    which = {(1, 40, 33): slice(None), (3, 17, 33): slice(0, None, 2), (2, 9, 10): slice(1, None, 2)}[chunk]
+    for dtype in ("u1", "?", "<u2", ">u2", "f2", "<i4", ">f4", "<f8", ">i8")[which]:
         path = tmp_path / f"{dtype[-2:]}{dtype[0] == '>'}.h5"
         with h5py.File(path, "w") as file:
             data = file.create_dataset("data", noise.shape, dtype, **{"chunks": chunk, "fillvalue": 1} | STORED[name])

@@ -62,6 +62,10 @@ def test_spans_of_time_grow_and_join():
     other.add(5 * first, 6 * first)
     other.join(one)
     assert other.span == one.span and other.seconds[:2] == [2 * first, first] and sum(other.seconds) == 4 * first
+    short = Busy()
+    short.add(5 * first, 6 * first)
+    one.join(short)
+    assert one.seconds[:2] == [2 * first, first]
 
 
 def test_jobs_add_up_and_a_job_that_fails_counts():
