@@ -19,10 +19,11 @@ from footprint.kernels.bitshuffle.contract import DONE, FAULTS, HEADER, MORE, SL
 DEFLATE, SHUFFLE, FLETCHER32, _SZIP, _BLOSC, _LZ4, BITSHUFFLE, _ZSTD = 1, 2, 3, 4, 32001, 32004, 32008, 32015
 """Numbers that HDF5 knows filters by."""
 
-# Stored bytes read and bytes inflated at a time; zlib's own state beside them.
-_READ, _MADE, _STATE = 1 << 15, 1 << 16, 1 << 16
-# What one thread inflates with: what zlib has not yet used is a copy.
-INFLATING = 2 * _READ + _MADE + _STATE
+# Stored bytes read and bytes inflated at a time, and zlib's own state beside them. Python gives no more than 32 KiB in one piece:
+# what is longer it puts together from several, and holds twice.
+_READ, _MADE, _STATE = 1 << 15, 1 << 15, 1 << 16
+# What one thread inflates with: what zlib has not yet used is a copy, and a piece is let go when the next is made.
+INFLATING = 2 * _READ + 2 * _MADE + _STATE
 
 # Stored bytes read at a time, and the largest blocks that are decoded here: bitshuffle's own are 8 KiB.
 _WINDOW, _BLOCK = 1 << 18, 1 << 16
