@@ -97,8 +97,10 @@ class Jp2Folder(SliceFolder):
             name = self._folder / (self.name(i) + _ROWS)
             if name.exists():
                 self._encode(i, np.fromfile(name, self._dtype).reshape(self._shape[1:]))
-                name.unlink()
                 self._waiting.discard(name.name)
+                # Rows are let go when what was made of them is on the disk.
+                self.sync()
+                name.unlink()
         self.sync()
 
     def _encode(self, i: int, image: np.ndarray) -> None:

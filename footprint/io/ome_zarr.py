@@ -177,6 +177,9 @@ class ZarrSlices:
                 rows = min(self._tall, self._shape[1] - chunk * self._tall)
                 plain = np.fromfile(file, self._dtype, rows * self._shape[2]).reshape(rows, -1)
                 self._pack(z, chunk, plain)
+                self._waiting.discard(file)
+                # Rows are let go when what was made of them is on the disk.
+                self.sync()
                 file.unlink()
             self.sync()
         make_levels(self._folder, self._levels)
