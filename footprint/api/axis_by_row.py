@@ -142,15 +142,16 @@ def axis_found(scan: Any, center: Any, **how: Any) -> float | np.ndarray:
 
 
 def _near(scan: Any, search: Any, how: dict[str, Any]) -> tuple[float, float] | None:
-    """Where to search: as told, or as far from the middle's axis as one that leans may get."""
+    """Where to search: as far from the middle's axis as one that leans may get, and not where it is told not to."""
     try:
         middle, _ = searched(Search.of(scan, None, search, **how))
     except FormatError:
         return search
-    if search is not None or not middle.score >= _DOUBTFUL:
+    if not middle.score >= _DOUBTFUL:
         return search
-    reach, last = 4 + math.tan(math.radians(_LEAN)) * scan.shape[1] / 2, scan.shape[2] - 1
-    return max(middle.center - reach, 0.0), min(middle.center + reach, float(last))
+    low, high = (0.0, float(scan.shape[2] - 1)) if search is None else search
+    reach = 4 + math.tan(math.radians(_LEAN)) * scan.shape[1] / 2
+    return max(middle.center - reach, low), min(middle.center + reach, high)
 
 
 def _place(scan: Any, rows: tuple[int, int], near: Any, how: dict[str, Any]) -> tuple[float, float, float]:
