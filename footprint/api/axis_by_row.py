@@ -128,7 +128,7 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
         wanted = f"at least {order + 2} heights of the detector where the axis can be found, {usable.sum()} of {len(rows)} have it"
         raise ArgumentError("center", "its search by rows", wanted, "search one axis with center='auto', or give it as a number")
     scale = (n_z - 1) / 2
-    line = _fit((rows - scale) / scale, found, usable, order)
+    line = fitted((rows - scale) / scale, found, usable, order)
     centers = np.polynomial.polynomial.polyval((np.arange(n_z) - scale) / scale, line.values)
     slope = line.values[1] / scale
     degrees, error = math.degrees(math.atan(slope)), math.degrees(line.error / scale / (1 + slope * slope))
@@ -173,7 +173,7 @@ class _Line(NamedTuple):
     error: float
 
 
-def _fit(heights: np.ndarray, found: np.ndarray, usable: np.ndarray, order: int) -> _Line:
+def fitted(heights: np.ndarray, found: np.ndarray, usable: np.ndarray, order: int) -> _Line:
     """A polynomial of heights from -1 to 1; the error is that of its slope."""
     powers, own = np.vander(heights, order + 1, increasing=True), np.flatnonzero(usable)
     least, best = math.inf, np.zeros(order + 1)

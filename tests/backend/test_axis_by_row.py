@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import footprint as fp
-from footprint.api.axis_by_row import _fit
+from footprint.api.axis_by_row import fitted
 from footprint.cli.main import main
 from footprint.io.phantom import projections, write_scan
 from footprint.reference.untilt import untilt as leaning
@@ -94,7 +94,7 @@ def test_some_heights_may_be_wrong():
     heights = np.linspace(-1, 1, 12)
     found = 5 + 2 * heights - heights**2
     found[[1, 5, 6, 9]] = 40, -3, np.nan, 11
-    line = _fit(heights, found, np.isfinite(found), 2)
+    line = fitted(heights, found, np.isfinite(found), 2)
     np.testing.assert_allclose(line.values, [5, 2, -1], atol=1e-9)
     assert line.used.tolist() == [k not in (1, 5, 6, 9) for k in range(12)] and line.spread < 1e-9
 
