@@ -30,7 +30,7 @@ STEPS = [
     Mutant(
         "footprint/ops/reconstruct.py", "needed[0] if i < at else start", "needed[0]", (BY_ROW + "rows_around_are_not_the_slices",)
     ),
-    Mutant("footprint/ops/backproject.py", "[geometry.first :][:", "[:", OWN, "axes of other rows"),
+    Mutant("footprint/ops/backproject.py", "[first:][:", "[:", OWN, "axes of other rows"),
     Mutant(
         "footprint/ops/half_acquisition.py",
         "moves = slides(b, self.slice_shifts, self.first, rows)",
