@@ -17,7 +17,7 @@ from footprint.reference.half_acquisition import field, turn_weights
 from tests.scans import ArrayScan, raw_scan
 
 N_X = 40
-CENTERS = [33.2, 36.0, 38.9, 39.0, 39.3, 39.5, 5.7, 0.0, -0.4, 26.3, 19.5]
+CENTERS = [33.2, 36.0, 38.9, 39.0, 39.5, 5.7, 0.0, -0.4, 19.5]
 
 
 def half_scan(rng, center=33.2, n_angles=60, n_z=3, n_x=N_X, uneven=False, **options):
