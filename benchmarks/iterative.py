@@ -63,7 +63,7 @@ def main(n_z: int, n_a: int, n: int, iterations: int, device: str, peers: bool) 
         try:
             timed("ASTRA SIRT", lambda: astra(some, angles, few, gpu), len(some) * few)
         except ImportError as missing:
-            print(f"  ASTRA: not here ({missing})")
+            print(f"  ASTRA SIRT: not installed ({missing})")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ ratios), the growth of the process's memory at its highest, and the error agains
 Peers that sum directly take so long that they make ``--peer-rows`` of the rows; their seconds are those for as many as ours, in
 proportion, and the row says so; their memory is that of the rows they made. They are skimage's iradon (its axis moved by linear
 interpolation, which smooths its noise), ASTRA's CPU FBP and TomoPy's gridrec, where they are installed.
+
+``--iterative`` adds SIRT, 100 iterations of 64 slices of 512 x 512 from 180 angles, beside ASTRA's: see `benchmarks.iterative`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import iterative
 from footprint.backend.memory import PeakMeter
 from footprint.io.phantom import Scan, write_scan
 from footprint.units import format_bytes
@@ -235,4 +238,8 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--peer-rows", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true")
-    main(parser.parse_args())
+    parser.add_argument("--iterative", action="store_true")
+    words = parser.parse_args()
+    main(words)
+    if words.iterative:
+        iterative.main(64, 180, 512, 100, words.device, not words.no_peers)

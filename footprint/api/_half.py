@@ -32,21 +32,26 @@ def search_of(half: bool, n_x: int) -> tuple[float, float] | None:
     return (_EDGE * (n_x - 1), (1 - _EDGE) * (n_x - 1)) if half else None
 
 
-def field_of(half: bool, n_x: int, n_angles: int, center: float, axis_shifts: Any, filter: Any) -> HalfAcquisition | None:
+def field_of(
+    half: bool, n_x: int, n_angles: int, center: float, axis_shifts: Any, filter: Any, slice_shifts: Table | None = None
+) -> HalfAcquisition | None:
     """The operation that widens rows to the field, every argument checked; None for a whole field."""
     if not half:
         return None
     if isinstance(filter, str) and filter == "hilbert":
         raise ArgumentError("filter", "'hilbert'", "a symmetric filter: a half acquisition puts both sides of the axis together")
-    field = HalfAcquisition(n_x, center, None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts)))
+    field = HalfAcquisition(n_x, center, None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts)), slice_shifts)
     field.out_specs(ArraySpec((1, n_angles, n_x)))
     return field
 
 
-def width_of(scan: Any, half: bool, center: float | None) -> int:
+def width_of(scan: Any, half: bool, center: Any) -> int:
     """Pixels of a slice: the detector's, or those of the field about an axis; of the widest field where that is not known."""
     n_x = int(scan.shape[2])
-    return HalfAcquisition(n_x, n_x - 1.0 if center is None else center).width if half else n_x
+    if not half:
+        return n_x
+    mean = n_x - 1.0 if center is None else float(np.mean(center))
+    return HalfAcquisition(n_x, mean, None, None if center is None else Table(np.atleast_1d(center) - mean)).width
 
 
 def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, center: float) -> None:

@@ -159,19 +159,16 @@ class How:
         n_angles, _, n_x = job.scan.shape
         moves = None
         if isinstance(axis, np.ndarray):
-            if half or self.method in ITERATIVE:
-                found = "a half acquisition" if half else f"method={self.method!r}"
-                fix = "turn projections by steps(tilt=...)"
-                raise ArgumentError("center", f"an axis for every row, and {found}", "one axis", fix)
             # Slices are about the same pixel, so that what is above one another lies above one another.
             mean = float(axis.mean())
             axis, moves = mean, Table(axis - mean)
         angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
-        field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
+        field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter, moves)
         width, seen = (n_x, axis) if field is None else (field.width, field.axis)
         fbp: Last
         if isinstance(self.method, str) and self.method in ITERATIVE:
             fbp = self._iterative(angles, n_x, axis, size, field)
+            fbp = fbp if moves is None else replace(fbp, geometry=replace(fbp.geometry, slice_shifts=moves))
         else:
             self._refuse({"iterations": None, "weight": None, "nonnegative": False}, "which has none", "method='sirt' iterates")
             how = {name: getattr(self, name) for name in Filtered._fields if name != "center"}

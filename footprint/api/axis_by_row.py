@@ -128,7 +128,7 @@ def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[
         wanted = f"at least {order + 2} heights of the detector where the axis can be found, {usable.sum()} of {len(rows)} have it"
         raise ArgumentError("center", "its search by rows", wanted, "search one axis with center='auto', or give it as a number")
     scale = (n_z - 1) / 2
-    line = _fit((rows - scale) / scale, found, usable, order)
+    line = fitted((rows - scale) / scale, found, usable, order)
     centers = np.polynomial.polynomial.polyval((np.arange(n_z) - scale) / scale, line.values)
     slope = line.values[1] / scale
     degrees, error = math.degrees(math.atan(slope)), math.degrees(line.error / scale / (1 + slope * slope))
@@ -142,15 +142,16 @@ def axis_found(scan: Any, center: Any, **how: Any) -> float | np.ndarray:
 
 
 def _near(scan: Any, search: Any, how: dict[str, Any]) -> tuple[float, float] | None:
-    """Where to search: as told, or as far from the middle's axis as one that leans may get."""
+    """Where to search: as far from the middle's axis as one that leans may get, and not where it is told not to."""
     try:
         middle, _ = searched(Search.of(scan, None, search, **how))
     except FormatError:
         return search
-    if search is not None or not middle.score >= _DOUBTFUL:
+    if not middle.score >= _DOUBTFUL:
         return search
-    reach, last = 4 + math.tan(math.radians(_LEAN)) * scan.shape[1] / 2, scan.shape[2] - 1
-    return max(middle.center - reach, 0.0), min(middle.center + reach, float(last))
+    low, high = (0.0, float(scan.shape[2] - 1)) if search is None else search
+    reach = 4 + math.tan(math.radians(_LEAN)) * scan.shape[1] / 2
+    return max(middle.center - reach, low), min(middle.center + reach, high)
 
 
 def _place(scan: Any, rows: tuple[int, int], near: Any, how: dict[str, Any]) -> tuple[float, float, float]:
@@ -172,7 +173,7 @@ class _Line(NamedTuple):
     error: float
 
 
-def _fit(heights: np.ndarray, found: np.ndarray, usable: np.ndarray, order: int) -> _Line:
+def fitted(heights: np.ndarray, found: np.ndarray, usable: np.ndarray, order: int) -> _Line:
     """A polynomial of heights from -1 to 1; the error is that of its slope."""
     powers, own = np.vander(heights, order + 1, increasing=True), np.flatnonzero(usable)
     least, best = math.inf, np.zeros(order + 1)

@@ -19,7 +19,7 @@ from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
 from footprint.api.axis_by_row import axis_found
-from footprint.api.rotation_axis import per_slice, plan_rotation_axis, rotation_axis, searches
+from footprint.api.rotation_axis import plan_rotation_axis, searches
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
@@ -201,9 +201,9 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
     job, (out, memory, device, fft, on_plan, progress) = taken.job(scan), run
     n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
     search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": taken.i0, "log": taken.log}
-    if half and method and not per_slice(center):
+    if half and method:
         # How wide slices are depends on where the axis is.
-        center = rotation_axis(scan, memory=memory, **search).center
+        center = axis_found(scan, center, memory=memory, **search)
     axis = axis_of(center, scan.shape)
     way = how.way(job, axis, half)
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
@@ -344,7 +344,9 @@ def plan_reconstruct(
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
-    axis = n_x - 1.0 if half and searches(center) and not per_slice(center) else axis_of(center, scan.shape)
+    axis = axis_of(center, scan.shape)
+    if half and searches(center):
+        axis = axis * 0 + (n_x - 1.0)
     way = how.way(job, axis, half)
     limits, budget = limits_and_budget(where(device), memory, fft)
     plan = way.plan(limits, budget, (way.result, Given(owner="source", beside=writing(written, out_dtype)) if written else Given()))

@@ -16,15 +16,18 @@ _FILTERS = (
 _AXES = ("sliding-window", "growing-window")
 # What names the machine and the way there, and changes no number.
 _MACHINE = {
-    ("reconstruction", "implementation"), ("resources", "method"), ("resources", "cpu_workers"), ("resources", "threads_per_node"),
+    ("resources", "workers"), ("resources", "num_threads"), ("pipeline", "ignore_checkpoint_config"),
+    ("pipeline", "processing_margin"), ("reconstruction", "implementation"), ("resources", "method"),
+    ("resources", "cpu_workers"), ("resources", "threads_per_node"),
     ("resources", "queue"), ("resources", "walltime"), ("pipeline", "verbosity"), ("about", "nabu_version"),
     ("about", "nabu_config_version"), ("dataset", "nexus_version"), ("resources", "python_executable"),
 }  # fmt: skip
 # Of methods that are not chosen: they say nothing here.
 _ITERATIVE = (
     "iterations", "optim_algorithm", "weight_tv", "preconditioning_filter", "positivity_constraint", "source_sample_dist",
-    "sample_detector_dist", "hbp_legs", "hbp_reduction_steps",
+    "sample_detector_dist", "hbp_legs", "hbp_reduction_steps", "regularization_weight", "expand_support_factor",
 )  # fmt: skip
+_MEMORY = (("resources", "memory_fraction"), ("resources", "memory_per_node"))
 _RINGS = {"munch": "fw", "vo": "all", "mean-subtraction": "mean", "mean-division": "mean-division"}
 
 
@@ -65,7 +68,7 @@ def read_nabu(path: str) -> Translation:
         raise FormatError(path, "has no section of nabu's", f"sections are {', '.join(SECTIONS)}")
     lines = {(section, key): (value or "").strip() for section in parser.sections() for key, value in parser[section].items()}
     reader = Reader(lines)
-    for part in (_data, _corrections, _phase, _rings, _slices, _part, _output, _machine):
+    for part in (_data, _corrections, _tilt, _phase, _rings, _slices, _part, _output, _machine):
         part(reader)
     reader.rest(_KNOWN, _MACHINE)
     return reader.found
@@ -94,6 +97,11 @@ def _data(r: Reader) -> None:
         r.skip("give the numbers to --exclude-angles", ("dataset", "exclude_projections"))
     if r.get("dataset", "overwrite_metadata"):
         r.skip("give --energy, --distance and --pixel-size", ("dataset", "overwrite_metadata"))
+    for key in ("flip_lr", "flip_ud"):
+        if r.flag("dataset", key) is False:
+            r.same("frames are read as they are stored", ("dataset", key))
+        elif r.get("dataset", key):
+            r.skip("frames are read as they are stored; --flip turns their columns round", ("dataset", key))
     if r.get("reconstruction", "angles_file"):
         r.say("angles", r.get("reconstruction", "angles_file"), ("reconstruction", "angles_file"))
 
@@ -123,8 +131,28 @@ def _corrections(r: Reader) -> None:
             r.same("not asked for", ("preproc", key))
     if r.off("preproc", "flat_distortion_correction_enabled"):
         r.same("not asked for", ("preproc", "flat_distortion_params"))
-    if not r.get("preproc", "tilt_correction"):
-        r.same("not asked for", ("preproc", "autotilt_options"))
+    if r.get("preproc", "flatfield_loading_mode").lower() in ("load_if_present", "force-compute"):
+        r.same("flats and darks are the scan's", ("preproc", "flatfield_loading_mode"))
+
+
+def _tilt(r: Reader) -> None:
+    """Theirs turns frames counter-clockwise, ours is how far the axis leans that way; both about the detector's middle."""
+    keys = [("preproc", key) for key in ("tilt_correction", "rotate_projections", "rotate_projections_center", "autotilt_options")]
+    scalar, older, center, options = keys
+    key = scalar if r.get(*scalar) else older
+    word, degrees = r.get(*key).lower(), r.number(*key)
+    if not word or degrees == 0:
+        r.same("not asked for", *keys)
+    elif r.get(*center):
+        r.skip("--tilt turns projections about the detector's middle", *keys)
+    elif word in ("1d-correlation", "fft-polar"):
+        r.say("tilt", "auto", key)
+        r.skip("of a search that is not done here: --tilt auto has its own", options) if r.get(*options) else None
+    elif degrees is not None:
+        r.say("tilt", -degrees, key)
+        r.same("not used where the tilt is given", options)
+    else:
+        r.skip("--tilt is auto or a number of degrees", *keys)
 
 
 def _phase(r: Reader) -> None:
@@ -320,10 +348,10 @@ def _output(r: Reader) -> None:
 
 
 def _machine(r: Reader) -> None:
-    memory = r.get("resources", "memory_per_node").replace(" ", "")
+    key = next((key for key in _MEMORY if r.get(*key)), _MEMORY[0])
+    memory = r.get(*key).replace(" ", "")
     if memory:
-        given = memory if memory.endswith("%") else f"{memory}GB" if r.number("resources", "memory_per_node") is not None else None
-        key = ("resources", "memory_per_node")
+        given = memory if memory.endswith("%") else f"{memory}GB" if r.number(*key) is not None else None
         r.skip("give --memory", key) if given is None else r.say("memory", given, key)
     numbers = [word for word in r.get("resources", "gpu_id").replace(" ", "").strip("[]").split(",") if word]
     if numbers and all(word.isdecimal() for word in numbers):
@@ -336,19 +364,22 @@ def _machine(r: Reader) -> None:
 
 _KEYS = """
 dataset: location hdf5_entry binning binning_z projections_subsampling exclude_projections overwrite_metadata darks_flats_dir layout
+dataset: flip_lr flip_ud
 preproc: flatfield take_logarithm log_min_clip log_max_clip ccd_filter_enabled ccd_filter_threshold normalize_srcurrent
 preproc: autonormalize flat_distortion_correction_enabled flat_distortion_params tilt_correction autotilt_options
 preproc: rotate_projections rotate_projections_center detector_distortion_correction detector_distortion_correction_options
 preproc: double_flatfield double_flatfield_enabled dff_sigma sino_normalization sino_normalization_file sino_rings_correction
 preproc: sino_rings_options
-preproc: processes_file
+preproc: processes_file flatfield_loading_mode target_dark_mean
 phase: method delta_beta padding_type unsharp_coeff unsharp_sigma unsharp_method ctf_geometry ctf_advanced_params beam_shape
+phase: material_formula material_density
 reconstruction: method angles_file rotation_axis_position cor_options cor_slice axis_correction_file angle_offset
 reconstruction: translation_movements_file fbp_filter_type fbp_filter_cutoff padding_type enable_halftomo clip_outer_circle
 reconstruction: outer_circle_value centered_axis start_x end_x start_y end_y start_z end_z crop_filtered_data
 output: location file_prefix file_format overwrite_results tiff_single_file float_clip_values jpeg2000_compression_ratio
+output: keep_existing_files zarr_options
 postproc: output_histogram histogram_bins
-resources: memory_per_node gpus gpu_id
+resources: memory_per_node memory_fraction gpus gpu_id
 pipeline: save_steps resume_from_step steps_file
 """
 _LINES = [line.split() for line in _KEYS.strip().splitlines()]

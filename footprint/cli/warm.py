@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api.axis_by_row import fitted
 from footprint.api.reconstruct import reconstruct
 from footprint.api.rotation_axis import per_slice, rotation_axis, searches
 from footprint.errors import FootprintError
@@ -42,6 +43,9 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
         warnings.simplefilter("ignore")
         # The overlap search has the registration's kernel, and wants a whole turn.
         method = searches(job["center"]) or "registration"
+        if per_slice(job["center"]) or tilt is not None:
+            # A line through axes is fitted by a library that takes memory of its own.
+            fitted(np.linspace(-1, 1, 4), np.zeros(4), np.full(4, True), 1)
         rotation_axis(few, method="registration" if method == "overlap" else method, i0=job["i0"], log=job["log"])
 
 

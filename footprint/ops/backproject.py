@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -117,14 +117,18 @@ class Geometry:
         shifts = self.axis_shifts
         if shifts is not None:
             check_pixels("axis_shifts", np.asarray(shifts), len(angles))
-        lowest, highest = (self.center + end for end in self._ends)
+        lowest, highest = (self.center + end for end in self.ends)
         if not (lowest >= -0.5 and highest <= self.n_x - 0.5):
             found = f"positions from {lowest:.6g} to {highest:.6g}"
             raise ArgumentError("center", found, f"positions on the detector, -0.5 to {self.n_x - 0.5} pixels")
         return self
 
+    def placed(self, first: int) -> Geometry:
+        """Of slices that begin with another of those the shifts are for."""
+        return self if self.slice_shifts is None else replace(self, first=first)
+
     @cached_property
-    def _ends(self) -> tuple[float, float]:
+    def ends(self) -> tuple[float, float]:
         """The least and the greatest shift of a slice's axis."""
         shifts = (0.0,) if self.slice_shifts is None else np.asarray(self.slice_shifts)
         return float(np.min(shifts)), float(np.max(shifts))
@@ -153,14 +157,14 @@ class Geometry:
         cos, nsin, offset, _ = self.table().T
         low = offset + np.minimum(0, (width - 1) * cos) + np.minimum(0, (n_y - 1) * nsin)
         high = offset + np.maximum(0, (width - 1) * cos) + np.maximum(0, (n_y - 1) * nsin)
-        least, most = self._ends
+        least, most = self.ends
         return float(low.min()) + least, float(high.max()) + most
 
     @property
     def seen(self) -> dict[str, float]:
         """Centre and radius, in the slice, of the circle that every projection has seen: what ``slices.circle`` is told."""
         x0, _, top, _ = self.box
-        least, most = self._ends
+        least, most = self.ends
         radius = min(self.center + least, self.n_x - 1 - self.center - most) + 0.5
         return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
 
@@ -182,12 +186,18 @@ class Geometry:
         return np.stack([cos, nsin, offset, angle_weights(angles, self.turn)], axis=1)
 
 
-def slides(b: Builder, geometry: Geometry, rows: Ref) -> Ref | None:
+def slides(b: Builder, shifts: Any, first: int, rows: Ref) -> Ref | None:
     """How far the axis of each slice of ``rows`` is moved, (n_z, 1), cut with them; None where all have the same axis."""
-    if geometry.slice_shifts is None:
+    if shifts is None:
         return None
-    own = np.asarray(geometry.slice_shifts)[geometry.first :][: rows.slot.spec.shape[0]]
+    own = np.asarray(shifts)[first:][: rows.slot.spec.length("z")]
     return b.const(own[:, None], "axis of every slice", axes="z.", of=rows)
+
+
+def check_slices(shifts: Any, first: int, n_z: int) -> None:
+    """Raise unless there is a shift for every slice."""
+    if shifts is not None and len(shifts) < n_z + first:
+        raise ShapeError("center", f"{len(shifts)} positions", "one for every row of the detector")
 
 
 def slid(b: Builder, table: Ref, slide: Ref) -> Ref:
@@ -226,9 +236,8 @@ class Backproject(Op):
             raise ShapeError("sinogram", f"shape {rows.shape}", "at least one slice, angle and pixel")
         if rows.shape[1] != len(self.geometry.angles):
             raise ShapeError("angles", f"{len(self.geometry.angles)} values", f"{rows.shape[1]}, one per projection")
-        shifts = self.geometry.checked().slice_shifts
-        if shifts is not None and len(shifts) < rows.shape[0] + self.geometry.first:
-            raise ShapeError("center", f"{len(shifts)} positions", "one for every row of the detector")
+        geometry = self.geometry.checked()
+        check_slices(geometry.slice_shifts, geometry.first, rows.shape[0])
         return (ArraySpec((rows.shape[0], *self.geometry.shape), "float32", "zy."),)
 
     def flops(self, *specs: ArraySpec) -> float:
@@ -251,7 +260,7 @@ class Backproject(Op):
             if b.summing:
                 with b.only("first"):
                     b.launch("slices.fill", volume, value=0.0)
-            moves = slides(b, self.geometry, x)
+            moves = slides(b, self.geometry.slice_shifts, self.geometry.first, x)
             if moves is None:
                 b.launch("backproject", x, table, volume, accumulate=b.summing)
                 return

@@ -179,7 +179,7 @@ class FourierBackproject:
             b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
         shape = (grid.rows, grid.cells_y)
         cells = b.held(out, (n_z, *shape), "complex64", "grid") if b.summing else None
-        moves = slides(b, self.geometry, sino)
+        moves = slides(b, self.geometry.slice_shifts, self.geometry.first, sino)
         with b.repeat(sino) as z:
             own = table if moves is None else slid(b, table, moves.row(z))
             plane = b.scratch(shape, "complex64", "grid") if cells is None else cells.row(z)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.backproject import check_pixels
+from footprint.ops.backproject import check_pixels, check_slices, slides
 from footprint.ops.base import Op, Table
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -39,11 +39,15 @@ class HalfAcquisition(Op):
         Rotation axis in pixels from the centre of pixel 0 of the detector.
     axis_shifts
         Its shift at each projection, if any.
+    slice_shifts, first
+        Its shift in each slice, if any, and the one of them that slices begin with. All are blended over the least overlap.
     """
 
     n_x: int
     center: float
     axis_shifts: Table | None = None
+    slice_shifts: Table | None = None
+    first: int = 0
 
     axes = ("zax",)
     cut = "za"
@@ -51,6 +55,10 @@ class HalfAcquisition(Op):
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Of the detector, and of the whole field."""
         return ("sinogram",), ("field",)
+
+    def placed(self, first: int) -> HalfAcquisition:
+        """Of slices that begin with another row of the detector."""
+        return self if self.slice_shifts is None else replace(self, first=first)
 
     @property
     def side(self) -> int:
@@ -60,7 +68,8 @@ class HalfAcquisition(Op):
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """How far the axis lies from the end of the detector that it is near to, pixel included: the least and the most."""
-        shifts = (0.0,) if self.axis_shifts is None else (self.axis_shifts.array.min(), self.axis_shifts.array.max())
+        tables = [table.array for table in (self.axis_shifts, self.slice_shifts) if table is not None]
+        shifts = sum(table.min() for table in tables), sum(table.max() for table in tables)
         ends = sorted(self.n_x - 0.5 - self.center - s if self.side > 0 else self.center + s + 0.5 for s in shifts)
         return float(ends[0]), float(ends[-1])
 
@@ -101,6 +110,7 @@ class HalfAcquisition(Op):
         n_z, n_angles, _ = specs[0].shape
         if self.axis_shifts is not None:
             check_pixels("axis_shifts", self.axis_shifts.array, n_angles)
+        check_slices(self.slice_shifts, self.first, n_z)
         most = max(1.0, _OUTSIDE * self.n_x)
         if not math.isfinite(self.center) or -self._ends[0] > most:
             low, high = -0.5 - most, self.n_x - 0.5 + most
@@ -109,15 +119,18 @@ class HalfAcquisition(Op):
         return (ArraySpec((n_z, n_angles, self.width), "float32", "zax"),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Record one launch; where the axis lies is cut with the angles."""
+        """Record one launch; where the axis lies is cut with the angles, and with the slices."""
         rows, out = refs
         n_angles = rows.slot.spec.length("a")
         axes = np.full(n_angles, self.center) + (0 if self.axis_shifts is None else self.axis_shifts.array)
         table = b.const(axes, "axis of every angle", "a", of=rows)
+        moves = slides(b, self.slice_shifts, self.first, rows)
+        if moves is None:
+            moves = b.const(np.zeros((1, 1)), "axis of all slices")
         x = b.bring(rows, "float32")
         with b.deliver(out, "float32") as y:
             settings = {"offset": self.offset, "extra": self.extra, "side": self.side}
-            b.launch("half_acquisition", x, table, y, reach=self.overlap, **settings)
+            b.launch("half_acquisition", x, table, moves, y, reach=self.overlap, **settings)
 
 
 def check_turn(angles: np.ndarray) -> None:

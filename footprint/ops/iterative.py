@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.ops.backproject import Backproject, Geometry
+from footprint.ops.backproject import Backproject, Geometry, slid, slides
 from footprint.ops.base import Op
 from footprint.ops.project import pair_flops, project
 from footprint.plan.builder import Builder
@@ -33,7 +32,7 @@ class Iterative(Op):
     Attributes
     ----------
     geometry
-        Where every projection falls on the slice.
+        Where every projection falls on the slice; slices about axes of their own are made one at a time, sums of A and all.
     method
         ``sirt``: x += C A' R (b - A x), R and C one over the sums of A along rows and columns. ``cgls``: conjugate gradients on
         A'A x = A' b. ``tv``: the least of |A x - b|² / 2 + ``weight`` TV(x), by the primal-dual method of Chambolle and Pock with
@@ -78,6 +77,10 @@ class Iterative(Op):
         (slices,) = Backproject(self.geometry).out_specs(sino)
         return (slices.named("zy."),)
 
+    def placed(self, first: int) -> Iterative:
+        """Of slices that begin with another row of the detector."""
+        return replace(self, geometry=self.geometry.placed(first))
+
     def _check(self) -> None:
         choose("method", self.method, METHODS)
         if self.iterations < 1:
@@ -113,7 +116,14 @@ class Iterative(Op):
         lines = b.bring(sino, "float32")
         with b.deliver(out, "float32") as volume:
             b.launch("slices.fill", volume, value=0.0)
-            {"sirt": self._sirt, "cgls": self._cgls, "tv": self._tv}[self.method](b, lines, volume)
+            iterate = {"sirt": self._sirt, "cgls": self._cgls, "tv": self._tv}[self.method]
+            table = b.const(self.geometry.table(weighted=False), "geometry")
+            moves = slides(b, self.geometry.slice_shifts, self.geometry.first, lines)
+            if moves is None:
+                iterate(b, table, lines, volume)
+            else:
+                with b.repeat(lines, 1) as z:
+                    iterate(b, slid(b, table, moves.row(z)), lines.window(z, 1), volume.window(z, 1))
             if self.pixel_size is not None:
                 b.launch("slices.scale", volume, factor=1.0 / self.pixel_size)
             if self.circle:
@@ -121,40 +131,43 @@ class Iterative(Op):
         b.note(self.note)
 
     def _seen(self) -> dict[str, float]:
-        center, last = self.geometry.center, self.geometry.n_x - 1
-        return self.geometry.seen | ({"radius": max(center, last - center) + 0.5} if self.turn else {})
+        if not self.turn:
+            return self.geometry.seen
+        shifts, last = self.geometry.slice_shifts, self.geometry.n_x - 1
+        axes = self.geometry.center + (np.zeros(1) if shifts is None else np.asarray(shifts))
+        return self.geometry.seen | {"radius": float(np.maximum(axes, last - axes).min()) + 0.5}
 
-    def _sirt(self, b: Builder, lines: Ref, volume: Ref) -> None:
-        rows, columns = self._gains(b, lines, volume)
+    def _sirt(self, b: Builder, table: Ref, lines: Ref, volume: Ref) -> None:
+        rows, columns = self._gains(b, table, lines, volume)
         seen, step = b.like(lines, "float32", "projection"), b.like(volume, "float32", "step")
         with b.repeat(self.iterations):
-            self._forward(b, volume, seen)
+            project(b, volume, table, seen)
             b.launch("iterative.residual", lines, rows, seen)
-            self._back(b, seen, step)
+            _back(b, seen, table, step)
             b.launch("iterative.update", step, columns, volume, positive=self.positive)
 
-    def _cgls(self, b: Builder, lines: Ref, volume: Ref) -> None:
+    def _cgls(self, b: Builder, table: Ref, lines: Ref, volume: Ref) -> None:
         left, seen = b.like(lines, "float32", "residual"), b.like(lines, "float32", "projection")
         step, direction = b.like(volume, "float32", "gradient"), b.like(volume, "float32", "direction")
         old, new, curved = (b.like(volume, "float64", name, volume.spec.shape[:1], "z") for name in ("old", "new", "curvature"))
         b.copy(lines, left)
-        self._back(b, left, direction)
+        _back(b, left, table, direction)
         b.launch("iterative.dots", direction, old)
         with b.repeat(self.iterations):
-            self._forward(b, direction, seen)
+            project(b, direction, table, seen)
             b.launch("iterative.dots", seen, curved)
             b.launch("iterative.advance", direction, old, curved, volume, sign=1)
             b.launch("iterative.advance", seen, old, curved, left, sign=-1)
-            self._back(b, left, step)
+            _back(b, left, table, step)
             b.launch("iterative.dots", step, new)
             b.launch("iterative.redirect", step, new, old, direction)
             b.copy(new, old)
 
-    def _tv(self, b: Builder, lines: Ref, volume: Ref) -> None:
+    def _tv(self, b: Builder, table: Ref, lines: Ref, volume: Ref) -> None:
         assert self.weight is not None
         # A gradient times so much has as large a share in a pixel's sum as its rays have: both converge as fast.
         scale = max(len(self.geometry.angles) / 4, 1.0)
-        rows, columns = self._gains(b, lines, volume, 4 * scale)
+        rows, columns = self._gains(b, table, lines, volume, 4 * scale)
         seen, dual = b.like(lines, "float32", "projection"), b.like(lines, "float32", "dual of the projection")
         step, bar = b.like(volume, "float32", "step"), b.like(volume, "float32", "slices ahead")
         n_z, n_y, n_x = volume.spec.shape
@@ -162,30 +175,24 @@ class Iterative(Op):
         for ref in (bar, dual, slopes):
             b.launch("slices.fill", ref, value=0.0)
         with b.repeat(self.iterations):
-            self._forward(b, bar, seen)
+            project(b, bar, table, seen)
             b.launch("iterative.data_dual", lines, seen, rows, dual)
             b.launch("iterative.gradient_dual", bar, slopes, most=self.weight / scale)
-            self._back(b, dual, step)
+            _back(b, dual, table, step)
             b.launch("iterative.primal", step, slopes, columns, volume, bar, scale=scale, positive=self.positive)
 
-    @cached_property
-    def _table(self) -> np.ndarray:
-        return self.geometry.table(weighted=False)
-
-    def _forward(self, b: Builder, volume: Ref, lines: Ref) -> None:
-        project(b, volume, b.const(self._table, "geometry"), lines)
-
-    def _back(self, b: Builder, lines: Ref, volume: Ref) -> None:
-        b.launch("backproject", lines, b.const(self._table, "geometry"), volume, accumulate=False)
-
-    def _gains(self, b: Builder, lines: Ref, volume: Ref, plus: float = 0.0) -> tuple[Ref, Ref]:
+    def _gains(self, b: Builder, table: Ref, lines: Ref, volume: Ref, plus: float = 0.0) -> tuple[Ref, Ref]:
         """One over the sums of A along its rows, and along its columns and ``plus``: those of one slice, as all are alike."""
         ones_out, ones_in = b.scratch((1, *volume.spec.shape[1:]), name="ones"), b.scratch((1, *lines.spec.shape[1:]), name="ones")
         rows, columns = b.scratch(ones_in.spec.shape, name="row gains"), b.scratch(ones_out.spec.shape, name="column gains")
         b.launch("slices.fill", ones_out, value=1.0)
-        self._forward(b, ones_out, rows)
+        project(b, ones_out, table, rows)
         b.launch("slices.fill", ones_in, value=1.0)
-        self._back(b, ones_in, columns)
+        _back(b, ones_in, table, columns)
         b.launch("iterative.reciprocal", rows, least=LEAST, plus=0.0)
         b.launch("iterative.reciprocal", columns, least=LEAST, plus=plus)
         return rows, columns
+
+
+def _back(b: Builder, lines: Ref, table: Ref, volume: Ref) -> None:
+    b.launch("backproject", lines, table, volume, accumulate=False)

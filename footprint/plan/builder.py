@@ -103,7 +103,8 @@ class Builder:
         ``axes`` and ``shape`` are ``ref``'s unless given; a length along an axis that is cut is ``ref``'s in any case.
         """
         if ref.path:
-            return self.scratch(ref.spec.shape, dtype, name).like(ref)
+            own = self.scratch(ref.spec.shape if shape is None else shape, dtype, name)
+            return own.like(ref) if shape is None else own.like_rows(ref)
         whole = ref.slot.spec
         axes = whole.axes if axes is None else axes
         shape = ref.usual if shape is None else shape

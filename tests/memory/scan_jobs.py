@@ -25,21 +25,28 @@ def _stack(scale: int, turn: float, name: str, size: tuple[int, int], settings: 
     scan = fp.open_scan(Path(folder.name) / name, angles=np.linspace(0, turn, 120, endpoint=False), **opened)
     options = {"method": "direct", "log": False, "device": "cpu", **settings}
 
-    def run(memory: Any) -> None:
-        with fp.create_volume(Path(folder.name) / "volume.h5", (n_z, *size), overwrite=True) as volume:
-            fp.reconstruct(scan, out=volume, memory=memory, **options)
+    def plan(memory: Any) -> Any:
+        return fp.plan_reconstruct(scan, written=True, memory=memory, **options)
 
-    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+    def run(memory: Any) -> None:
+        # Parts, in threads of their own, have code of their own, and code is not the job's.
+        for budget in [memory, plan(None).footprint.total // 2] if scale == 1 else [memory]:
+            with fp.create_volume(Path(folder.name) / "volume.h5", (n_z, *size), overwrite=True) as volume:
+                fp.reconstruct(scan, out=volume, memory=budget, **options)
+
+    return plan, run
 
 
 def reconstruct_rows(scale: int) -> Job:
     """Every slice about an axis of its own."""
-    return _stack(scale, np.pi, "rows.npy", (192, 192), {"center": np.linspace(92.0, 97.0, 4 * scale)}, sinograms=True)
+    return _stack(scale, np.pi, "rows.npy", (192, 192), {"center": np.linspace(92.0, 97.0, 4 * scale)})
 
 
 def reconstruct_half(scale: int) -> Job:
-    """Slices of nearly twice the detector's width."""
-    return _stack(scale, 2 * np.pi, "scan.npy", (348, 348), {"center": 173.2, "half_acquisition": True})
+    """Slices of nearly twice the detector's width, each about an axis of its own."""
+    return _stack(
+        scale, 2 * np.pi, "scan.npy", (348, 348), {"center": np.linspace(171.0, 173.2, 4 * scale), "half_acquisition": True}
+    )
 
 
 def reconstruct_sinograms(scale: int) -> Job:

@@ -20,8 +20,8 @@ ITERATIVE = [
     ),
     Mutant(
         OP,
-        "return self.geometry.table(weighted=False)",
-        "return self.geometry.table()",
+        "self.geometry.table(weighted=False)",
+        "self.geometry.table()",
         SIRT,
         "angles are weighed as for backprojection",
     ),

@@ -30,7 +30,20 @@ STEPS = [
     Mutant(
         "footprint/ops/reconstruct.py", "needed[0] if i < at else start", "needed[0]", (BY_ROW + "rows_around_are_not_the_slices",)
     ),
-    Mutant("footprint/ops/backproject.py", "[geometry.first :][:", "[:", OWN, "axes of other rows"),
+    Mutant("footprint/ops/backproject.py", "[first:][:", "[:", OWN, "axes of other rows"),
+    Mutant(
+        "footprint/ops/half_acquisition.py",
+        "moves = slides(b, self.slice_shifts, self.first, rows)",
+        "moves = None",
+        ("tests/backend/test_half_acquisition.py::test_every_slice_about_its_own_axis",),
+        "rays on both sides of another axis are blended",
+    ),
+    Mutant(
+        "footprint/ops/iterative.py",
+        "iterate(b, slid(b, table, moves.row(z)), ",
+        "iterate(b, table, ",
+        (BY_ROW + "what_iterates_has_axes_of_its_own",),
+    ),
     Mutant(
         "footprint/api/axis_by_row.py",
         "if median < least:",

@@ -8,6 +8,8 @@ from configparser import ConfigParser
 import h5py
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
+from skimage.transform import rotate
 
 import footprint as fp
 from footprint.cli.config import _names
@@ -150,6 +152,10 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[preproc]\ndouble_flatfield=1\ndff_sigma=20", "rings", {"method": "double-flatfield", "sigma": 20.0}),
         ("[preproc]\ndouble_flatfield=1", "rings", None),
         ("[phase]\nmethod=Paganin\ndelta_beta=50\npadding_type=zeros", "phase", "50:padding=zeros"),
+        ("[preproc]\ntilt_correction=-0.5\nautotilt_options=", "tilt", 0.5),
+        ("[preproc]\nrotate_projections=2", "tilt", -2.0),
+        ("[preproc]\ntilt_correction=fft-polar", "tilt", "auto"),
+        ("[preproc]\ntilt_correction=1\nrotate_projections_center=(20, 30)", "tilt", None),
         ("[phase]\nmethod=CTF", "phase", None),
         ("[phase]\nunsharp_coeff=2\nunsharp_sigma=.8", "unsharp", "2:sigma=0.8"),
         ("[phase]\nunsharp_coeff=2\nunsharp_sigma=.8\nunsharp_method=log", "unsharp", None),
@@ -168,6 +174,7 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[output]\nfile_prefix=a\nfile_format=jp2", "image-format", "jp2"),
         ("[resources]\ngpu_id=0,2", "device", "cuda:0,cuda:2"),
         ("[resources]\nmemory_per_node=4", "memory", "4GB"),
+        ("[resources]\nmemory_fraction=90%", "memory", "90%"),
     ],
 )
 def test_one_key(tmp_path, lines, option, value):
@@ -175,6 +182,13 @@ def test_one_key(tmp_path, lines, option, value):
     found = read_nabu(str(tmp_path / "n.conf"))
     assert found.table.get(option) == value
     assert bool(found.left) == (value is None)
+
+
+def test_its_tilt_is_ours_the_other_way(rng):
+    """nabu turns every frame by skimage's function."""
+    frame = gaussian_filter(rng.random((40, 50)), 3).astype("f4")
+    want = rotate(frame, -3.0, order=1, mode="edge", preserve_range=True)
+    np.testing.assert_allclose(fp.untilt(frame, 3.0, device="cpu")[2:-2, 2:-2], want[2:-2, 2:-2], atol=1e-5)
 
 
 @pytest.mark.parametrize(

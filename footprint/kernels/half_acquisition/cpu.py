@@ -15,25 +15,26 @@ def _area(v, reach):
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _half_acquisition(rows, axes, out, offset, extra, side, reach):
+def _half_acquisition(rows, axes, moves, out, offset, extra, side, reach):
     n_a, n_x = rows.shape[1:]
     first = -extra if side < 0 else 0
     last = n_x + (extra if side > 0 else 0)
     for unit in prange(rows.shape[0] * n_a):
         z, a = unit // n_a, unit % n_a
         line, to = rows[z, a], out[z, a]
+        axis = axes[a] + moves[min(z, len(moves) - 1), 0]
         for i in range(to.size):
             x = i - offset
             if x < first or x >= last:
                 to[i] = 0
                 continue
-            u = side * (x - axes[a])
+            u = side * (x - axis)
             weight = 2 * (_area(u + 0.5, reach) - _area(u - 0.5, reach))
             to[i] = np.float32(weight) * line[min(max(x, 0), n_x - 1)]
 
 
 def half_acquisition(
-    rows: np.ndarray, axes: np.ndarray, out: np.ndarray, *, offset: int, extra: int, side: int, reach: float
+    rows: np.ndarray, axes: np.ndarray, moves: np.ndarray, out: np.ndarray, *, offset: int, extra: int, side: int, reach: float
 ) -> None:
     """Widen and weigh; see `footprint.kernels.half_acquisition.contract`."""
-    _half_acquisition(rows, axes, out, offset, extra, side, reach)
+    _half_acquisition(rows, axes, moves, out, offset, extra, side, reach)
