@@ -118,9 +118,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
     weights = ArraySpec(op.taps, sums.str)
-    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
-    one = rates(usual)
-    seconds = lambda some: some.cost(usual, image, weights).seconds(one)
+    seconds = lambda some: predicted(some, limits, image, weights)
     found: OverlapSave = min((tiled(op, tile, image, weights) for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
@@ -129,6 +127,12 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
     shape = f"segments of {found.side}" if len(op.taps) == 1 else f"tiles of {' x '.join([str(found.tile)] * len(op.taps))}"
     return replace(found, why=f"method: fft, in {shape}; {compared}")
+
+
+def predicted(op: Correlate, limits: Limits, *specs: ArraySpec) -> float:
+    """Seconds of an operation on one core, or on a GPU of the usual size: what methods are chosen by."""
+    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
+    return op.cost(usual, *specs).seconds(rates(usual))
 
 
 def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
