@@ -82,9 +82,9 @@ def convolve(
         reach what they reach in direct sums. "separable": the mask as a sum of products of a column and a row, found by its
         singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too
         many. "auto" takes "fft" where, by the shapes of image and mask alone, it is predicted to be the quicker (on the CPU
-        twice as quick), as for large images and masks from about 17 x 17 on, of some 200 samples or of 11 x 11 x 11, on
+        twice as quick), as for large images and masks from about 15 x 15 on, of some 200 samples or of 9 x 9 x 9, on
         GPUs 14 x 14; and "direct" otherwise, and with ``nan``. Where both sums of a product are predicted to be quicker still, as
-        for images of 512 x 512 and more under masks of about 11 x 11 to 31 x 31 (on GPUs 13 x 13 to 63 x 63), it looks at the
+        for images of 512 x 512 and more under masks of about 11 x 11 to 19 x 19 (on GPUs 13 x 13 to 63 x 63), it looks at the
         weights of a mask in host memory, and is "separable" for one every weight of which is, to 2^-22 (float64: 2^-48) of
         itself, the product of a column and a row, as Gaussians and boxes are. No method depends on memory, threads or parts;
         the plan says which, and why.

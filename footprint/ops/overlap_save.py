@@ -21,7 +21,7 @@ from footprint.units import format_seconds
 METHODS = ("auto", "direct", "separable", "fft")
 # The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
-    "cpu": {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 2: SPEED["cpu"], 3: {64: 1.0, 128: 1.0}},
+    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 2: SPEED["cpu"], 3: {64: 0.95, 128: 0.95}},
     "gpu": {1: {32: 0.69, 64: 0.9, 128: 0.62, 256: 0.31, 512: 0.31, 1024: 0.3}, 2: SPEED["gpu"]},
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.

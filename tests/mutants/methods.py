@@ -24,8 +24,8 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
-        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)",
-        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost, strip)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost, strip)",
         (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
         "the second tile of a pair comes back at the size of the first",
     ),
