@@ -274,7 +274,7 @@ def test_auto_takes_products_where_they_are_quicker(rng):
     """In any order of calls: a mask that is none has the bits it has alone, and so has one that is."""
     image = (10.0 ** rng.uniform(-6, 6, (512, 530))).astype("f4")
     wide, narrow = hanning(15, 16), hanning(15, 16) ** 3
-    faint = wide.copy()
+    faint = narrow.copy()
     # A weight that the sum of all others hides; what it falls on need not be hidden.
     faint[0, 0] *= 1 + 1e-3
     masks = {"separable": (wide, narrow, (wide / wide.sum()).astype("f4")), "direct": (faint, rng.random((15, 16)))}
