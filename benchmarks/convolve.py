@@ -1,9 +1,10 @@
 """Convolution by each method beside OpenCV, SciPy and astropy, time and peak memory against the sizes of image and mask.
 
-``python -m benchmarks.convolve [--sizes 2048] [--masks 3 13 31] [--signals]`` prints a table an image and mask: wall clock and
-processor time of a call, each the median of turns that contestants take one after another, so that another job on the machine
-falls on all; the ratio of processor times to the first contestant's; and what a call makes the process grow by, its result in it,
-over image and result, measured in a process whose freed arrays go back to the system.
+``python -m benchmarks.convolve [--sizes 2048] [--masks 3 13 31] [--signals] [--plot FILE.svg]`` prints a table an image and
+mask: wall clock and processor time of a call, each the median of turns that contestants take one after another, so that another
+job on the machine falls on all; the ratio of processor times to the first contestant's; and what a call makes the process grow
+by, its result in it, over image and result, measured in a process whose freed arrays go back to the system. The same can be drawn
+as curves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import scipy.ndimage
 import scipy.signal
 
 import footprint as fp
+from benchmarks.curves import svg
 from benchmarks.timing import compare, report
 from footprint.backend.memory import PeakMeter
 
@@ -55,8 +57,12 @@ def contestants(pixels: np.ndarray, mask: np.ndarray, device: str) -> dict[str, 
     return {name: call for name, call in found.items() if work <= PATIENCE.get(name, np.inf)}
 
 
-def table(size: int, taps: int, device: str, turns: int) -> None:
-    """One image and mask."""
+Row = tuple[float, float]
+"""Milliseconds on the wall, the best turn, and memory over image and result."""
+
+
+def table(size: int, taps: int, device: str, turns: int) -> dict[str, Row]:
+    """One image and mask: printed, and handed on."""
     rng = np.random.default_rng(0)
     pixels, mask = rng.standard_normal((size, size), "f4"), rng.random((taps, taps), "f4")
     calls = contestants(pixels, mask, device)
@@ -88,6 +94,18 @@ def table(size: int, taps: int, device: str, turns: int) -> None:
             f"  memory {memory[name] / (2 * pixels.nbytes):5.2f} x{error}",
             flush=True,
         )
+    return {name: (1e3 * min(wall[name]), memory[name] / (2 * pixels.nbytes)) for name in calls}
+
+
+def plot(path: str, found: dict[int, dict[int, dict[str, Row]]]) -> None:
+    """Time and memory against the mask's size, two panels for each size of image."""
+    panels = {}
+    for size, tables in found.items():
+        names = dict.fromkeys(name for rows in tables.values() for name in rows)
+        for number, what in enumerate(("ms", "memory over image and result")):
+            lines = {name: [(taps, rows[name][number]) for taps, rows in tables.items() if name in rows] for name in names}
+            panels[f"{size} x {size} float32: {what}"] = lines
+    svg(path, panels, "taps along an axis of the mask")
 
 
 def growth(size: int, taps: int, device: str) -> dict[str, int]:
@@ -125,12 +143,13 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--signals", action="store_true", help="Signals of 4 million samples, too.")
     parser.add_argument("--grown", type=int, nargs=2, metavar=("SIZE", "TAPS"), help="Print bytes of memory alone, as JSON.")
+    parser.add_argument("--plot", metavar="FILE", help="Draw the tables as curves, too (.svg).")
     given = parser.parse_args()
     if given.grown:
         print(json.dumps(growth(*given.grown, given.device)))
         sys.exit()
-    for size in given.sizes:
-        for taps in given.masks:
-            table(size, taps, given.device, given.turns)
+    tables = {size: {taps: table(size, taps, given.device, given.turns) for taps in given.masks} for size in given.sizes}
+    if given.plot:
+        plot(given.plot, tables)
     for taps in (15, 101) if given.signals else ():
         signal(4_000_000, taps, given.device)

@@ -13,7 +13,7 @@ from footprint.api._arrays import Memory, described, finished, output, receive, 
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._method import made_by
-from footprint.api._recall import fresh, looks, recall, remember, replay
+from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
 from footprint.api._turned import turned, turned_back
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
@@ -25,6 +25,7 @@ from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import MODES, Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
+from footprint.ops.separated import beyond, in_rows, product_of
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
@@ -151,34 +152,43 @@ def number(cval: Any) -> float:
 def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str) -> Any:
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-    # The sum of a mask's weights is looked at anew, and so are its products.
+    # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
     simple = how.nan != "interpolate" and how.axes is None and how.method != "separable"
     # As text, since a tuple of plain values alone is told apart at once.
     options = (flip, how.mode, how.boundary, how.sums, how.result, how.nan, str(how.origin), how.method, cval, memory, device)
-    look = looks("convolve", options, image, seen, out) if simple else None
-    known = recall(look)
-    if known is not None and (out is None or not shared_memory(image, out)):
+    look = seen_look = looks("convolve", options, image, seen, out) if simple else None
+    known, product = recall(look), None
+    if known is not None and type(mask) is not np.ndarray:
+        seen = kind_of(mask).weights(mask, flip, known.small)
+    if known is not None and known.product is None:
+        product = product_of(seen, known.small)
+        look = (seen_look, None if product is None else beyond(cval, product[0]))
+        known = recall(look)
+    if known is not None and seen is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        weights = seen if type(mask) is np.ndarray else kind_of(mask).weights(mask, flip, known.small)
-        if target is not None and weights is not None and replay(known, (image, weights), (target,)):
+        small = (seen,) if product is None else in_rows(product, known.small)
+        if target is not None and replay(known, (image, *small), (target,)):
             return target
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
     source = turned(natural, order, "image")
     given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.nan == "interpolate")
-    op, weights = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c")
-    made = returned(op.out_specs(source.spec, given.spec)[0], how.result)
-    target = output(out, turned_back(made, order), natural)
+    op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c")
+    result = returned(op.out_specs(source.spec, given.spec)[0], how.result)
+    target = output(out, turned_back(result, order), natural)
     if out is not None and shared(natural, target):
         raise ArgumentError("out", "memory shared with image", "an array of its own")
     if target.spec.size:
         sink = turned(target, order, "out")
         place = where(device, source, target)
-        op, rest = made_by(how.method, op, source.spec, given, place, memory)
-        key = call("convolve", op, [source, *rest], [sink], place, memory)
+        made = made_by(how.method, op, source.spec, given, place, memory)
+        key = call("convolve", made.op, [source, *made.rest], [sink], place, memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
         if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
-            remember(look, key, target.spec, weights.dtype)
+            if made.weighed:
+                values_decide(seen_look, key, wanted.dtype)
+                look = None if seen_look is None else (seen_look, made.beyond)
+            remember(look, key, target.spec, wanted.dtype, made.beyond is not None)
     else:
         choose("method", how.method, METHODS)
     return finished(target, out)

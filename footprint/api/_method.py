@@ -2,41 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Memory, limits_and_budget, on_host
-from footprint.api._call import Face, Stream
+from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
+from footprint.api._call import Described, Face, Stream
 from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Op
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import METHODS, OverlapSave, by_method
-from footprint.ops.separated import separated, separated_plan, separating_bytes
+from footprint.ops.separated import (
+    Products,
+    Separated,
+    in_rows,
+    looking_bytes,
+    made_of,
+    product_of,
+    quicker,
+    separated,
+    separated_plan,
+    separating_bytes,
+)
+from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
 
-def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memory: Memory) -> tuple[Op, list[Face]]:
-    """The operation that makes the sums of ``op`` by a method, and its inputs beside the image.
+class Made(NamedTuple):
+    """An operation by a method, and its inputs beside the image.
+
+    Attributes
+    ----------
+    weighed
+        Whether the mask's values, not the shapes alone, decided on it.
+    """
+
+    op: Op
+    rest: list[Face]
+    weighed: bool = False
+
+    @property
+    def beyond(self) -> float | None:
+        """What lies beyond the sums down, where the mask is one product; else None."""
+        return self.op.beyond[0] if isinstance(self.op, Separated) else None
+
+
+def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memory: Memory) -> Made:
+    """The operation that makes the sums of ``op`` by a method.
 
     Of a mask in order of correlation only the products are handed on where it is a sum of some.
     """
     if not isinstance(op, Correlate):
         _direct_only(method)
-        return op, [mask]
+        return Made(op, [mask])
+    limits, budget = limits_and_budget(device, memory)
     if choose("method", method, METHODS) != "separable":
-        return by_method(method, op, image, limits_and_budget(device, None)[0]), [mask]
+        chosen = by_method(method, op, image, limits)
+        why = quicker(op, chosen, image, limits) if method == "auto" and _is_seen(mask) else None
+        found = None if why is None else _product(op, image, mask, why)
+        return Made(chosen, [mask], why is not None) if found is None else _handed(found, True)
     if len(op.taps) != 2 or 0 in op.taps or op.batch:
         asked = "images of a batch" if op.batch else f"a mask of shape {op.taps}"
         raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
     # Shapes that do not fit are told before the mask is taken apart.
     op.out_specs(image, mask.spec)
     if mask.data is None:
-        return separated_plan(op), []
-    needed, (limits, budget) = separating_bytes(op.taps), limits_and_budget(device, memory)
+        return Made(separated_plan(op), [Described(ArraySpec((1, n), op.summed(image.dtype)), Given()) for n in op.taps])
+    needed = separating_bytes(op.taps)
     if limits.host and budget is not None and needed > budget:
         raise BudgetError(budget, {"products of the mask": needed}, needed, "the method 'separable'")
-    return separated(op, _values(mask), op.summed(image.dtype)), []
+    return _handed(separated(op, _values(mask), op.summed(image.dtype)))
+
+
+def _is_seen(mask: Face) -> bool:
+    """Whether a mask's values can be looked at; on a device that would wait for all that the device was given before."""
+    return mask.data is not None and not isinstance(mask, Described) and mask.device == "cpu"
+
+
+def _product(op: Correlate, image: ArraySpec, mask: Face, why: str) -> Products | None:
+    """The operation for the one product that a mask is, in place of another method; None for any other mask."""
+    kind, beside = op.summed(image.dtype), looking_bytes(op.taps)
+    if isinstance(mask, Stream):
+        beside += mask.spec.nbytes + (mask.given.beside(mask.spec) if mask.given.beside is not None else 0)
+    found = product_of(_values(mask), kind)
+    return None if found is None else made_of(op, *in_rows(found, "float64"), kind, beside, why)
+
+
+def _handed(found: Products, weighed: bool = False) -> Made:
+    """An operation, and its columns and rows."""
+    return Made(found[0], [Array(one, "numpy", "cpu") for one in found[1:]], weighed)
 
 
 def _direct_only(method: str) -> None:
@@ -45,13 +99,12 @@ def _direct_only(method: str) -> None:
         raise ArgumentError("method", f"{method!r} for complex numbers, or where nan is not 'propagate'", "'direct' there")
 
 
-def method_of(method: str, op: Op, image: ArraySpec, device: str) -> str:
+def method_of(method: str, op: Op, image: ArraySpec, mask: Face, device: str) -> str:
     """The method that is meant: "auto" is one of the others."""
     if method != "auto":
         return method
-    if not isinstance(op, Correlate):
-        return "direct"
-    return "fft" if isinstance(by_method(method, op, image, limits_and_budget(device, None)[0]), OverlapSave) else "direct"
+    made = made_by(method, op, image, mask, device, None).op
+    return {OverlapSave: "fft", Separated: "separable"}.get(type(made), "direct")
 
 
 def for_frames(method: str, op: Op, frame: ArraySpec, device: str) -> Op:

@@ -48,10 +48,16 @@ def recall(look: Hashable | None) -> Known | None:
     return READY.recall(look) if look is not None else None
 
 
-def remember(look: Hashable | None, key: str | None, result: ArraySpec, small: str = "") -> None:
+def remember(look: Hashable | None, key: str | None, result: ArraySpec, small: str = "", product: bool = False) -> None:
     """Keep for the next call what this one came to: its plan's key, its result, and the dtype of its small inputs."""
     if look is not None and key is not None:
-        READY.remember(look, Known(key, small, ((result.shape, np.dtype(result.dtype)),)))
+        READY.remember(look, Known(key, small, ((result.shape, np.dtype(result.dtype)),), product))
+
+
+def values_decide(look: Hashable | None, key: str | None, small: str) -> None:
+    """Keep that calls of this look come to this plan or another by the values of a mask, which is seen in the dtype ``small``."""
+    if look is not None and key is not None:
+        READY.remember(look, Known(key, small, (), None))
 
 
 def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:

@@ -82,9 +82,12 @@ def convolve(
         reach what they reach in direct sums. "separable": the mask as a sum of products of a column and a row, found by its
         singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too
         many. "auto" takes "fft" where, by the shapes of image and mask alone, it is predicted to be the quicker (on the CPU
-        twice as quick), as for large images and masks from about 17 x 17 on, of some 200 samples or of 11 x 11 x 11, on
-        GPUs 14 x 14; and "direct" otherwise, and with ``nan``. No method depends on memory, threads or parts; the plan says
-        which, and why.
+        twice as quick), as for large images and masks from about 15 x 15 on, of some 200 samples or of 9 x 9 x 9, on
+        GPUs 14 x 14; and "direct" otherwise, and with ``nan``. Where both sums of a product are predicted to be quicker still, as
+        for images of 512 x 512 and more under masks of about 11 x 11 to 19 x 19 (on GPUs 13 x 13 to 63 x 63), it looks at the
+        weights of a mask in host memory, and is "separable" for one every weight of which is, to 2^-22 (float64: 2^-48) of
+        itself, the product of a column and a row, as Gaussians and boxes are. No method depends on memory, threads or parts;
+        the plan says which, and why.
     dtype : dtype, optional
         Of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums,
         rounded at the end.
@@ -160,7 +163,7 @@ def correlate(
 
 def plan_convolve(
     shape: tuple[int, ...],
-    mask_shape: tuple[int, ...],
+    mask: Any,
     *,
     dtype: str = "float32",
     mode: str = "same",
@@ -180,14 +183,17 @@ def plan_convolve(
 
     Parameters
     ----------
-    shape, mask_shape : tuple of int
-        Of the image and the mask.
+    shape : tuple of int
+        Of the image.
+    mask : tuple of int, or array
+        The mask's shape, or the mask itself: ``method="auto"`` looks at a call's weights, so only with them is the plan the call's
+        own. By a shape alone it is that of masks which are no product of a column and a row.
     dtype : str
         Of the image.
     mode, boundary, cval, nan, origin, axes, method, memory, device
-        As in `convolve`; a "separable" mask is planned as one product.
+        As in `convolve`; a "separable" mask of which the shape is given is planned as one product.
     mask_dtype : dtype, optional
-        Of the mask, where it is complex.
+        Of a mask of which the shape is given, where it is complex.
     result : dtype, optional
         The ``dtype`` of `convolve`.
 
@@ -195,30 +201,35 @@ def plan_convolve(
     -------
     Plan
         Its inputs are the image and the mask in order of correlation (a convolution's mask flipped) in the sums' dtype;
-        of a "separable" one the image alone.
+        of a "separable" one, and of one that "auto" finds to be a product, the image and the products' columns and rows,
+        ``(rank, k_y)`` and ``(rank, k_x)``.
 
     Examples
     --------
-    >>> import footprint as fp
+    >>> import numpy as np, footprint as fp
     >>> fp.plan_convolve((8192, 8192), (13, 13), memory="1GB", device="cpu").footprint.total < 10**9
     True
+    >>> "separable" in fp.plan_convolve((8192, 8192), np.ones((13, 13)), device="cpu").notes[0]
+    True
     """
-    spec, given = described(shape, dtype, kinds=COMPLEX)
+    spec, meets = described(shape, dtype, kinds=COMPLEX)
     how = How.of(mode, boundary, result, nan, origin, axes, name="result")
     order = last(how.axes, len(spec.shape))
     if order is not None:
-        spec, given = turned_spec(spec, order), Given(direct=False)
-    is_complex = mask_dtype is not None and described((), mask_dtype, kinds=COMPLEX)[0].dtype[1] == "c"
-    op, weights = operation(spec, mask_shape, how, number(cval), complex_mask=is_complex)
-    image = Described(spec, given)
+        spec, meets = turned_spec(spec, order), Given(direct=False)
+    given = weights_of(mask, True, how.sums or spec.dtype, scaled=nan == "interpolate") if hasattr(mask, "shape") else None
+    kind = mask_dtype if given is None else given.spec.dtype
+    is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
+    op, weights = operation(spec, mask if given is None else given.spec.shape, how, number(cval), complex_mask=is_complex)
+    image = Described(spec, meets)
     target = Described(returned(op.out_specs(spec, weights)[0], how.result), Given(direct=order is None))
-    op, rest = made_by(method, op, spec, mask_slot(weights), where(device), memory)
-    return planned("convolve", op, [image, *rest], [target], where(device), memory)
+    made = made_by(method, op, spec, mask_slot(weights) if given is None else given, where(device), memory)
+    return planned("convolve", made.op, [image, *made.rest], [target], where(device), memory)
 
 
-def plan_correlate(shape: tuple[int, ...], mask_shape: tuple[int, ...], **options: Any) -> Plan:
+def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
-    return plan_convolve(shape, mask_shape, **options)
+    return plan_convolve(shape, np.flip(mask) if isinstance(mask, np.ndarray) else mask, **options)
 
 
 def plan_convolve_rows(
@@ -273,8 +284,8 @@ def plan_convolve_rows(
     op, weights = operation(spec, mask_shape, how, number(cval))
     sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
-    op, rest = made_by(method, op, spec, given, where(device), memory)
-    return planned("convolve", op, [_blocks(spec, reading), *rest], [sink], where(device), memory)
+    made = made_by(method, op, spec, given, where(device), memory)
+    return planned("convolve", made.op, [_blocks(spec, reading), *made.rest], [sink], where(device), memory)
 
 
 def convolve_rows(
@@ -341,8 +352,8 @@ def convolve_rows(
         if on_plan is not None:
             on_plan(plan)
 
-    op, rest = made_by(method, op, spec, weights, where(device), memory)
-    call("convolve", op, [source, *rest], [sink], where(device), memory, progress=progress, on_plan=told)
+    made = made_by(method, op, spec, weights, where(device), memory)
+    call("convolve", made.op, [source, *made.rest], [sink], where(device), memory, progress=progress, on_plan=told)
     return seen[0]
 
 

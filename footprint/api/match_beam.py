@@ -118,5 +118,5 @@ def plan_match_beam(
     how = How.of("same", boundary, result, nan, name="result")
     op, weights = operation(spec, mask.shape, how, number(cval))
     made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())
-    op, rest = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)
-    return planned("convolve", op, [Described(spec, given), *rest], [made], where(device), memory)
+    way = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)
+    return planned("convolve", way.op, [Described(spec, given), *way.rest], [made], where(device), memory)

@@ -14,7 +14,7 @@ from footprint.errors import ArgumentError, FormatError
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
 # Weights along an axis of a mask that all larger ones share their kernels with.
-_LARGE = 64
+_LARGE = 65
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--method",
             default="auto",
             show_default=True,
-            help="direct sums, fft (transforms of tiles), separable (a mask that is a product), or the quicker of the first two.",
+            help="direct sums, fft (transforms of tiles), separable (a mask that is a product); auto: by cost.",
         ),
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         click.argument("mask"),
@@ -152,16 +152,20 @@ def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: st
         raise FormatError(source.path, f"has {error.got} in its header", f"wanted is {error.wanted}") from None
 
 
-def _meant(source: Any, mask_shape: tuple[int, ...], options: dict[str, Any]) -> str:
+def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
     """The method that "auto" is for this job."""
     from footprint.api._arrays import where
     from footprint.api._filtered import How, operation
+    from footprint.api._mask import file_mask, mask_slot
     from footprint.api._method import method_of
+    from footprint.io.frame_source import FrameSource
     from footprint.spec import ArraySpec
 
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
-    op, _ = operation(spec, mask_shape, How.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
-    return method_of(options["method"], op, spec, where(options["device"]))
+    op, weights = operation(spec, mask.shape, How.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
+    # Frames go by the shapes.
+    given = mask_slot(weights) if isinstance(source, FrameSource) else file_mask(mask, weights.dtype)
+    return method_of(options["method"], op, spec, given, where(options["device"]))
 
 
 def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, Any]) -> None:
@@ -273,7 +277,7 @@ def command(
         else:
             _check_single(depth)
         alike = {name: options[name] for name in ("boundary", "nan", "device")}
-        alike["method"] = _meant(source, weights.shape, options)
+        alike["method"] = _meant(source, weights, options)
         reporter.warm(lambda: _load(source, weights.shape, target, alike))
         how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'})"
         header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
@@ -345,7 +349,7 @@ def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: 
         shape = _result(picture, weights.shape, options["mode"], None)[1].shape
         check_picture(picture, target, shape, overwrite)
         alike = {name: options[name] for name in ("boundary", "nan", "device")}
-        alike["method"] = _meant(picture, weights.shape, {**options, "result": None})
+        alike["method"] = _meant(picture, weights, {**options, "result": None})
         reporter.warm(lambda: _load(pictures.unread(picture), weights.shape, target, alike))
         with reporter.progress("convolving") as progress:
 

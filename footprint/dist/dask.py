@@ -50,7 +50,7 @@ def convolve(
 ) -> Any:
     """Convolve a Dask image with a mask, same size; as `footprint.convolve`, lazily, block by block with the mask's halo.
 
-    Large masks go by transforms of tiles, as each block's shape decides; blocks then differ from the whole by rounding.
+    Large masks go by transforms of tiles, or as products, as each block's shape decides; blocks then differ from the whole by rounding.
 
     Parameters
     ----------

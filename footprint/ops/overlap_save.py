@@ -21,7 +21,7 @@ from footprint.units import format_seconds
 METHODS = ("auto", "direct", "separable", "fft")
 # The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
-    "cpu": {1: {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.85, 1024: 0.5}, 2: SPEED["cpu"], 3: {64: 1.0, 128: 1.0}},
+    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 2: SPEED["cpu"], 3: {64: 0.95, 128: 0.95}},
     "gpu": {1: {32: 0.69, 64: 0.9, 128: 0.62, 256: 0.31, 512: 0.31, 1024: 0.3}, 2: SPEED["gpu"]},
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
@@ -118,9 +118,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
     weights = ArraySpec(op.taps, sums.str)
-    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
-    one = rates(usual)
-    seconds = lambda some: some.cost(usual, image, weights).seconds(one)
+    seconds = lambda some: predicted(some, limits, image, weights)
     found: OverlapSave = min((tiled(op, tile, image, weights) for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
@@ -129,6 +127,12 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
     shape = f"segments of {found.side}" if len(op.taps) == 1 else f"tiles of {' x '.join([str(found.tile)] * len(op.taps))}"
     return replace(found, why=f"method: fft, in {shape}; {compared}")
+
+
+def predicted(op: Correlate, limits: Limits, *specs: ArraySpec) -> float:
+    """Seconds of an operation on one core, or on a GPU of the usual size: what methods are chosen by."""
+    usual = replace(limits, threads=1, cores=_CORES if limits.cores else 0)
+    return op.cost(usual, *specs).seconds(rates(usual))
 
 
 def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:

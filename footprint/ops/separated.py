@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.kernels.separable.contract import FUSED
-from footprint.ops.base import Table
+from footprint.kernels.separable.contract import DOWN, at_once
 from footprint.ops.convolve import Correlate
+from footprint.ops.overlap_save import predicted
 from footprint.ops.windows import place
 from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
 from footprint.plan.slots import Number, Ref
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
+from footprint.units import format_seconds
 
 TOLERANCE = {"float32": 2.0**-24, "float64": 2.0**-48}
 """Share of the sum of |w| that products may leave of a mask, by the smaller dtype of its own and the sums'."""
 # A term adds up to what is there, so it is no free one: a mask of more terms than this share of its taps is not worth it.
 _WORTH = 0.5
+# What "auto" takes for one product: every weight is one to so much of itself, so that what is left of a faint one is not lost
+# beside a bright one. A float32 mask made of two float32 factors and divided by its sum is.
+_EXACT = {"float32": 2.0**-22, "float64": 2.0**-48}
+# Exponents of factors that lose no digits in the sums' dtype, nor overflow in sums of theirs.
+_RANGE = {"float32": 100, "float64": 900}
+# "auto" looks at the weights of masks of so many at most, where direct sums would take so many multiplications at least.
+_LOOKED_AT, _LEAST = 1 << 16, 1 << 23
+# Weights that are looked at together: no more of them are held beside the mask.
+_TOGETHER = 1 << 13
+# It takes products where they are predicted to need less than this share of the other method's time.
+_QUICK = 0.85
+# Operations of a pass, in proportion to the rate of direct sums, and the taps' worth of what a pass takes beside its taps (measured
+# on a core and on an H100, at 512 x 512 to 8192 x 8192); and how much slower a core is at an image's edges.
+_SLOWER, _BESIDE, _EDGES = 1.4, 36, 10
 
 
 @dataclass(frozen=True)
 class Separated(Correlate):
-    """The sums of `Correlate`, the mask being the sum of ``tall[r, i] wide[r, j]`` over r; its own input is the image alone."""
+    """The sums of `Correlate`, the mask being the sum of ``tall[r, i] wide[r, j]`` over r, which stand in its place as inputs.
 
-    tall: Table = Table(np.ones((1, 1)))  # noqa: RUF009  read-only
-    wide: Table = Table(np.ones((1, 1)))  # noqa: RUF009
+    ``rank`` is how many they are, ``beyond`` what lies beyond the sums down of each (see `beyond`), ``beside`` the bytes that
+    finding them takes, ``why`` is said in the plan.
+    """
+
+    rank: int = 1
+    beyond: tuple[float, ...] = (0.0,)
     beside: int = 0
+    why: str = ""
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the image."""
-        return ("yx",)
+        """Of the image, the columns and the rows."""
+        return ("yx", "..", "..")
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image and out."""
-        return ("image",), ("out",)
+        """Image, columns, rows and out."""
+        return ("image", "columns", "rows"), ("out",)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """As of `Correlate`."""
@@ -47,43 +67,59 @@ class Separated(Correlate):
         return (out.named("yx"),)
 
     def flops(self, *specs: ArraySpec) -> float:
-        """A multiplication and an addition a tap of every product."""
-        return 2.0 * len(self.tall) * sum(self.taps) * self.out_specs(*specs)[0].size
+        """A multiplication and an addition a tap of every product, and what a pass takes beside."""
+        return 2.0 * _SLOWER * self.rank * (sum(self.taps) + _BESIDE) * self.out_specs(*specs)[0].size
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """One pass or two a product, and a copy of an image that is not in the sums' dtype."""
+        (out,), image = self.out_specs(*specs), specs[0]
+        passes, flops = 1 if self._one_pass(limits, out.itemsize) else 2, self.flops(*specs)
+        if limits.host:
+            flops *= 1 + _EDGES * max(self.taps) / max(min(out.shape), 1)
+        elif self.taps[0] > DOWN:
+            flops *= 8
+        cast = 0 if np.dtype(image.dtype) == np.dtype(out.dtype) else image.nbytes + image.size * out.itemsize
+        return Cost(cast + self.rank * passes * 2 * out.nbytes, flops, self.rank * passes)
+
+    def _one_pass(self, limits: Limits, itemsize: int) -> bool:
+        """Whether both sums are made at once: where that is quicker, and what lies beyond the sums down lies beyond the image."""
+        alike = self.boundary != "constant" or self.cval == 0
+        return alike and at_once(limits, self.taps, itemsize)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record both sums of every product, in one pass where few weights lie on an axis."""
-        image, out = refs
+        image, columns, rows, out = refs
         kind = self.summed(image.spec.dtype)
-        b.note(f"method: separable, {len(self.tall)} product{'s'[: len(self.tall) != 1]} of a column and a row of weights")
+        b.note(f"method: separable, {self.rank} product{'s'[: self.rank != 1]} of a column and a row of weights{self.why}")
         # They are found on the host before the job starts.
         b.library("products of the mask", self.beside if b.limits.host else 0)
-        x = b.bring(image, dtype=kind)
+        x, tall, wide = (b.bring(ref, dtype=kind) for ref in (image, columns, rows))
         with b.deliver(out, dtype=kind) as y:
             first, border = place(b, "y", x, out, self.offsets()[0], self.boundary)
-            for number, (tall, wide) in enumerate(zip(self.tall.array, self.wide.array)):
+            for number in range(self.rank):
                 target = y if number == 0 else b.like(y, kind, "another product")
-                self._product(b, x, tall.astype(kind), wide.astype(kind), target, first, border)
+                self._product(b, x, tall[number], wide[number], target, first, border, number)
                 if number:
                     whole: dict[str, Number] = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "count": None}
                     whole |= {"other_start": (0, 0, 0), "other_step": (1, 1, 1)}
                     b.launch("muladd", y.deep(3), target.deep(3), a=1.0, b=1.0, **whole)
 
-    def _product(self, b: Builder, x: Ref, tall: np.ndarray, wide: np.ndarray, y: Ref, first: Any, border: str) -> None:
-        down, across = b.const(tall, "weights down"), b.const(wide, "weights across")
+    def _product(self, b: Builder, x: Ref, down: Ref, across: Ref, y: Ref, first: Any, border: str, number: int) -> None:
         left, cval = self.offsets()[1], float(self.cval)
-        # One pass takes the same value for what lies beyond the sums down as for what lies beyond the image.
-        alike = self.boundary != "constant" or cval == 0
-        if alike and all(2 <= n <= FUSED // tall.itemsize for n in self.taps):
+        if self._one_pass(b.limits, down.spec.itemsize):
             how: dict[str, Number] = {"y0": first, "x0": left, "border_y": border, "border_x": self.boundary, "cval": cval}
             b.launch("separable", x.deep(3), down, across, y.deep(3), **how)
             return
-        sums = b.like(y, tall.dtype.str, "sums down", shape=(y.spec.shape[0], x.spec.shape[1]))
+        sums = b.like(y, down.spec.dtype, "sums down", shape=(y.spec.shape[0], x.spec.shape[1]))
         b.launch("separable.line", x, down, sums, down=True, first=first, border=border, cval=cval)
-        beyond = cval * float(tall.sum(dtype=float))
-        b.launch("separable.line", sums, across, y, down=False, first=left, border=self.boundary, cval=beyond)
+        b.launch("separable.line", sums, across, y, down=False, first=left, border=self.boundary, cval=self.beyond[number])
 
 
-def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Separated:
+Products = tuple[Separated, np.ndarray, np.ndarray]
+"""The operation, and its columns and rows in the sums' dtype."""
+
+
+def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Products:
     """The operation for a mask in order of correlation; ArgumentError where it is no sum of a few products.
 
     The rank is the smallest whose products leave at most `TOLERANCE` of the sum of |w|, by the singular values.
@@ -94,18 +130,16 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Separated:
     small = "float32" in (np.dtype(dtype).name, np.asarray(weights).dtype.name)
     most = max(1, int(_WORTH * values.size / sum(values.shape)))
     allowed = TOLERANCE["float32" if small else "float64"] * np.abs(values).sum()
-    # One product has all that it is in any row and column: found without the singular values, whose library wakes its threads.
-    y, x = np.unravel_index(np.abs(values).argmax(), values.shape)
-    root = math.sqrt(abs(values[y, x])) or 1.0
-    column, row = values[:, x] / root, values[y] * math.copysign(1 / root, values[y, x])
+    # One product is found without the singular values, whose library wakes its threads.
+    column, row = _factors(values)
     if np.abs(values - np.outer(column, row)).sum() <= allowed:
-        return _made(op, column[None], row[None])
+        return made_of(op, column[None], row[None], dtype, separating_bytes(op.taps))
     columns, sizes, rows = np.linalg.svd(values, full_matrices=False)
     for rank in range(1, min(most, len(sizes)) + 1):
         values = values - np.outer(columns[:, rank - 1] * sizes[rank - 1], rows[rank - 1])
         if np.abs(values).sum() <= allowed:
             root = np.sqrt(sizes[:rank, None])
-            return _made(op, columns[:, :rank].T * root, rows[:rank] * root)
+            return made_of(op, columns[:, :rank].T * root, rows[:rank] * root, dtype, separating_bytes(op.taps))
     raise ArgumentError(
         "mask",
         f"one of {op.taps[0]} x {op.taps[1]} that is no sum of {most} product{'s'[: most != 1]} of a column and a row",
@@ -114,9 +148,65 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Separated:
     )
 
 
+def product_of(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Column and row of a mask every weight of which is their product but for rounding; None of any other.
+
+    Sums by them are as near to the truth as sums tap by tap: a weight that is faint beside the others counts as it does there.
+    """
+    kind = np.dtype(dtype).name
+    with np.errstate(all="ignore"):
+        column, row = _factors(weights)
+        sizes = np.abs(np.concatenate([column, row]))
+        sizes = sizes[sizes != 0]
+        if not sizes.size or not 2.0 ** -_RANGE[kind] <= sizes.min() <= sizes.max() <= 2.0 ** _RANGE[kind]:
+            return None
+        some = max(1, _TOGETHER // weights.shape[1])
+        for start in range(0, len(weights), some):
+            part = weights[start : start + some].astype(float)
+            if not (np.abs(part - column[start : start + some, None] * row) <= _EXACT[kind] * np.abs(part)).all():
+                return None
+    return column, row
+
+
+def _factors(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Column and row whose product a mask is, if it is one: of either, what is nearest to the mask for the other given.
+
+    All that a product is lies in any column and row of it, but with their rounding; so what all weights say is taken.
+    """
+    peak, place = max((abs(float(weights.flat[at])), at) for at in (int(weights.argmax()), int(weights.argmin())))
+    peak = peak or 1.0
+    row = weights[place // weights.shape[1]].astype(float) / peak
+    column = np.einsum("ij,j->i", weights, row) / (peak * (row @ row or 1.0))
+    row = np.einsum("ij,i->j", weights, column) / (peak * (column @ column or 1.0))
+    root = peak**0.5
+    return column * root, row * root
+
+
+def is_looked_at(image: tuple[int, ...], mask: tuple[int, ...]) -> bool:
+    """Whether "auto" looks at the weights of masks of a shape at all, for images of a shape: where it costs next to nothing."""
+    if len(mask) != 2 or len(image) != 2 or min(mask) < 2:
+        return False
+    size = mask[0] * mask[1]
+    return size <= _LOOKED_AT and image[0] * image[1] * size >= _LEAST
+
+
+def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits) -> str | None:
+    """Why one product would be taken in place of another method that "auto" chose by the shapes; None where it would not."""
+    if not is_looked_at(image.shape, op.taps):
+        return None
+    kind = op.summed(image.dtype)
+    spent = predicted(separated_plan(op), limits, image)
+    else_ = predicted(other, limits, image, ArraySpec(op.taps, kind))
+    if spent > _QUICK * else_:
+        return None
+    name = "direct sums" if type(other) is Correlate else "transforms of tiles"
+    return f"; {format_seconds(spent)} by prediction, {name} {format_seconds(else_)}"
+
+
 def separated_plan(op: Correlate) -> Separated:
     """The operation for a mask of which only the shape is known: a product of a column and a row."""
-    return _made(op, *(np.ones((1, n)) for n in op.taps))
+    tall, wide = (np.ones((1, n)) for n in op.taps)
+    return made_of(op, tall, wide, "float64", separating_bytes(op.taps))[0]
 
 
 def separating_bytes(taps: tuple[int, ...]) -> int:
@@ -125,6 +215,23 @@ def separating_bytes(taps: tuple[int, ...]) -> int:
     return 8 * (8 * tall * wide + 12 * min(taps) * max(min(taps), 32) + (1 << 14))
 
 
-def _made(op: Correlate, tall: np.ndarray, wide: np.ndarray) -> Separated:
+def looking_bytes(taps: tuple[int, ...]) -> int:
+    """Bytes that `product_of` takes, at most."""
+    return 8 * (5 * max(_TOGETHER, taps[1]) + 8 * sum(taps))
+
+
+def beyond(cval: float, column: np.ndarray) -> float:
+    """What lies beyond the sums down of an image beyond which lies ``cval``."""
+    return float(cval) * float(column.sum(dtype=float)) if cval else 0.0
+
+
+def in_rows(product: tuple[np.ndarray, np.ndarray], dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Column and row as a product's inputs."""
+    return product[0][None].astype(dtype), product[1][None].astype(dtype)
+
+
+def made_of(op: Correlate, tall: np.ndarray, wide: np.ndarray, dtype: str, beside: int, why: str = "") -> Products:
+    """The operation for such columns and rows, one a row of each."""
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
-    return Separated(**shared, tall=Table(tall), wide=Table(wide), beside=separating_bytes(op.taps))
+    found = Separated(**shared, rank=len(tall), beyond=tuple(beyond(op.cval, one) for one in tall), beside=beside, why=why)
+    return found, tall.astype(dtype), wide.astype(dtype)

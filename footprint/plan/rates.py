@@ -47,7 +47,7 @@ class Rates:
 _NONE = float("inf")
 # Measured: an H100 (benchmarks/gpu.py), a core of a 2.5 GHz Xeon (benchmarks/convolve.py).
 _GPU = Rates(2.9e12, 46e12, 4e-6, 50e9, 20e9, 3e12, part=1e-3, transforms=15e12)
-_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=50e9)
+_CORE = Rates(10e9, 150e9, 2e-6, _NONE, 6e9, 1.8e9, transforms=60e9)
 
 # Bytes a second that come of decompressing, and seconds each chunk takes beside: 16-bit counts, one thread of such a core.
 _DECODE, _CHUNK = {"deflate": 2e8, "bitshuffle": 3e9}, 3e-5

@@ -32,11 +32,16 @@ SHARE = 0.8
 
 
 class Known(NamedTuple):
-    """What a call comes to: the key of its ready plan, dtype of its small inputs, and its results' shapes and dtypes."""
+    """What a call comes to: the key of its ready plan, dtype of its small inputs, and its results' shapes and dtypes.
+
+    ``product`` says that the small inputs are the column and the row whose product the mask is; None that the mask's values decide
+    on the key, so that the look has to tell what they are.
+    """
 
     key: str
     small: str
     results: tuple[tuple[tuple[int, ...], Any], ...]
+    product: bool | None = False
 
 
 class Fitted(NamedTuple):

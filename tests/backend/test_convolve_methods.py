@@ -263,3 +263,56 @@ def test_frames_go_by_the_methods_too(rng):
         np.testing.assert_array_equal(got, fp.convolve(frame, mask, method="fft", device="cpu"))
     with pytest.raises(fp.ArgumentError, match="stack of frames"):
         fp.stream(iter(frames), mask=mask, method="separable", device="cpu")
+
+
+def hanning(n, m):
+    """A product that falls off towards its edges."""
+    return np.outer(np.hanning(n + 2)[1:-1], np.hanning(m + 2)[1:-1])
+
+
+def test_auto_takes_products_where_they_are_quicker(rng):
+    """In any order of calls: a mask that is none has the bits it has alone, and so has one that is."""
+    image = (10.0 ** rng.uniform(-6, 6, (512, 530))).astype("f4")
+    wide, narrow = hanning(15, 16), hanning(15, 16) ** 3
+    faint = narrow.copy()
+    # A weight that the sum of all others hides; what it falls on need not be hidden.
+    faint[0, 0] *= 1 + 1e-3
+    masks = {"separable": (wide, narrow, (wide / wide.sum()).astype("f4")), "direct": (faint, rng.random((15, 16)))}
+    for _ in range(2):
+        for number in range(5):
+            method, mask = [(method, mask) for method, some in masks.items() for mask in some][number * 2 % 5]
+            for cval in (0.0, 3.0):
+                options = {"cval": cval, "device": "cpu"}
+                got = fp.convolve(image, mask, **options)
+                np.testing.assert_array_equal(got, fp.convolve(image, mask, method=method, **options))
+                assert (method in "".join(fp.plan_convolve(image.shape, mask, **options).notes)) == (method == "separable")
+                if cval == 0:
+                    exact, scale = (
+                        fp.convolve(some.astype("f8"), np.abs(mask).astype("f8"), method="direct", device="cpu")
+                        for some in (image, np.abs(image))
+                    )
+                    assert (np.abs(got - exact) / scale).max() < 1e-6
+
+
+def test_products_of_auto_know_no_budget_and_are_asked_for_to_the_digits_of_the_sums(rng):
+    image, mask = rng.standard_normal((600, 500)).astype(">f8"), hanning(17, 17)
+    want = fp.convolve(image, mask, device="cpu")
+    least = smallest(lambda budget: fp.plan_convolve(image.shape, mask, dtype=">f8", memory=budget, device="cpu"))
+    plan = fp.plan_convolve(image.shape, mask, dtype=">f8", memory=least, device="cpu")
+    assert plan.n_parts > 1 and "separable" in plan.notes[0]
+    np.testing.assert_array_equal(fp.convolve(image, mask, memory=least, device="cpu"), want)
+    assert not fp.plan_convolve(image.shape, mask.shape, dtype=">f8", device="cpu").notes
+    # To float32's digits alone it is a product, which is not enough for sums in float64.
+    rounded = mask.astype("f4")
+    assert "separable" in fp.plan_convolve(image.shape, rounded, device="cpu").notes[0]
+    np.testing.assert_array_equal(
+        fp.convolve(image, rounded, device="cpu"), fp.convolve(image, rounded, method="direct", device="cpu")
+    )
+
+
+@pytest.mark.parametrize(
+    "mask", [np.zeros((15, 15)), np.full((15, 15), np.nan), np.full((15, 15), 1e-40, "f4")], ids=["none", "NaN", "small"]
+)
+def test_weights_that_no_product_keeps_are_summed_one_by_one(mask):
+    image = np.ones((512, 512), "f4")
+    np.testing.assert_array_equal(fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="direct", device="cpu"))

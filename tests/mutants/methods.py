@@ -9,9 +9,23 @@ LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
+        "footprint/ops/separated.py",
+        "_EXACT[kind] * np.abs(part)).all()",
+        "_EXACT[kind] * np.abs(weights).max()).all()",
+        (METHODS + "auto_takes_products_where_they_are_quicker",),
+        "a faint weight is lost beside larger ones",
+    ),
+    Mutant(
+        "footprint/api/_filtered.py",
+        "look = (seen_look, None if product is None",
+        "look = (seen_look, 0.0 if product is None",
+        (METHODS + "auto_takes_products_where_they_are_quicker",),
+        "a mask that is no product has the plan of one that is",
+    ),
+    Mutant(
         "footprint/kernels/overlap_save/cpu.py",
-        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)",
-        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost, strip)",
+        "store(work, at, pitch, out, to, columns, tall, counts[h], sizes[0] + sized, add, lost, strip)",
         (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
         "the second tile of a pair comes back at the size of the first",
     ),
@@ -130,8 +144,8 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/ops/separated.py",
-        "beyond = cval * float(tall.sum(dtype=float))",
-        "beyond = cval",
+        "float(cval) * float(column.sum(dtype=float)) if cval",
+        "float(cval) if cval",
         (METHODS + "products_make_the_sums",),
         "beyond the sums down lies the image's constant",
     ),

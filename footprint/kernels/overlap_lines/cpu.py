@@ -17,7 +17,7 @@ from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
 from footprint.kernels.overlap_save.cpu_dft import times, times_conjugate
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, rows_forward, rows_through
 from footprint.kernels.overlap_save.cpu_odd import spoil
-from footprint.kernels.overlap_save.cpu_tile import brought, finish_mask, prepare_roots, settle, store
+from footprint.kernels.overlap_save.cpu_tile import brought, copied, finish_mask, prepare_roots, settle, store
 
 _WORK = 200
 """Multiply-adds of direct sums that take as long as a sample of two segments."""
@@ -26,14 +26,17 @@ _AGAIN = 16
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _load(image, work, at, tile, place, needed, y, x, code_y, code_x, cval):
+def _load(image, work, at, tile, place, needed, y, x, code_y, code_x, cval, free):
     """A segment, 0 beyond what is needed of it; returns its exponent, and whether something was not finite."""
     apart()
-    pitch = tile + GAP
-    for r in range(tile):
+    pitch, (height, width), whole = tile + GAP, place, needed // tile
+    inside = 0 <= y < height and x >= 0 and x + whole * tile <= width
+    if inside:
+        copied(image, y * width + x, tile, work, at, pitch, whole, tile, tile, free)
+    for r in range(whole if inside else 0, tile):
         line, count = at + r * pitch, min(max(needed - r * tile, 0), tile)
         if count > 0:
-            fill(work, line, count, image, place[0], place[1], y, x + r * tile, code_y, code_x, cval)
+            fill(work, line, count, image, height, width, y, x + r * tile, code_y, code_x, cval)
         work[line + count : line + tile] = 0
     return brought(work, at, pitch, tile, tile, tile)
 
@@ -68,7 +71,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 place = y + y0, left + h * across + x0 + j0
                 needed = counts[h] + wide - 1
-                size, odd = _load(image, work, at, tile, (height, width), needed, *place, code_y, code_x, cval)
+                size, odd = _load(image, work, at, tile, (height, width), needed, *place, code_y, code_x, cval, strip)
                 sizes, odds = ((size, 0), (odd, False)) if h == 0 else ((sizes[0], size), (odds[0], odd))
             else:
                 work[at : at + plane] = 0
@@ -84,9 +87,9 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 to, at, whole = y * columns + left + h * across, base + h * plane, counts[h] // tile
                 exponent, add = sizes[h] + sized, j0 > 0
-                store(work, at, pitch, out, to, tile, whole, tile, exponent, add, lost)
+                store(work, at, pitch, out, to, tile, whole, tile, exponent, add, lost, strip)
                 rest = at + whole * pitch, pitch, out, to + whole * tile, tile, 1, counts[h] - whole * tile
-                store(work, *rest, exponent, add, lost)
+                store(work, *rest, exponent, add, lost, strip)
                 if odds[h]:
                     needed = counts[h] + wide - 1
                     fill(work, at, needed, image, height, width, y + y0, left + h * across + x0 + j0, code_y, code_x, cval)

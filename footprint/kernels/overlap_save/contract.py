@@ -17,7 +17,7 @@ import math
 from footprint.spec import ArraySpec, Limits
 
 SPEED = {
-    "cpu": {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
+    "cpu": {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.7, 1024: 0.5},
     "gpu": {32: 0.8, 64: 1.0, 128: 0.86, 256: 0.31, 512: 0.295, 1024: 0.3},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those

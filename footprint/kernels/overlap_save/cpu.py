@@ -12,21 +12,24 @@ from footprint.kernels.convolve.cpu import fill
 from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, rows_forward, rows_through
 from footprint.kernels.overlap_save.cpu_odd import spoil, surveyed
-from footprint.kernels.overlap_save.cpu_tile import brought, finish_mask, multiply, prepare_roots, scale, settle, store
+from footprint.kernels.overlap_save.cpu_tile import brought, copied, finish_mask, multiply, prepare_roots, scale, settle, store
 
 _WORK = 200
 """Multiply-adds of direct sums that take as long as a sample of two tiles."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval):
+def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval, free):
     """A tile of the image, 0 beyond what is needed of it; returns its exponent, and whether something was not finite."""
     apart()
-    pitch, (rows, columns) = tile + GAP, window
+    pitch, lanes, (rows, columns), (height, width) = tile + GAP, BYTES // work.itemsize, window, place
+    if columns >= lanes and y >= 0 and x >= 0 and y + rows <= height and x + columns <= width:
+        copied(image, y * width + x, width, work, at, pitch, rows, columns, tile, free)
+        return brought(work, at, pitch, rows, columns, tile)
     for r in range(tile):
         line = at + r * pitch
         if r < rows:
-            fill(work, line, columns, image, place[0], place[1], y + r, x, code_y, code_x, cval)
+            fill(work, line, columns, image, height, width, y + r, x, code_y, code_x, cval)
             work[line + columns : line + tile] = 0
         else:
             work[line : line + tile] = 0
@@ -54,7 +57,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 window = (tall + taps - 1, counts[h] + wide - 1)
                 place = y + y0 + i0, left + h * across + x0 + j0
-                size, odd = _load(image, work, at, tile, (height, width), window, *place, code_y, code_x, cval)
+                size, odd = _load(image, work, at, tile, (height, width), window, *place, code_y, code_x, cval, strip)
                 sizes, odds = ((size, 0), (odd, False)) if h == 0 else ((sizes[0], size), (odds[0], odd))
             else:
                 work[at : at + plane] = 0
@@ -68,7 +71,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 to, at = y * columns + left + h * across, base + h * plane
                 add = i0 > 0 or j0 > 0
-                store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost)
+                store(work, at, pitch, out, to, columns, tall, counts[h], sizes[h] + sized, add, lost, strip)
                 if odds[h]:
                     window = (tall + taps - 1, counts[h] + wide - 1)
                     for r in range(window[0]):

@@ -226,6 +226,32 @@ def survey(typing_context, x, at, pitch, rows, vectors, to):  # type: ignore[no-
     return types.void(x, n, n, n, n, n), code
 
 
+def _carry(e: _Numbers) -> None:
+    """``rows`` of ``count`` elements, a vector or more, times both factors at ``factor``; the last vectors of a row may overlap."""
+    b, lanes = e.b, e.kind.count
+    at, pitch, to, pace, rows, count, factor = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9))
+    one, other, last = e.splat(8, factor), e.splat(8, e.add(factor, 1)), e.add(count, -lanes)
+    with cgutils.for_range(b, rows) as row:
+        source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(pace, row.index))
+        with cgutils.for_range(b, b.sdiv(e.add(count, lanes - 1), e.add(lanes, 0))) as column:
+            k = e.mul(column.index, lanes)
+            k = b.select(b.icmp_signed("<", k, last), k, last)
+            x = e.load(0, e.add(source, k))
+            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, k))
+
+
+@intrinsic
+def carry(typing_context, src, at, pitch, dst, to, pace, rows, count, w, factor):  # type: ignore[no-untyped-def]
+    """See `_carry`: from (src, at, pitch) to (dst, to, pace), times w[factor] and then w[factor + 1]."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        _carry(_Numbers(context, builder, signature, args))
+        return context.get_dummy_value()
+
+    n = types.int64
+    return types.void(src, n, n, dst, n, n, n, n, w, n), code
+
+
 forward, backward = stage(-1, False), stage(1, False)
 forward_turned, backward_turned = stage(-1, True), stage(1, True)
 times, times_conjugate = product(False), product(True)

@@ -6,7 +6,8 @@ import math
 
 from numba import njit
 
-from footprint.kernels.common.vectors import apart
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.overlap_save.cpu_dft import carry
 from footprint.kernels.overlap_save.cpu_odd import cleared, surveyed
 
 
@@ -40,11 +41,28 @@ def brought(work, at, pitch, rows, columns, tile):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def store(work, at, pitch, out, to, columns, rows, count, exponent, add, lost):
+def copied(image, start, width, work, at, pitch, rows, columns, tile, free):
+    """Rows of a vector or more of an image into a tile, and 0 behind them; two elements of ``work`` are ``free``.
+
+    Row by row in Python's words each would take longer to begin than to copy.
+    """
+    work[free] = work[free + 1] = 1
+    carry(image, start, width, work, at, pitch, rows, columns, work, free)
+    for r in range(tile):
+        for k in range(at + r * pitch + (columns if r < rows else 0), at + r * pitch + tile):
+            work[k] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def store(work, at, pitch, out, to, columns, rows, count, exponent, add, lost, free):
     """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
     apart()
     half = exponent // 2
     one, other = work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
+    if not add and count >= BYTES // work.itemsize:
+        work[free], work[free + 1] = one, other
+        carry(work, at, pitch, out, to, columns, rows, count, work, free)
+        return
     for r in range(rows):
         source = work[at + r * pitch : at + r * pitch + count]
         target = out[to + r * columns : to + r * columns + count]

@@ -20,18 +20,21 @@ from footprint.kernels.overlap_save.cpu_lines import (
     rows_forward,
 )
 from footprint.kernels.overlap_save.cpu_odd import cleared, spoil, surveyed
-from footprint.kernels.overlap_save.cpu_tile import finish_mask, multiply, prepare_roots, scale, settle, store
+from footprint.kernels.overlap_save.cpu_tile import copied, finish_mask, multiply, prepare_roots, scale, settle, store
 from footprint.kernels.overlap_volume.contract import plane_pitch, units
 
 _plane_pitch = njit(cache=True, nogil=True)(plane_pitch)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plane(image, work, at, tile, sizes, z, y, x, window, codes, cval):
+def _plane(image, work, at, tile, sizes, z, y, x, window, codes, cval, free):
     """A plane of a tile, 0 beyond what is needed of it."""
     apart()
     depth, height, width = sizes
     (rows, columns), pitch, row = window, tile + GAP, source_index(z, depth, codes[0])
+    if row >= 0 and columns >= BYTES // work.itemsize and y >= 0 and x >= 0 and y + rows <= height and x + columns <= width:
+        copied(image, (row * height + y) * width + x, width, work, at, pitch, rows, columns, tile, free)
+        return
     there = image[max(row, 0) * height * width : (max(row, 0) + 1) * height * width]
     for r in range(tile):
         line, count = at + r * pitch, columns if r < rows else 0
@@ -43,12 +46,12 @@ def _plane(image, work, at, tile, sizes, z, y, x, window, codes, cval):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _size(image, work, at, tile, sizes, z, y, x, deep, window, codes, cval):
+def _size(image, work, at, tile, sizes, z, y, x, deep, window, codes, cval, free):
     """The exponent of a tile's size, and whether something in it is not finite."""
     apart()
     pitch, largest, any_odd = tile + GAP, work.dtype.type(0), False
     for k in range(deep):
-        _plane(image, work, at, tile, sizes, z + k, y, x, window, codes, cval)
+        _plane(image, work, at, tile, sizes, z + k, y, x, window, codes, cval, free)
         most, odd = surveyed(work, at, pitch, window[0], tile, at + 2 * tile * pitch)
         if odd:
             most = cleared(work, at, pitch, window[0], window[1])
@@ -86,7 +89,7 @@ def _spoil(image, weights, out, work, at, place, g, sizes, wanted, to, tall, cou
     k0, i0, j0, deep, high, wide, taps_y, taps_x = g[6:]
     window, free = (tall[1] + high - 1, count + wide - 1), at + 2 * g[0] * pitch
     for k in range(tall[0] + deep - 1):
-        _plane(image, work, at, g[0], sizes, z + k, y, x, window, codes, cval)
+        _plane(image, work, at, g[0], sizes, z + k, y, x, window, codes, cval, free)
         _, odd = surveyed(work, at, pitch, window[0], g[0], free)
         for q in range(max(0, k - deep + 1), min(k + 1, tall[0])) if odd else range(0):
             numbers = ((k0 + k - q) * taps_y + i0) * taps_x + j0, taps_x, high, wide
@@ -114,7 +117,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, sizes, wa
             if counts[h] > 0:
                 window = (tall[1] + high - 1, counts[h] + wide - 1)
                 x, thick = column + h * across, tall[0] + deep - 1
-                size, odd = _size(image, work, base + h * plane, tile, sizes, top, row, x, thick, window, codes, cval)
+                size, odd = _size(image, work, base + h * plane, tile, sizes, top, row, x, thick, window, codes, cval, strip)
                 exponents, odds = ((size, 0), (odd, False)) if h == 0 else ((exponents[0], size), (odds[0], odd))
         for k in range(tile):
             if k >= tall[0] + deep - 1:
@@ -124,7 +127,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, sizes, wa
                 at = base + h * plane
                 if counts[h] > 0:
                     window = (tall[1] + high - 1, counts[h] + wide - 1)
-                    _plane(image, work, at, tile, sizes, top + k, row, column + h * across, window, codes, cval)
+                    _plane(image, work, at, tile, sizes, top + k, row, column + h * across, window, codes, cval, strip)
                     if odds[h]:
                         cleared(work, at, pitch, window[0], window[1])
                     multiply(work, at, pitch, window[0], tile, exponents[h])
@@ -141,7 +144,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, sizes, wa
             for h in range(2):
                 if counts[h] > 0:
                     goal = to + k * rows * columns + h * across
-                    args = out, goal, columns, tall[1], counts[h], exponents[h] + sized, add, lost
+                    args = out, goal, columns, tall[1], counts[h], exponents[h] + sized, add, lost, strip
                     store(work, base + h * plane, pitch, *args)
         for h in range(2):
             if counts[h] > 0 and odds[h]:
