@@ -6,6 +6,7 @@ METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
+VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
@@ -31,15 +32,15 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/ops/overlap_save.py",
-        "return (self.side + 1 - self.block[0])",
-        "return 1",
+        "return self.steps[0] * (2 if",
+        "return 1 * (2 if",
         (METHODS + "the_same_bits_at_every_budget[cpu-fft-f4-constant]",),
         "parts begin between tiles",
     ),
     Mutant(
         "footprint/ops/overlap_save.py",
-        "* (2 if len(self.taps) == 1 else 1)",
-        "",
+        "(2 if len(self.taps) == 1 and not self.folded else 1)",
+        "1",
         (TRANSFORMS + "the_same_bits_at_every_budget_and_with_any_threads",),
         "a part of a signal begins with the second segment of a pair",
     ),
@@ -66,24 +67,48 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",
-        "factor2 = POWER(-size_of(known[LARGEST + 1]))",
-        "factor2 = factor1",
-        (METHODS + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it[opencl:0]",),
-        "the tiles of a pair have one size on a GPU",
+        "sides[r] = r < count + span - 1 ?",
+        "sides[r] = r < TILE ?",
+        (METHODS + "transforms_of_tiles_make_the_sums[opencl:0-shape2-taps2-constant]",),
+        "the second half of a tile on a GPU has no samples",
         devices="opencl",
     ),
     Mutant(
-        "footprint/kernels/overlap_save/overlap_save.knl",
-        "if (odd2) known[ODD + 1] = 1;",
-        "if (odd2) known[ODD] = 1;",
+        "footprint/kernels/overlap_save/tile.h",
+        "odd |= !finite(one) | !finite(other);",
+        "odd |= !finite(one);",
         (METHODS + "what_is_not_finite_reaches_what_direct_sums_reach[opencl:0]",),
-        "what is not finite in the second tile of a pair is laid to the first on a GPU",
+        "what is not finite in the second half of a tile is forgotten on a GPU",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_save/tile.h",
+        "at + TILE, v.x * rest",
+        "at + TILE, v.y * rest",
+        (METHODS + "transforms_of_tiles_make_the_sums[opencl:0-shape2-taps2-constant]",),
+        "the second half of a tile on a GPU is the first's results",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_volume/overlap_volume.knl",
+        "x[d * R1 + j] = MAKE2(Z, a.x * scales[k], a.y * scales[k]);",
+        "x[d * R1 + j] = a;",
+        (VOLUMES + "what_is_bright_stays_in_its_tile_and_faint_planes_keep_their_digits",),
+        "planes of a tile are added up as though they were of one size",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_volume/overlap_volume.knl",
+        "weights + from + q * plane",
+        "weights + from",
+        (VOLUMES + "what_is_not_finite_reaches_what_direct_sums_reach",),
+        "an infinity goes by the weights of the mask's first plane on a GPU",
         devices="opencl",
     ),
     Mutant(
         "footprint/kernels/overlap_save/overlap_save.knl",
-        "n > 0, keep, n == total - 1);\n        if (r < deep && c < other)",
-        "n > first, keep, n == total - 1);\n        if (r < deep && c < other)",
+        "fold, known, size, n > 0, keep",
+        "fold, known, size, n > first, keep",
         (GPU + "more_blocks_than_are_kept_at_once",),
         "the second launch forgets what the first made",
         devices="opencl",
@@ -98,10 +123,10 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_lines/overlap_lines.knl",
-        "size2 = size_of(known[1]) + sizes[n - first]",
-        "size2 = size_of(known[0]) + sizes[n - first]",
-        (LINES + "a_bright_tile_does_not_leak_into_the_dark_one_beside_it",),
-        "the second segment of a pair comes back at the size of the first on a GPU",
+        "begins[X] + h * LEN + i",
+        "begins[X] + h + i",
+        (LINES + "signals_make_the_sums[opencl:0-constant]",),
+        "the second half of a segment on a GPU are samples of the first",
         devices="opencl",
     ),
     Mutant(
@@ -124,8 +149,8 @@ METHODS_OF_CONVOLUTION = [
         "footprint/kernels/overlap_lines/long.py",
         "np.int64, (*places, first)",
         "np.int64, (*places, 0)",
-        (LINES + "a_second_batch_of_pairs_goes_on_where_the_first_ended",),
-        "every batch of pairs makes the first one's results",
+        (LINES + "a_second_batch_of_tiles_goes_on_where_the_first_ended",),
+        "every batch of tiles makes the first one's results",
         devices="opencl",
     ),
     Mutant(
