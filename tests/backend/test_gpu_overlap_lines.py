@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -129,13 +132,45 @@ def test_a_mask_in_many_blocks_keeps_its_digits(backend):
 def test_a_second_batch_of_tiles_goes_on_where_the_first_ended(backend, rng, monkeypatch):
     from footprint.kernels.overlap_lines import long
 
-    op, shape = LONG[0]
-    signal, mask = rng.standard_normal(shape, "f4"), rng.standard_normal(op.taps, "f4")
+    op = LONG[0][0]
+    signal, mask = rng.standard_normal(500_000, "f4"), rng.standard_normal(op.taps, "f4")
     whole, _ = made(backend, op, signal, mask)
-    # Room for one tile; two there are.
-    monkeypatch.setattr(long, "SPECTRA", 8 * 256**2)
+    # Room for three tiles; four there are.
+    monkeypatch.setattr(long, "SPECTRA", 1)
     again, _ = made(backend, op, signal, mask)
     np.testing.assert_array_equal(again, whole)
+
+
+CONVEYED = """
+import sys
+from dataclasses import replace
+import numpy as np
+from scipy.signal import correlate
+from footprint.backend.registry import open_backend
+from footprint.kernels.overlap_lines import long
+from footprint.ops.overlap_save import OverlapSave
+from tests.backend.test_gpu_overlap_lines import made
+
+backend, rng, found = open_backend(sys.argv[1]), np.random.default_rng(0), []
+backend.limits = replace(backend.limits, together=2)
+signal, mask = rng.standard_normal(750_000, "f4"), rng.standard_normal(4500, "f4")
+op = OverlapSave(mask.shape, "valid", tile=256, block=(4500,), folded=True)
+# Slots for three tiles of six, which wait for each other's, and for all of them.
+for long.SPECTRA in (1, 8 << 20):
+    found.append(made(backend, op, signal, mask)[0])
+want = correlate(signal.astype("f8"), mask.astype("f8"), "valid", "fft")
+np.testing.assert_array_equal(*found)
+np.testing.assert_allclose(found[0], want, rtol=0, atol=1e-6 * np.abs(mask).sum() * np.abs(signal).max())
+"""
+
+
+def test_one_launch_whose_groups_wait_makes_the_same(backend):
+    """PoCL's vectorizer does not keep barriers that lie in branches, so it goes without, in a process of its own."""
+    need_gpu(backend)
+    where = {**os.environ, "POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}
+    call = [sys.executable, "-c", CONVEYED, backend.limits.device]
+    done = subprocess.run(call, env=where, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_batches_and_budgets(device, rng):

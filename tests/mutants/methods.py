@@ -131,8 +131,8 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_lines/overlap_long.knl",
-        "FREQUENCY(u) + UNITS * b",
-        "FREQUENCY(u) + b",
+        "4 * FREQUENCY(u) - 1",
+        "4 * FREQUENCY(u) + 3",
         (LINES + "tiles_beyond_the_chip_make_the_sums_in_any_parts[opencl:0-signal]",),
         "columns of a long segment are turned by other frequencies",
         devices="opencl",
@@ -147,8 +147,8 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_lines/long.py",
-        "np.int64, (*places, first)",
-        "np.int64, (*places, 0)",
+        "many, A(0), found, spectra, np.int64(first)",
+        "many, A(0), found, spectra, np.int64(0)",
         (LINES + "a_second_batch_of_tiles_goes_on_where_the_first_ended",),
         "every batch of tiles makes the first one's results",
         devices="opencl",

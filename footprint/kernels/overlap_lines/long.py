@@ -18,6 +18,8 @@ SPARE = 1024
 """Bytes of on-chip memory the runtime takes from each group."""
 SPECTRA = 16 << 20
 """Bytes of the tiles that are transformed at a time: what the cache of a large GPU holds beside samples, results and the mask."""
+STAGES = 3
+"""Of a tile: columns, rows, and columns back."""
 SHARE = 64
 """What these may take of results that are larger: a program has few launches, however long a signal."""
 
@@ -58,21 +60,25 @@ def long_program(limits: Limits, of: Sums) -> Program:
     each, items = -(-of.out.shape[1] // across), tile // EACH * count
     total = -(-of.out.shape[0] // down) * each
     room = max(SPECTRA, of.out.nbytes // SHARE)
-    at_once = max(min(room // (2 * kind.itemsize * tile * tile), total, MAX_GROUPS_Y), 1)
+    at_once = max(min(max(room // (2 * kind.itemsize * tile * tile), STAGES), total, MAX_GROUPS_Y), 1)
+    # A tile's stages follow each other so many rounds apart; what is left of the slots lets tiles end before others begin there.
+    lag = max(1, (at_once - 1) // STAGES)
+    conveyor = limits.together > 0 and at_once >= STAGES
     starts = [tuple(n * b for n, b in zip(at, of.block)) for at in np.ndindex(*map(blocks, of.weights.shape, of.block))]
     used = local + 2 * kind.itemsize * (tile + 256) + kind.itemsize * tile // count + 64
     defines: Defines = (
         *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("LEN", tile), ("R1", LONG[tile])),
-        *(("R2", 1), ("IMAGE", int(of.is_image)), ("LINES", count)),
+        *(("R2", 1), ("IMAGE", int(of.is_image)), ("LINES", count), ("CONVEYOR", int(conveyor))),
         ("MIN_GROUPS", resident(limits, used, items, kind.itemsize)),
     )
     work = (
         *(ArraySpec((at_once, tile, tile), numbers), ArraySpec((tile, tile), numbers)),
         *(ArraySpec((at_once, tile // count), "i4"), ArraySpec((at_once,), "i4"), ArraySpec((1,), "i4")),
+        ArraySpec((1 + STAGES * at_once,), "i4"),
         ArraySpec(of.out.shape if len(starts) > FEW else (0,), kind.str),
     )
-    spectra, mask, found, totals, sized = map(W, range(5))
-    kept = W(5) if work[5].size else A(2)
+    spectra, mask, found, totals, sized, counts = map(W, range(6))
+    keep = work[6].size > 0
 
     def launch(entry: str, many: int, *args: Argument) -> Launch:
         return Launch("overlap_long.knl", entry, (tile // count, many, 1), (items, 1, 1), args, defines, local)
@@ -82,16 +88,23 @@ def long_program(limits: Limits, of: Sums) -> Program:
     for n, (i0, j0) in enumerate(starts):
         tall, span = (min(b, taps - a) for a, b, taps in zip((i0, j0), of.block, of.weights.shape))
         # The mask is a tile, of which one output needs all.
-        mine = (*map(np.int64, (*of.weights.shape, 1, 1, i0, j0, 1, 1, 1, tall, span, 0)), *none, kind.type(0))
+        mine = (*map(np.int64, (0, *of.weights.shape, 1, 1, i0, j0, 1, 1, 1, tall, span)), *none, kind.type(0))
         launches.append(launch("columns_forward", 1, A(1), found, spectra, *mine))
-        launches.append(launch("rows_mask", 1, found, spectra, mask, sized))
+        launches.append(launch("rows_mask", 1, found, spectra, mask, sized, counts, np.int32(work[5].size)))
         places = (*of.image.shape, *of.out.shape, of.starts[0] + i0, of.starts[1] + j0, each, down, across, tall, span)
-        which = (np.int64(i0 * of.weights.shape[1] + j0), np.int64(of.weights.shape[1]))
-        turns = tuple(map(np.int32, (n > 0, work[5].size > 0, n == len(starts) - 1)))
+        how: tuple[Argument, ...] = (*map(np.int64, places), *ends, kind.type(of.cval))
+        turns = map(np.int32, (n > 0, keep, n == len(starts) - 1))
+        which: tuple[Argument, ...] = (np.int64(i0 * of.weights.shape[1] + j0), np.int64(of.weights.shape[1]), *turns)
+        arrays: tuple[Argument, ...] = (A(0), A(1), A(2), spectra, found, totals, sized, W(6) if keep else A(2))
+        if conveyor:
+            rounds = total + (STAGES - 1) * lag
+            args = (*arrays, mask, counts, np.int32(at_once), np.int32(lag), np.int64(total), *which, *how)
+            grid = (rounds * STAGES * tile // count, 1, 1)
+            launches.append(Launch("overlap_long.knl", "conveyor", grid, (items, 1, 1), args, defines, local))
+            continue
         for first in range(0, total, at_once):
-            many, how = min(at_once, total - first), (*map(np.int64, (*places, first)), *ends, kind.type(of.cval))
-            launches.append(launch("columns_forward", many, A(0), found, spectra, *how))
+            many = min(at_once, total - first)
+            launches.append(launch("columns_forward", many, A(0), found, spectra, np.int64(first), *how))
             launches.append(launch("rows_through", many, found, spectra, mask, totals))
-            arrays = (A(0), A(1), A(2), spectra, found, totals, sized, kept)
-            launches.append(launch("columns_back", many, *arrays, *which, *turns, *how))
+            launches.append(launch("columns_back", many, *arrays, *which, np.int64(first), *how))
     return Program(tuple(launches), work)

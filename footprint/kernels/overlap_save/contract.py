@@ -19,7 +19,7 @@ from footprint.spec import ArraySpec, Limits
 
 SPEED = {
     "cpu": {64: 1.0, 128: 1.0, 256: 1.0, 512: 0.75, 1024: 0.45},
-    "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.48, 512: 0.42, 1024: 0.4},
+    "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.59, 512: 0.48, 1024: 0.39},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
 that stay in a core's own cache (benchmarks/convolve.py), on an H100 those of 256 and more do not stay on the chip."""
