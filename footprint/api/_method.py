@@ -104,7 +104,8 @@ def method_of(method: str, op: Op, image: ArraySpec, mask: Face, device: str) ->
     if method != "auto":
         return method
     made = made_by(method, op, image, mask, device, None).op
-    return {OverlapSave: "fft", Separated: "separable"}.get(type(made), "direct")
+    names: dict[type[Op], str] = {OverlapSave: "fft", Separated: "separable"}
+    return names.get(type(made), "direct")
 
 
 def for_frames(method: str, op: Op, frame: ArraySpec, device: str) -> Op:

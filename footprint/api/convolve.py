@@ -76,8 +76,8 @@ def convolve(
         Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
         be given where the image has more than the mask. On a device they are the image's last, in order.
     method : {"auto", "direct", "separable", "fft"}
-        "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save), of signals, images and volumes on the CPU, of
-        images on GPUs; the weights are finite. Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the
+        "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the
+        weights are finite. Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the
         largest |image| of the tile, so beside what is very much brighter, direct sums keep more digits; NaN and infinities
         reach what they reach in direct sums. "separable": the mask as a sum of products of a column and a row, found by its
         singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too

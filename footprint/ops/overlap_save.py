@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, choose
 from footprint.kernels.overlap_lines.contract import segments
-from footprint.kernels.overlap_save.contract import CHIP, SPEED, blocks, chip_bytes, tiles
+from footprint.kernels.overlap_save.contract import CHIP, FOLD, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost, rates
@@ -22,7 +22,11 @@ METHODS = ("auto", "direct", "separable", "fft")
 # The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
     "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 2: SPEED["cpu"], 3: {64: 0.95, 128: 0.95}},
-    "gpu": {1: {32: 0.69, 64: 0.9, 128: 0.62, 256: 0.31, 512: 0.31, 1024: 0.3}, 2: SPEED["gpu"]},
+    "gpu": {
+        1: {32: 0.95, 64: 1.05, 128: 0.8, 256: 0.64, 512: 0.46, 1024: 0.37},
+        2: SPEED["gpu"],
+        3: {32: 0.5, 64: 0.73, 128: 0.62},
+    },
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.5, "gpu": 0.85}
@@ -36,12 +40,14 @@ _TRIED = 256
 class OverlapSave(Correlate):
     """The sums of `Correlate` by transforms of tiles of ``tile`` samples an axis, the mask in blocks of at most ``block`` taps.
 
-    A signal's tile is a segment of ``tile``^2 samples. ``why`` is said in the plan. The grid of tiles begins at the first output
-    and parts at a row of tiles, so the result is the same whatever the parts.
+    A signal's tile is a segment of ``tile``^2 samples. Two neighbours of a row are transformed together or, where they are
+    ``folded``, as GPUs have them, are one tile that is twice as long. ``why`` is said in the plan. The grid of tiles begins at the
+    first output and parts at a row of tiles, so the result is the same whatever the parts.
     """
 
     tile: int = 128
     block: tuple[int, ...] = (1, 1)
+    folded: bool = False
     why: str = ""
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
@@ -51,35 +57,42 @@ class OverlapSave(Correlate):
         return self.summed(dtype)
 
     @property
-    def side(self) -> int:
-        """Samples of a tile along an axis."""
-        return self.tile**2 if len(self.taps) == 1 else self.tile
+    def sides(self) -> tuple[int, ...]:
+        """Samples of a tile along every axis."""
+        *others, last = [self.tile] * len(self.taps) if len(self.taps) > 1 else [self.tile**2]
+        return (*others, FOLD * last if self.folded else last)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Outputs of a tile along every axis, by the largest block of the mask."""
+        return tuple(side + 1 - block for side, block in zip(self.sides, self.block))
 
     def grain(self, *specs: ArraySpec) -> int:
         """Whole images of a batch, else rows of tiles."""
         return 1 if self.batch else self.grain_along(self.dims[0])
 
     def grain_along(self, axis: str, *specs: ArraySpec) -> int:
-        """Rows of outputs of a tile, by the largest block of the mask; of a signal two segments, which are transformed together."""
+        """Rows of outputs of a tile; of a signal the segments that are transformed together."""
         if axis != self.dims[0]:
             return 1
-        return (self.side + 1 - self.block[0]) * (2 if len(self.taps) == 1 else 1)
+        return self.steps[0] * (2 if len(self.taps) == 1 and not self.folded else 1)
 
     def settings(self) -> dict[str, Number]:
         """Sizes of tiles and blocks."""
         return {"tile": self.tile, "block": self.block}
 
     def operations(self, limits: Limits, *specs: ArraySpec) -> float:
-        """Of transforms of all pairs of tiles there and back, and of the mask, for every block."""
+        """Of transforms of all tiles, two at once, there and back, and of the mask, for every block."""
         (out,) = self.out_specs(*specs)
         many, one = math.prod(out.shape[: self.batch]), out.shape[self.batch :]
-        *others, last = (-(-n // (self.side + 1 - b)) for n, b in zip(one, self.block))
-        pairs, size, masks = many * math.prod(others) * -(-last // 2), self.side ** len(self.taps), self._launches(out)
+        *others, last = (-(-n // step) for n, step in zip(one, self.steps))
+        both, masks = many * math.prod(others) * (last if self.folded else -(-last // 2)), self._launches(out)
         if limits.cores:
             # Its compute units take their shares of tiles side by side, however few there are.
-            aside = max(1, limits.cores * max(CHIP) ** 2 // self.tile**2)
-            pairs, masks = -(-pairs // aside) * aside, max(masks, aside)
-        return (2 * self._blocks * pairs + masks) * 5 * size * math.log2(size)
+            aside = max(1, limits.cores * max(CHIP) ** 2 // self.tile ** max(len(self.taps), 2))
+            both, masks = -(-both // aside) * aside, max(masks, aside)
+        size = self.tile ** max(len(self.taps), 2)
+        return (2 * self._blocks * both + masks) * 5 * size * math.log2(size)
 
     @property
     def _blocks(self) -> int:
@@ -119,13 +132,13 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
         return op
     weights = ArraySpec(op.taps, sums.str)
     seconds = lambda some: predicted(some, limits, image, weights)
-    found: OverlapSave = min((tiled(op, tile, image, weights) for tile in lengths), key=seconds)
+    found: OverlapSave = min((tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
         return op
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
-    shape = f"segments of {found.side}" if len(op.taps) == 1 else f"tiles of {' x '.join([str(found.tile)] * len(op.taps))}"
+    shape = f"{'segments' if len(op.taps) == 1 else 'tiles'} of {' x '.join(map(str, found.sides))}"
     return replace(found, why=f"method: fft, in {shape}; {compared}")
 
 
@@ -136,31 +149,27 @@ def predicted(op: Correlate, limits: Limits, *specs: ArraySpec) -> float:
 
 
 def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
-    """Lengths of tiles that a device has for a mask's dimensions: GPUs have none of volumes."""
+    """Lengths of tiles that a device has for a mask's dimensions."""
     if limits.family == "cpu":
         return list(_SPEED["cpu"].get(len(op.taps), ()))
     if len(op.taps) == 1:
         return segments(limits, itemsize)
-    return tiles(limits, itemsize) if len(op.taps) == 2 else []
+    return [tile for tile in tiles(limits, itemsize) if tile in _SPEED["gpu"].get(len(op.taps), ())]
 
 
 def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
     """Say why there are no transforms of tiles."""
-    if len(op.taps) == 3:
-        fix = "transforms of tiles are made of signals and of images there"
-        raise ArgumentError("method", f"'fft' for a volume on {limits.device}", "'direct' there", fix)
     least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
     fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"
     raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)
 
 
-def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec) -> OverlapSave:
+def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec, *, folded: bool = False) -> OverlapSave:
     """By tiles of one size: the mask in as many blocks as make the fewest tiles."""
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
-    found = OverlapSave(**shared, tile=tile)
-    side, out = found.side, op.out_specs(image, weights)[0].shape[op.batch :]
+    found = OverlapSave(**shared, tile=tile, folded=folded)
     block = []
-    for taps, n in zip(op.taps, out):
+    for side, taps, n in zip(found.sides, op.taps, op.out_specs(image, weights)[0].shape[op.batch :]):
         fewest = blocks(taps, side * 7 // 8)
         numbers = range(fewest, min(blocks(taps, side // 4), fewest + _TRIED) + 1)
         number = min(numbers, key=lambda count: count * -(-n // (side + 1 - blocks(taps, count))))

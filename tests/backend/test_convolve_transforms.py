@@ -96,7 +96,7 @@ def test_a_bright_tile_does_not_leak_into_the_dark_one_beside_it(shape, taps, rn
     image, mask = rng.random(shape, "f4"), rng.random(taps, "f4")
     exact = fftconvolve(image.astype("f8"), mask.astype("f8"), "same")
     op = by_method("fft", Correlate(taps), ArraySpec(shape), CPU)
-    step, reach = op.side + 1 - op.block[-1], taps[-1]
+    step, reach = op.steps[-1], taps[-1]
     assert op.tile == 64
     for bright, dark in ((0, 1), (1, 0)):
         lit = image.copy()

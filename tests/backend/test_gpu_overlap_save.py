@@ -31,7 +31,7 @@ def test_tiles_of_smaller_chips(kind, tile, backend, rng):
     mask = rng.standard_normal((45, 38)).astype(kind)
     image = rng.standard_normal((130, 171)).astype(kind)
     assert tile == tiles(limits, image.itemsize)[0]
-    op = tiled(Correlate(mask.shape, "full", "mirror"), tile, S(image.shape, kind), S(mask.shape, kind))
+    op = tiled(Correlate(mask.shape, "full", "mirror"), tile, S(image.shape, kind), S(mask.shape, kind), folded=True)
     scale = np.abs(mask).sum(dtype=float) * np.abs(image).max()
     want = reference.correlate(image, mask, mode="full", boundary="mirror")
     np.testing.assert_allclose(made(backend, op, image, mask), want, rtol=0, atol={"f4": 1e-6, "f8": 1e-14}[kind] * scale)
@@ -42,7 +42,7 @@ def test_more_blocks_than_are_kept_at_once(backend, rng):
     need_gpu(backend)
     image, mask = rng.standard_normal((40, 200), "f4"), rng.standard_normal((12, 6 * 17), "f4")
     image[20, 100] = np.inf
-    op = OverlapSave(mask.shape, "same", "wrap", tile=64, block=(12, 6))
+    op = OverlapSave(mask.shape, "same", "wrap", tile=64, block=(12, 6), folded=True)
     launches = overlap_save_program(
         H100, S(image.shape), S(mask.shape), S(image.shape), y0=0, x0=0, border_y="wrap", border_x="wrap", cval=0.0, tile=64,
         block=(12, 6),
@@ -57,15 +57,15 @@ def test_more_blocks_than_are_kept_at_once(backend, rng):
 def test_the_choice_goes_by_shapes_and_by_the_chip():
     chosen = lambda limits, taps, n=8192, kind="f4": by_method("auto", Correlate((taps, taps)), S((n, n), kind), limits)
     tile = lambda op: op.tile if isinstance(op, OverlapSave) else 0
-    assert [tile(chosen(H100, taps)) for taps in (3, 13, 15, 31, 63, 127)] == [0, 0, 64, 128, 128, 1024]
-    assert [tile(chosen(SMALL, taps)) for taps in (13, 17, 63)] == [0, 64, 512]
+    assert [tile(chosen(H100, taps)) for taps in (3, 13, 15, 31, 63, 127)] == [0, 0, 64, 128, 128, 512]
+    assert [tile(chosen(SMALL, taps)) for taps in (13, 17, 63)] == [0, 64, 256]
     assert [tile(chosen(H100, taps, kind="f8")) for taps in (13, 31)] == [0, 64]
     assert tile(chosen(H100, 31, 64)) == 0
     for same in (replace(H100, cores=16), replace(H100, free=1 << 20), replace(H100, device="opencl:0", fft="stockham")):
         for taps in (13, 15, 31, 63, 200):
             assert chosen(same, taps, 1500) == chosen(H100, taps, 1500)
     plan = fp.plan_convolve((8192, 8192), (63, 63), device="null:h100")
-    assert "method: fft, in tiles of 128 x 128" in str(plan)
+    assert "method: fft, in tiles of 128 x 256" in str(plan)
 
 
 def test_tiles_fit_the_chip_and_the_mask_is_counted():

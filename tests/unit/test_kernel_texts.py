@@ -60,7 +60,7 @@ def plans() -> dict[str, Any]:
     found |= {f"convolve {kind}": fp.plan_convolve(image, (6, 6), dtype=kind, **on) for kind in ("f8", "f2", "u2", "i4")}
     found |= {f"convolve, nan={nan}": fp.plan_convolve(image, (13, 13), nan=nan, **on) for nan in ("ignore", "interpolate")}
     found |= {f"convolve {n} taps": fp.plan_convolve((10**7,), (n,), **on) for n in (5, 15, 101, 1001)}
-    large = (((4000, 4000), (127, 127)), ((10**7,), (10**5,)))
+    large = (((4000, 4000), (127, 127)), ((10**7,), (10**5,)), ((300, 300, 300), (31, 31, 31)))
     found |= {f"convolve by {m}, on its way": fp.plan_convolve(shape, m, **on) for shape, m in large}
     found |= {f"convolve by {m}": fp.plan_convolve((40, 60, 700), m, **on) for m in ((3, 3, 3), (7, 7, 7), (3, 1, 20), (9, 70, 30))}
     found |= {

@@ -5,7 +5,8 @@
 its first output. A segment of tile^2 samples lies as the rows of a tile: its transform is that of the columns, a product with
 roots of unity, and that of the rows, so the lines of the kernel ``overlap_save`` do it. Two neighbours are the two parts of one
 complex transform, brought to one size as there, with the same errors, and NaN, infinities and masks of several blocks as there.
-On a GPU a segment stays on the chip, transformed as one line; those of longer tiles lie in memory, and are made as on the CPU.
+On a GPU a segment is twice as long, its halves these parts (see line.h). It stays on the chip, transformed as one line; those of
+longer tiles lie in memory, and are made as on the CPU.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from footprint.kernels.overlap_save.contract import EACH, FEW, GAP, LINE, LONG, 
 from footprint.spec import ArraySpec, Limits
 
 CHIP = {32: (4, 1), 64: (16, 1), 128: (8, 8)}
-"""Tiles whose segments of tile^2 stay on a GPU's chip, and what their lines are transformed by before two passes by 16."""
+"""Tiles whose segments of tile^2 complex numbers stay on a GPU's chip, and the lines' factors before two passes by 16."""
 TOGETHER = 16
 """Blocks of a mask whose transforms are kept at once there."""
 
 
 def chip_bytes(tile: int, itemsize: int) -> int:
-    """Bytes on a GPU's chip of a pair of segments that stays there."""
+    """Bytes on a GPU's chip of a segment that stays there."""
     return line_bytes(tile * tile, itemsize) + 2 * itemsize * 256 + 64
 
 
@@ -31,7 +32,7 @@ def segments(limits: Limits, itemsize: int) -> list[int]:
 
 
 def pairs(columns: int, tile: int, block: int) -> int:
-    """Pairs of segments of a row of outputs."""
+    """Pairs of segments of a row of outputs, on the CPU."""
     return -(-columns // (2 * (tile * tile + 1 - block)))
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
-from footprint.kernels.overlap_lines.contract import CHIP, TOGETHER, chip_bytes, pairs
+from footprint.kernels.overlap_lines.contract import CHIP, TOGETHER, chip_bytes
 from footprint.kernels.overlap_lines.long import Sums, long_program, resident
-from footprint.kernels.overlap_save.contract import EACH, FEW, blocks, line_bytes
+from footprint.kernels.overlap_save.contract import EACH, FEW, FOLD, blocks, line_bytes
 from footprint.spec import ArraySpec, Limits
 
 
@@ -38,7 +38,7 @@ def overlap_lines_program(
     numbers, items, at_once = np.result_type(kind, np.complex64).str, length // EACH, min(number, TOGETHER)
     used, (first, second) = chip_bytes(tile, kind.itemsize), CHIP[tile]
     if used > limits.local_mem:
-        raise ValueError(f"a segment of {length} in {kind.name} does not fit {limits.local_mem} bytes")
+        raise ValueError(f"a segment of {FOLD * length} in {kind.name} does not fit {limits.local_mem} bytes")
     defines: Defines = (
         *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("LEN", length)),
         *(("R1", first), ("R2", second), ("MIN_GROUPS", resident(limits, used, items, kind.itemsize))),
@@ -49,7 +49,7 @@ def overlap_lines_program(
         work.append(out)
     text, group, local = "overlap_lines.knl", (items, 1, 1), line_bytes(length, kind.itemsize)
     rows = min(out.shape[0], MAX_GROUPS_Y)
-    grid = (pairs(out.shape[1], tile, block[0]), rows, -(-out.shape[0] // rows))
+    grid = (-(-out.shape[1] // (FOLD * length + 1 - block[0])), rows, -(-out.shape[0] // rows))
     launches = [Launch(text, "roots", (roots // 256, 1, 1), (256, 1, 1), (W(2),), defines)]
     arrays, taps = (A(0), A(1), A(2), W(0), W(1), W(3) if keep else A(2), W(2)), np.int64(weights.size)
     places = tuple(map(np.int64, (*image.shape, *out.shape, y0, x0)))

@@ -5,6 +5,9 @@
    line      LINE_SIZE numbers on the chip, through which work-items hand on what they have
    w, turns  roots of unity of the passes by R1 and R2, in memory of kind ROOTS, and of the last by 16, on the chip
    near      whether a line's work-items are neighbours, in groups of 16 that do not part
+   folded    whether number n is turned by the n-th power of exp(2 pi i / (4 LEN)) before, and back after: what products carry beyond the
+             last number then comes back to the first times i, so that LEN numbers are 2 LEN real samples, n and n + LEN its parts.
+             Most of that is in the roots of the first pass
 
    SAMPLE(u, d, j) is where register d * R0 + j of work-item u lies in the line before the first pass (TAKE_SAMPLES takes them from the
    chip); after the last register j is number 16 u + j, which is frequency FREQUENCY(u) + UNITS * j where R2 is 1. */
@@ -30,6 +33,15 @@ DEVICE Z unit(i32 n, i32 total) {
   return MAKE2(Z, COSPI(turn), -SINPI(turn));
 }
 
+/* exp(2 pi i k / 64) for k < 16 */
+CONSTANT T COS64[17] = {
+  NUMBER(1.0), NUMBER(0.99518472667219688624), NUMBER(0.98078528040323044913), NUMBER(0.95694033573220886494),
+  NUMBER(0.92387953251128675613), NUMBER(0.88192126434835502971), NUMBER(0.83146961230254523708), NUMBER(0.77301045336273696081),
+  NUMBER(0.70710678118654752440), NUMBER(0.63439328416364549822), NUMBER(0.55557023301960222474), NUMBER(0.47139673682599764856),
+  NUMBER(0.38268343236508977173), NUMBER(0.29028467725446236764), NUMBER(0.19509032201612826785), NUMBER(0.09801714032956060199),
+  NUMBER(0.0)};
+#define TURN64(k) MAKE2(Z, COS64[k], COS64[16 - (k)])
+
 /* A pass by R over numbers that lie S apart: butterfly q has those from its FIRST_OF on. */
 #define FIRST_OF(R, S, q) ((q) / (S) * ((R) * (S)) + (q) % (S))
 #define APART_BY(S) ((S) % 16 ? (S) : (S) + (S) / 16)
@@ -48,25 +60,27 @@ DEVICE Z unit(i32 n, i32 total) {
       UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = x[d * R + j]; \
     } \
   } \
-  DEVICE void forward_##name(Z *x, LOCAL Z *line, i32 u, SPACE const Z *w) \
+  DEVICE void forward_##name(Z *x, LOCAL Z *line, i32 u, SPACE const Z *w, const int folded) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
       const i32 q = u + UNITS * d, m = q % (S); \
       LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
+      if (folded) UNROLL for (i32 j = 1; j < R; j++) x[d * R + j] = mul(x[d * R + j], TURN64(j * (16 / R))); \
       DFT(R)(x + d * R); \
-      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = j ? mul(x[d * R + j], w[j * (S) + m]) : x[d * R]; \
+      UNROLL for (i32 j = 0; j < R; j++) at[j * APART_BY(S)] = j || folded ? mul(x[d * R + j], w[j * (S) + m]) : x[d * R]; \
     } \
   } \
-  DEVICE void back_##name(Z *x, const LOCAL Z *line, i32 u, SPACE const Z *w) \
+  DEVICE void back_##name(Z *x, const LOCAL Z *line, i32 u, SPACE const Z *w, const int folded) \
   { \
     UNROLL for (i32 d = 0; d < 16 / R; d++) { \
       const i32 q = u + UNITS * d, m = q % (S); \
       const LOCAL Z *at = line + AT(FIRST_OF(R, S, q)); \
       UNROLL for (i32 j = 0; j < R; j++) { \
         x[d * R + j] = at[j * APART_BY(S)]; \
-        if (j) x[d * R + j] = mul(x[d * R + j], w[j * (S) + m]); \
+        if (j || folded) x[d * R + j] = mul(x[d * R + j], w[j * (S) + m]); \
       } \
       DFT(R)(x + d * R); \
+      if (folded) UNROLL for (i32 j = 1; j < R; j++) x[d * R + j] = mul(x[d * R + j], TURN64(j * (16 / R))); \
     } \
   }
 #if R1 > 1
@@ -78,46 +92,49 @@ PASS(second, R2, 256, ROOTS)
 PASS(third, 16, 16, LOCAL)
 PASS(fourth, 16, 1, LOCAL)
 
-/* Root number i of those that w and then turns hold. */
-DEVICE Z root_first(i32 i) { return unit(i / (LEN / R1) * (i % (LEN / R1)), LEN); }
-DEVICE Z root_second(i32 i) { return unit(i / 256 * (i % 256), 256 * R2); }
-DEVICE Z root_third(i32 i) { return unit(i / 16 * (i % 16), 256); }
+/* Root number i of those that w and then turns hold; of lines that are folded those of the first pass are turned, too. */
+#define ROOT(i, S, total, folded) unit((i) % (S) * (4 * ((i) / (S)) - (folded)), 4 * (total))
+DEVICE Z root_first(i32 i, const int folded) { return ROOT(i, LEN / R1, LEN, folded); }
+DEVICE Z root_second(i32 i) { return ROOT(i, 256, 256 * R2, 0); }
+DEVICE Z root_third(i32 i, const int folded) { return ROOT(i, 16, 256, R1 == 1 && folded); }
 
 #define BETWEEN() if (near) BARRIER32(); else BARRIER()
 
 /* From registers in the order of SAMPLE to those of frequencies. */
-DEVICE void line_forward(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near) {
+DEVICE void line_forward(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near,
+                         const int folded) {
 #if R1 > 1
-  forward_first(x, line, u, w);
+  forward_first(x, line, u, w, folded);
   BARRIER();
 #if R2 > 1
   take_second(x, line, u);
-  forward_second(x, line, u, w + LEN);
+  forward_second(x, line, u, w + LEN, 0);
   BARRIER();
 #endif
   take_third(x, line, u);
 #endif
-  forward_third(x, line, u, turns);
+  forward_third(x, line, u, turns, R1 == 1 && folded);
   BETWEEN();
   take_fourth(x, line, u);
   dft16(x);
 }
 
 /* What line_forward did, undone for numbers whose parts are swapped. */
-DEVICE void line_back(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near) {
+DEVICE void line_back(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL Z *turns, const int near,
+                      const int folded) {
   dft16(x);
   put_fourth(x, line, u);
   BETWEEN();
-  back_third(x, line, u, turns);
+  back_third(x, line, u, turns, R1 == 1 && folded);
 #if R1 > 1
   put_third(x, line, u);
   BARRIER();
 #if R2 > 1
-  back_second(x, line, u, w + LEN);
+  back_second(x, line, u, w + LEN, 0);
   put_second(x, line, u);
   BARRIER();
 #endif
-  back_first(x, line, u, w);
+  back_first(x, line, u, w, folded);
 #endif
 }
 

@@ -1,4 +1,4 @@
-"""Launches of transforms of tiles that are too long for a GPU's chip, of images and of signals: some pairs of tiles at a time."""
+"""Launches of transforms of tiles that are too long for a GPU's chip, of images and of signals: some at a time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
-from footprint.kernels.overlap_save.contract import EACH, FEW, LONG, blocks, lines_at_once, long_bytes
+from footprint.kernels.overlap_save.contract import EACH, FEW, FOLD, LONG, blocks, lines_at_once, long_bytes
 from footprint.spec import ArraySpec, Limits
 
 REGISTERS = 65536
 """Of a core, of which a work-item takes 64 where numbers have four bytes, and 128 where they have eight."""
 SPARE = 1024
 """Bytes of on-chip memory the runtime takes from each group."""
-CHUNK = 1024
-"""Samples that are looked at by one group."""
-SPECTRA = 32 << 20
-"""Bytes of the pairs of tiles that are transformed at a time: what the cache of a large GPU holds."""
+SPECTRA = 16 << 20
+"""Bytes of the tiles that are transformed at a time: what the cache of a large GPU holds beside samples, results and the mask."""
+STAGES = 3
+"""Of a tile: columns, rows, and columns back."""
 SHARE = 64
 """What these may take of results that are larger: a program has few launches, however long a signal."""
 
@@ -46,58 +46,65 @@ class Sums:
     @property
     def steps(self) -> tuple[int, int]:
         """Outputs of a tile down and across."""
-        side = self.tile if self.is_image else self.tile**2
-        return (side + 1 - self.block[0] if self.is_image else 1), side + 1 - self.block[1]
+        side = FOLD * (self.tile if self.is_image else self.tile**2)
+        return (self.tile + 1 - self.block[0] if self.is_image else 1), side + 1 - self.block[1]
 
 
 def long_program(limits: Limits, of: Sums) -> Program:
-    """Block by block of the mask: its transform, and then the tiles, as many pairs at a time as `SPECTRA` holds."""
+    """Block by block of the mask: its transform, and then the tiles, as many at a time as `SPECTRA` holds."""
     kind, tile, (down, across) = np.dtype(of.out.dtype), of.tile, of.steps
     count = lines_at_once(limits, tile, kind.itemsize)
     if not count:
         raise ValueError(f"lines of {tile} in {kind.name} do not fit {limits.local_mem} bytes")
     numbers, local = np.result_type(kind, np.complex64).str, long_bytes(tile, count, kind.itemsize)
-    each, items, chunks = -(-of.out.shape[1] // (2 * across)), tile // EACH * count, tile * tile // CHUNK
+    each, items = -(-of.out.shape[1] // across), tile // EACH * count
     total = -(-of.out.shape[0] // down) * each
     room = max(SPECTRA, of.out.nbytes // SHARE)
-    at_once = max(min(room // (2 * kind.itemsize * tile * tile), total, MAX_GROUPS_Y // 2), 1)
+    at_once = max(min(max(room // (2 * kind.itemsize * tile * tile), STAGES), total, MAX_GROUPS_Y), 1)
+    # A tile's stages follow each other so many rounds apart; what is left of the slots lets tiles end before others begin there.
+    lag = max(1, (at_once - 1) // STAGES)
+    conveyor = limits.together > 0 and at_once >= STAGES
     starts = [tuple(n * b for n, b in zip(at, of.block)) for at in np.ndindex(*map(blocks, of.weights.shape, of.block))]
-    used = local + 2 * kind.itemsize * (tile + 256) + 64
+    used = local + 2 * kind.itemsize * (tile + 256) + kind.itemsize * tile // count + 64
     defines: Defines = (
         *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("LEN", tile), ("R1", LONG[tile])),
-        *(("R2", 1), ("IMAGE", int(of.is_image)), ("LINES", count), ("CHUNK", CHUNK)),
+        *(("R2", 1), ("IMAGE", int(of.is_image)), ("LINES", count), ("CONVEYOR", int(conveyor))),
         ("MIN_GROUPS", resident(limits, used, items, kind.itemsize)),
     )
     work = (
         *(ArraySpec((at_once, tile, tile), numbers), ArraySpec((tile, tile), numbers)),
-        *(ArraySpec((2 * at_once, chunks), "i4"), ArraySpec((2 * at_once,), "i4"), ArraySpec((2,), "i4")),
+        *(ArraySpec((at_once, tile // count), "i4"), ArraySpec((at_once,), "i4"), ArraySpec((1,), "i4")),
+        ArraySpec((1 + STAGES * at_once,), "i4"),
         ArraySpec(of.out.shape if len(starts) > FEW else (0,), kind.str),
     )
-    spectra, mask, found, totals, sized = map(W, range(5))
-    kept = W(5) if work[5].size else A(2)
+    spectra, mask, found, totals, sized, counts = map(W, range(6))
+    keep = work[6].size > 0
 
     def launch(entry: str, many: int, *args: Argument) -> Launch:
-        if entry == "survey":
-            return Launch("overlap_long.knl", entry, (chunks, 2 * many, 1), (256, 1, 1), args, defines)
         return Launch("overlap_long.knl", entry, (tile // count, many, 1), (items, 1, 1), args, defines, local)
 
     launches: list[Launch] = []
     none, ends = [np.int32(CODES["constant"])] * 2, [np.int32(CODES[border]) for border in of.borders]
     for n, (i0, j0) in enumerate(starts):
         tall, span = (min(b, taps - a) for a, b, taps in zip((i0, j0), of.block, of.weights.shape))
-        # The mask is a pair of one tile, of which one output needs all.
-        mine = (*map(np.int64, (*of.weights.shape, 1, 1, i0, j0, 1, 1, 1, tall, span, 0)), *none, kind.type(0))
-        launches.append(launch("survey", 1, A(1), found, *mine))
-        launches.append(launch("columns_forward", 1, A(1), found, sized, spectra, *mine))
-        launches.append(launch("rows_mask", 1, spectra, mask))
+        # The mask is a tile, of which one output needs all.
+        mine = (*map(np.int64, (0, *of.weights.shape, 1, 1, i0, j0, 1, 1, 1, tall, span)), *none, kind.type(0))
+        launches.append(launch("columns_forward", 1, A(1), found, spectra, *mine))
+        launches.append(launch("rows_mask", 1, found, spectra, mask, sized, counts, np.int32(work[5].size)))
         places = (*of.image.shape, *of.out.shape, of.starts[0] + i0, of.starts[1] + j0, each, down, across, tall, span)
-        which = (np.int64(i0 * of.weights.shape[1] + j0), np.int64(of.weights.shape[1]))
-        turns = tuple(map(np.int32, (n > 0, work[5].size > 0, n == len(starts) - 1)))
+        how: tuple[Argument, ...] = (*map(np.int64, places), *ends, kind.type(of.cval))
+        turns = map(np.int32, (n > 0, keep, n == len(starts) - 1))
+        which: tuple[Argument, ...] = (np.int64(i0 * of.weights.shape[1] + j0), np.int64(of.weights.shape[1]), *turns)
+        arrays: tuple[Argument, ...] = (A(0), A(1), A(2), spectra, found, totals, sized, W(6) if keep else A(2))
+        if conveyor:
+            rounds = total + (STAGES - 1) * lag
+            args = (*arrays, mask, counts, np.int32(at_once), np.int32(lag), np.int64(total), *which, *how)
+            grid = (rounds * STAGES * tile // count, 1, 1)
+            launches.append(Launch("overlap_long.knl", "conveyor", grid, (items, 1, 1), args, defines, local))
+            continue
         for first in range(0, total, at_once):
-            many, how = min(at_once, total - first), (*map(np.int64, (*places, first)), *ends, kind.type(of.cval))
-            launches.append(launch("survey", many, A(0), found, *how))
-            launches.append(launch("columns_forward", many, A(0), found, totals, spectra, *how))
-            launches.append(launch("rows_through", many, spectra, mask))
-            arrays = (A(0), A(1), A(2), spectra, found, totals, sized, kept)
-            launches.append(launch("columns_back", many, *arrays, *which, *turns, *how))
+            many = min(at_once, total - first)
+            launches.append(launch("columns_forward", many, A(0), found, spectra, np.int64(first), *how))
+            launches.append(launch("rows_through", many, found, spectra, mask, totals))
+            launches.append(launch("columns_back", many, *arrays, *which, np.int64(first), *how))
     return Program(tuple(launches), work)

@@ -2,9 +2,10 @@
 
 ``launch("overlap_save", image, weights, out, y0=, x0=, border_y=, border_x=, cval=, tile=, block=)`` computes what the kernel
 ``convolve`` does, for arrays of two axes. Outputs are made in tiles of (tile + 1 - block) an axis, on a grid that starts at the
-first output. Two neighbours of a row of tiles are the two parts of one complex transform; each is first brought to the size of 1
-by a power of 2, so that what it loses in rounding is in proportion to its own values. A mask that is larger than ``block`` is
-taken block by block, and the results are added up; what additions of more than `FEW` lose is kept beside them.
+first output; a GPU's tiles are `FOLD` times as wide. On the CPU two neighbours of a row of tiles are the two parts of one complex
+transform; on a GPU they are the halves of one tile, which are turned so that they make one polynomial (see tile.h). Each tile is
+first brought to the size of 1 by a power of 2, so that what it loses in rounding is in proportion to its own values. A mask that
+is larger than ``block`` is taken block by block, and the results are added up; what additions of more than `FEW` lose is kept.
 
 Errors are within 1e-6 (float32; 1e-14 of float64) of the sum of |w| times the largest |x| of the tile. NaN and infinities
 reach the outputs they would reach in direct sums, and no others. Weights are finite.
@@ -18,7 +19,7 @@ from footprint.spec import ArraySpec, Limits
 
 SPEED = {
     "cpu": {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.7, 1024: 0.5},
-    "gpu": {32: 0.8, 64: 1.0, 128: 0.86, 256: 0.31, 512: 0.295, 1024: 0.3},
+    "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.59, 512: 0.48, 1024: 0.39},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
 that stay in a core's own cache (benchmarks/convolve.py), on an H100 those of 256 and more do not stay on the chip."""
@@ -30,6 +31,8 @@ LONG = {256: 1, 512: 2, 1024: 4}
 """Tiles that are too long for a GPU's chip, and what their lines are transformed by before two passes by 16."""
 ITEMS = 512
 """Most work-items of a group that takes several lines of these."""
+FOLD = 2
+"""Real samples of a complex number in a GPU's tiles: along their last axis these have as many times ``tile``."""
 EACH = 16
 """Complex numbers of a tile that a GPU's work-item has in registers."""
 GAP = 16
@@ -46,8 +49,8 @@ def blocks(taps: int, block: int) -> int:
 
 
 def chip_bytes(tile: int, itemsize: int) -> int:
-    """Bytes on a GPU's chip that a pair of tiles takes, its lines apart, with roots of unity and where samples lie."""
-    return 2 * itemsize * tile * (CHIP[tile][2] + 1) + 24 * tile + 64
+    """Bytes on a GPU's chip that a tile takes, its lines apart, with roots of unity and where samples lie."""
+    return 2 * itemsize * tile * (CHIP[tile][2] + 2) + 24 * tile + 64
 
 
 def line_bytes(length: int, itemsize: int) -> int:
@@ -63,7 +66,7 @@ def long_bytes(tile: int, lines: int, itemsize: int) -> int:
 def lines_at_once(limits: Limits, tile: int, itemsize: int) -> int:
     """Rows or columns of a long tile that a group takes; 0 where not even two fit, with roots of unity, on the chip."""
     for count in (16, 8, 4, 2):
-        used = long_bytes(tile, count, itemsize) + 2 * itemsize * (tile + 256) + 64
+        used = long_bytes(tile, count, itemsize) + 2 * itemsize * (tile + 256) + itemsize * tile // count + 64
         if used <= limits.local_mem and tile // EACH * count <= min(ITEMS, limits.group):
             return count
     return 0

@@ -1,6 +1,6 @@
-"""Launch shapes of ``overlap_save``: the mask's transforms some blocks at a time, then all pairs of tiles through these.
+"""Launch shapes of ``overlap_save``: the mask's transforms some blocks at a time, then all tiles through these.
 
-Tiles that do not stay on the chip go by way of memory, some pairs at a time.
+Tiles that do not stay on the chip go by way of memory, some at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.overlap_lines.long import Sums, long_program, resident
-from footprint.kernels.overlap_save.contract import CHIP, EACH, FEW, blocks, chip_bytes
+from footprint.kernels.overlap_save.contract import CHIP, EACH, FEW, FOLD, blocks, chip_bytes
 from footprint.spec import ArraySpec, Limits
 
 TOGETHER = 16
@@ -56,9 +56,9 @@ def overlap_save_program(
         ("MIN_GROUPS", resident(limits, used, items, kind.itemsize)),
     )
     group, local = (items, 1, 1), tile * CHIP[tile][2] * numbers.itemsize
-    down, across = (-(-n // (tile + 1 - b)) for n, b in zip(out.shape, block))
+    down, across = (-(-n // (side + 1 - b)) for n, side, b in zip(out.shape, (tile, FOLD * tile), block))
     rows = min(down, MAX_GROUPS_Y)
-    grid = (-(-across // 2), rows, -(-down // rows))
+    grid = (across, rows, -(-down // rows))
     mask: tuple[np.generic, ...] = (*map(np.int64, weights.shape), *map(np.int32, block))
     arrays = (A(0), A(1), A(2), W(0), W(1), W(2) if keep else A(2))
     places = tuple(map(np.int64, (*image.shape, *out.shape, y0, x0)))

@@ -1,5 +1,5 @@
-/* Real numbers T two by two in complex ones Z: each of the two brought to the size of 1 by a power of two, what is not finite kept
-   apart, and results that are added up block by block of a mask. After dft.h. WIDE 1 where T is f64. */
+/* Real numbers T two by two in complex ones Z: brought to the size of 1 by a power of two, what is not finite kept apart, and results
+   that are added up block by block of a mask. After dft.h. WIDE 1 where T is f64. */
 #if WIDE
 #define BIAS 1022
 #define MAGNITUDE(x) ((i32)(AS_I64(x) >> 32) & 0x7fffffff)
@@ -19,6 +19,8 @@ DEVICE int finite(T x) { return EXPONENT(MAGNITUDE(x)) < SPECIAL; }
 DEVICE Z swapped(Z a) { return MAKE2(Z, a.y, a.x); }
 
 DEVICE i32 larger(i32 a, i32 b) { return a > b ? a : b; }
+
+DEVICE i32 smaller(i64 a, i32 b) { return a < b ? (i32)a : b; }
 
 /* The power of two that brings what has such an exponent to about 1. */
 DEVICE i32 size_of(i32 exponent) {
