@@ -79,6 +79,7 @@ class Levels:
         *,
         flood: float | None,
         contrast: float | None,
+        summits: int,
         fit: Fit | None,
         inverted: bool,
         residual: bool,
@@ -90,7 +91,7 @@ class Levels:
         how: dict[str, Any] = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
         how |= {"saved": tuple(self.saved), "inverted": inverted}
         if contrast is not None:
-            apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, **how)
+            apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, summits=summits, **how)
             return local_sources(apart, self.cells, clip, fit, residual, models, light)
         whole = LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how)
         return local_sources(whole, self.cells, clip, fit, models=models, light=light)

@@ -18,6 +18,7 @@ from footprint.api._image import Image, Passes, Reading, foretold, from_file, se
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
 from footprint.api._reliability import check_reliability, threshold_of, trials
+from footprint.api._room import Room
 from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
 from footprint.api._sky import sky_of
 from footprint.api.sigma_clip import clip_of
@@ -130,8 +131,8 @@ def find_sources(
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
         Components the plan has room for, with deblend parts of islands and twice as many summits: one for every 768 pixels unless
-        given, fewer in a small budget. Where an image needs more, it is planned again with the number needed, if the budget allows
-        and none was given.
+        given, fewer, and more summits than that, in a small budget. Where an image needs more, it is planned again with the number
+        needed, if the budget allows and none was given.
     memory : str, int or float, optional
         The most the run may take beside the image and the labels.
     device : str
@@ -217,7 +218,7 @@ def find_sources(
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
     return catalogue(
-        found.columns, clip, search.stats, search.steps(1), sky, "zero" if padded else blank, padded, levels, more, light
+        found.columns, clip, search.stats, search.steps(Room(1)), sky, "zero" if padded else blank, padded, levels, more, light
     )
 
 

@@ -132,6 +132,7 @@ def sources(
     *between: Stage,
     flood: float | None = None,
     contrast: float | None = None,
+    summits: int = 0,
     fit: Fit | None = None,
     inverted: bool = False,
     residual: bool = False,
@@ -152,6 +153,8 @@ def sources(
         Whether the label image is a result.
     contrast
         Takes apart what stands on one island; members are then a result, after the tables.
+    summits
+        There is room for, of what is taken apart; as `Deblend` has it.
     fit
         Fitted to what was found; fits are then a result, before the count.
     inverted
@@ -169,7 +172,7 @@ def sources(
         found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
         one: Op = Islands(level, connectivity, min_area, seed, capacity, labels, inverted)
         if contrast is not None:
-            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels, inverted=inverted)
+            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels, inverted=inverted, summits=summits)
         steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
         if fit is not None:
             steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
