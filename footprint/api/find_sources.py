@@ -96,8 +96,8 @@ def find_sources(
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
-        Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
-        is 0, and no pixel has the label.
+        Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
+        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
     annulus : two radii, optional

@@ -19,7 +19,7 @@ from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
-from footprint.ops.residual import Models, twice, unit_noise, without
+from footprint.ops.residual import Models, RestCells, twice, unit_noise, without
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -218,7 +218,8 @@ def local_sources(
         writes = (*writes, "fits", *models)
         if residual:
             assert isinstance(islands, LocalDeblend)
-            found = twice(found[0], found[1], islands.sigma, local=True)
+            rest = Stage(RestCells(**vars(cells)), ("image",), ("cells",)) if "cells" in reads else None
+            found = twice(found[0], found[1], islands.sigma, rest, local=True)
         if models:
             found.append(Stage(Models(models), *Models(models).names()))
     if light is not None:
