@@ -3,6 +3,7 @@
     python -m benchmarks.calls              the table, on the CPU and on a GPU where there is one
     python -m benchmarks.calls --starts     the first result of each verb in a fresh process, with nothing compiled and from disk
     python -m benchmarks.calls --only convolve --quick
+    python -m benchmarks.calls --on gpu     those of a GPU alone
 
 Each row says where its arrays live. All are warm: a contestant is called first, then they take turns, and the median of the turns
 is printed, with the ratio to ours. Beside it: the first call in this process (it compiles or loads what is new to it) and the
@@ -278,14 +279,16 @@ def print_row(row: Row, sync: Call | None, quick: bool) -> None:
     )
 
 
-def table(only: str, quick: bool) -> None:
+def table(only: str, quick: bool, on: str) -> None:
     """All rows, those of a GPU where there is one."""
     print(
         f"{'ms, whole calls':<28}{'arrays':<16}{'median':>9}{'device':>9}{'over':>9}{'first':>9}{'100th':>9}   peers (times ours)"
     )
-    for row in cpu_rows():
+    for row in cpu_rows() if on != "gpu" else ():
         if only in row.name:
             print_row(row, None, quick)
+    if on == "cpu":
+        return
     if not any(name.startswith("cuda") and not why for name, why in fp.devices()):
         print("GPU rows: no GPU here")
         return
@@ -300,6 +303,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", action="store_true", help="first results in fresh processes")
     parser.add_argument("--only", default="", help="rows, or verbs, whose name has this in it")
+    parser.add_argument("--on", choices=("cpu", "gpu"), help="rows of one of the two")
     parser.add_argument("--quick", action="store_true", help="few turns: to see whether it runs")
     options = parser.parse_args()
     if options.starts:
@@ -307,4 +311,4 @@ if __name__ == "__main__":
 
         starts(options.only)
     else:
-        table(options.only, options.quick)
+        table(options.only, options.quick, options.on)

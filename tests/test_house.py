@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +138,11 @@ def test_light_imports_load_no_numerical_library(statement):
     code = f"import sys; {statement}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_contributing_names_files_that_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:api|backend|dist|io|kernels|ops|plan|reference|tests)/[a-z_/]+(?:\.\w+)?)`", text))
+    known = {name for name in named if (PACKAGE / name).exists() or (ROOT / name).exists()}
+    # What a HIP backend would be.
+    assert named - known == {"backend/hip.py"} and len(known) > 40

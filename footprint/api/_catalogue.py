@@ -10,16 +10,13 @@ import numpy as np
 
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._fit import describe_fits
-from footprint.api._levels import Levels
-from footprint.api._light import Photometry, describe_light
+from footprint.api._light import describe_light
+from footprint.api._search import Search
 from footprint.api._sky import Sky
 from footprint.api._table import table_of
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
-from footprint.ops.find_sources import rules
-from footprint.ops.local_sources import local_rules
-from footprint.ops.pipeline import Pipeline
 
 
 def check_noise(clip: Clip, found: int) -> None:
@@ -32,15 +29,12 @@ def check_noise(clip: Clip, found: int) -> None:
 
 def catalogue(
     columns: dict[str, np.ndarray],
+    search: Search,
     clip: Clip | None,
-    stats: np.ndarray,
-    steps: Pipeline,
     sky: Sky,
     blank: str,
     padded: bool,
-    levels: Levels | None = None,
-    more: Mapping[str, Any] | None = None,
-    light: Photometry | None = None,
+    more: Mapping[str, Any],
 ) -> Any:
     """The table of what was found, with units and positions where they are known; warns of what a user has to know.
 
@@ -48,22 +42,18 @@ def catalogue(
     ----------
     columns, sky
         What was measured, and where it lies.
-    clip, stats
-        Of the whole image, where it was clipped.
-    steps
+    search
         What was done.
+    clip
+        Of the whole image, where it was clipped.
     blank, padded
         What means no data, and whether zeros were found to.
-    levels
-        Background and noise from place to place, where they are.
     more
         What else its metadata say.
-    light
-        Apertures that were summed.
     """
-    told_by = rules(steps) if levels is None else local_rules(steps)
+    told_by, levels = search.rules.told(), search.levels
     typical = levels.typical if levels is not None else {}
-    background, noise = (typical.get(name, float(stats[at])) for name, at in (("background", BACKGROUND), ("noise", NOISE)))
+    background, noise = (typical.get(name, float(search.stats[at])) for name, at in (("background", BACKGROUND), ("noise", NOISE)))
     here = columns.get("noise", noise)
     with np.errstate(invalid="ignore", divide="ignore"):
         columns["snr"] = columns["peak"] / here
@@ -79,7 +69,7 @@ def catalogue(
     else:
         table.meta.update(levels.tell())
     table.meta.update({name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by})
-    table.meta.update(more or {})
+    table.meta.update(more)
     if clip is not None:
         table.meta.update(
             clip_mean=clip.mean,
@@ -93,7 +83,7 @@ def catalogue(
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)
     describe_fits(table, sky)
-    describe_light(table, sky, light)
+    describe_light(table, sky, search.light)
     if told:
         table.meta["warnings"] = "; ".join(told)
     for sentence in told:

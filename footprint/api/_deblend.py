@@ -36,13 +36,19 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
     return share if deblend else None
 
 
+def by_parts(device: Any, apart: float | None, image: Face | None = None) -> str:
+    """Where an image on the host is taken apart by parts, if it is too large for a GPU that was not asked for; else ""."""
+    on_host = not isinstance(image, Array) or image.device == "cpu"
+    return "cpu" if apart is not None and device == "auto" and on_host else ""
+
+
 def host_only(device: Any, image: Face | None = None) -> str:
-    """Where a call runs that deblends or draws fits: the processor unless another is named, which has no kernels for it."""
+    """Where a call runs that draws fits: the processor unless another is named, which has no kernels for it."""
     here = where(device, *([image] if isinstance(image, Array) else []))
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        problem = "deblending and apertures run on the processor, and images of fits are drawn there"
+        problem = "images of fits are drawn on the processor"
         raise BackendError(here, problem, "give device='cpu' and an image on the host")
     return here
 
@@ -101,7 +107,9 @@ class Components(Islands):
         super()._sums(region, moments)
 
     def _members(self, region: Region, members: np.ndarray) -> None:
-        used = members[: max(int(self.count[0]), 0)]  # type: ignore[index]
+        # A device tells how many there are later where another step reads it: rows that are none are cut off by `_join`.
+        count = int(self.count[0])  # type: ignore[index]
+        used = members[: max(count, 0)] if count else members
         flags = np.where(used[:, COMPONENTS] > 1, BLENDED, 0)
         flags[used[:, ISLAND] == 0] = HIDDEN
         self._who = {"island": used[:, ISLAND].copy(), "component": used[:, COMPONENT].copy(), "flags": flags}
@@ -116,6 +124,8 @@ class Components(Islands):
         found = self.columns
         if not self._who or "label" not in found:
             return
+        for name, column in self._who.items():
+            self._who[name] = column if len(column) == len(found["label"]) else column[: len(found["label"])].copy()
         for axis, n in zip("yx", self.shape):
             self._who["flags"][(found[f"{axis}_min"] == 0) | (found[f"{axis}_max"] == n - 1)] |= AT_EDGE
         self.columns = {"label": found.pop("label")} | self._who | found

@@ -153,12 +153,14 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
     # The sum of a mask's weights is looked at anew, and so are its products.
     simple = how.nan != "interpolate" and how.axes is None and how.method != "separable"
-    look = looks("convolve", (flip, *how, cval, memory, device), image, seen, out) if simple else None
+    # As text, since a tuple of plain values alone is told apart at once.
+    options = (flip, how.mode, how.boundary, how.sums, how.result, how.nan, str(how.origin), how.method, cval, memory, device)
+    look = looks("convolve", options, image, seen, out) if simple else None
     known = recall(look)
     if known is not None and (out is None or not shared_memory(image, out)):
         target = fresh(known, 0, image) if out is None else out
-        weights = seen if type(mask) is np.ndarray else kind_of(mask).in_order(mask, flip, known.small)
-        if target is not None and replay(known, (image, weights), (target,)):
+        weights = seen if type(mask) is np.ndarray else kind_of(mask).weights(mask, flip, known.small)
+        if target is not None and weights is not None and replay(known, (image, weights), (target,)):
             return target
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
@@ -175,7 +177,7 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
         op, rest = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", op, [source, *rest], [sink], place, memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
-        if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):
+        if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
             remember(look, key, target.spec, weights.dtype)
     else:
         choose("method", how.method, METHODS)

@@ -16,12 +16,9 @@ from footprint.api._sky import Sky, sky_of
 from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.ops.apertures import Light
-from footprint.ops.fit import Fit
-from footprint.ops.local_sources import MAPS, LocalDeblend, LocalIslands, local_sources
+from footprint.ops.local_sources import MAPS
 from footprint.ops.mesh import SPLINES, Cells
-from footprint.ops.pipeline import Pipeline
-from footprint.ops.sigma_clip import SigmaClip
+from footprint.ops.search import Maps
 from footprint.plan.faces import Region, Taker
 from footprint.spec import ArraySpec
 
@@ -68,33 +65,10 @@ class Levels:
         """The maps given."""
         return [one.face for one in self.maps.values() if one is not None]
 
-    def steps(
-        self,
-        clip: SigmaClip,
-        sigma: float,
-        connectivity: int,
-        min_area: int,
-        capacity: int,
-        labels: bool,
-        *,
-        flood: float | None,
-        contrast: float | None,
-        summits: int,
-        fit: Fit | None,
-        inverted: bool,
-        residual: bool,
-        models: tuple[str, ...],
-        light: Light | None,
-    ) -> Pipeline:
-        """The pipeline with room for so many components."""
-        level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-        how: dict[str, Any] = {"background": self.kinds["background"], "noise": self.kinds["noise"], "size": self.cells.size}
-        how |= {"saved": tuple(self.saved), "inverted": inverted}
-        if contrast is not None:
-            apart = LocalDeblend(sigma, level, connectivity, min_area, contrast, capacity, labels, summits=summits, **how)
-            return local_sources(apart, self.cells, clip, fit, residual, models, light)
-        whole = LocalIslands(level, connectivity, min_area, seed, capacity, labels, **how)
-        return local_sources(whole, self.cells, clip, fit, models=models, light=light)
+    @property
+    def record(self) -> Maps:
+        """What decides the steps."""
+        return Maps(self.kinds["background"], self.kinds["noise"], self.cells, tuple(self.saved))
 
     def sink(self, shape: tuple[int, ...]) -> list[Face]:
         """What takes the table of cells, for their medians."""

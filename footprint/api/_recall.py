@@ -9,10 +9,13 @@ import numpy as np
 
 from footprint import settings
 from footprint.api._arrays import shared_memory
-from footprint.backend.arrays import kind_of, plain_kind
+from footprint.backend.arrays import Address, Backwards, kind_of, plain_kind
 from footprint.plan.exact import exact
 from footprint.plan.ready import READY, Known
 from footprint.spec import ArraySpec
+
+# As a launch takes them.
+_READY = (np.ndarray, Backwards, Address)
 
 
 def looks(verb: str, options: tuple[Any, ...], *arrays: Any) -> Hashable | None:
@@ -57,7 +60,7 @@ def replay(known: Known, ins: Sequence[Any], outs: Sequence[Any]) -> bool:
     if bound is None:
         return False
     try:
-        bound.replay([a if type(a) is np.ndarray else kind_of(a).launched(a) for a in (*ins, *outs)])
+        bound.replay([a if type(a) in _READY else kind_of(a).launched(a) for a in (*ins, *outs)])
     except BaseException:
         bound.free()
         raise

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -267,6 +267,19 @@ def pixel_size_of(scan: Any, given: float | str | None) -> float | None:
         raise ArgumentError("pixel_size", repr(given), "a length above 0, 'auto' or None")
     metres = getattr(scan, "pixel_size", None)
     return None if metres is None else 100 * float(metres)
+
+
+class Taken(NamedTuple):
+    """What is taken of a scan, and as what, as it was given: arguments of `reconstruct`."""
+
+    rows: Any = None
+    i0: str | float = "auto"
+    shifts: Any = None
+    log: bool = True
+
+    def job(self, scan: Any) -> ScanJob:
+        """The job, every argument checked."""
+        return job_of(scan, *self)
 
 
 def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None, log: bool = True) -> ScanJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,58 +18,13 @@ from footprint.api._light import Photometry
 from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError
-from footprint.ops.find_sources import sources
-from footprint.ops.fit import Fit
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
+from footprint.ops.search import Rules
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
 
-
-@dataclass(frozen=True)
-class Rules:
-    """What sources are found by.
-
-    Attributes
-    ----------
-    clip
-        Of the whole image.
-    sigma, flood, connectivity, min_area
-        As in `find_sources`; flood None for sigma.
-    contrast
-        Where what stands on one island is taken apart.
-    fit
-        What is fitted, with room for none yet.
-    inverted
-        Whether the image is turned about its background.
-    residual
-        Whether what fits leave is searched, too.
-    models
-        Images of fits that are results.
-    light
-        Apertures that are summed.
-    """
-
-    clip: SigmaClip
-    sigma: float
-    flood: float | None
-    connectivity: int
-    min_area: int
-    contrast: float | None = None
-    fit: Fit | None = None
-    inverted: bool = False
-    residual: bool = False
-    models: tuple[str, ...] = ()
-    light: Photometry | None = None
-
-    def steps(self, room: Room, labels: bool, levels: Levels | None) -> Pipeline:
-        """The pipeline with room for so many components."""
-        names = ("flood", "contrast", "fit", "inverted", "residual", "models")
-        how: dict[str, Any] = {name: getattr(self, name) for name in names}
-        how["light"] = None if self.light is None else self.light.op(room.rows)
-        how["summits"] = room.summits
-        known = (self.clip, self.sigma, self.connectivity, self.min_area, room.rows, labels)
-        return sources(*known, **how) if levels is None else levels.steps(*known, **how)
+T = TypeVar("T")
 
 
 def rules_of(
@@ -86,7 +41,8 @@ def rules_of(
             if value is not None:
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
-    return Rules(clip, level, lower, corners, **checked)
+    maps = None if levels is None else levels.record
+    return Rules(clip, level, lower, corners, maps=maps, **checked)
 
 
 @dataclass(frozen=True)
@@ -107,6 +63,10 @@ class Search:
         Where and how it runs, and who is told.
     models
         What takes the images of fits.
+    light
+        What columns are made of the sums over apertures.
+    otherwise
+        Where it runs if the budget is too small for the device; nowhere if "".
     stats, counts
         Of the clip, when it has run.
     """
@@ -121,6 +81,8 @@ class Search:
     on_plan: Callable[[Plan], None] | None = None
     told: Passes | None = None
     models: tuple[Face, ...] = ()
+    light: Photometry | None = None
+    otherwise: str = ""
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
 
@@ -128,8 +90,9 @@ class Search:
         """The same by other rules, with a catalogue for its only result."""
         levels = None if self.levels is None else replace(self.levels, saved={})
         stats, counts = self.stats.copy(), self.counts.copy()
-        plain = replace(self.rules, fit=None, residual=False, models=(), light=None, **rules)
-        return replace(self, rules=plain, levels=levels, ids=(), models=(), stats=stats, counts=counts)
+        maps = None if levels is None else levels.record
+        plain = replace(self.rules, fit=None, light=None, residual=False, models=(), labels=False, maps=maps, **rules)
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, stats=stats, counts=counts)
 
     @property
     def faces(self) -> list[Face]:
@@ -138,6 +101,17 @@ class Search:
 
     def run(self) -> Islands:
         """What was found; CapacityError or BudgetError where there is no room for it."""
+        return self._here_or_there(lambda one: one._run())
+
+    def _here_or_there(self, make: Callable[[Search], T]) -> T:
+        try:
+            return make(self)
+        except BudgetError:
+            if not self.otherwise:
+                raise
+        return make(replace(self, device=self.otherwise, otherwise=""))
+
+    def _run(self) -> Islands:
         found = first_that_fits(self.rooms, self._attempt)
         while isinstance(found, Short):
             if self.capacity is not None:
@@ -147,20 +121,20 @@ class Search:
 
     def plan(self, ins: list[Face] | None = None) -> Plan:
         """Of a run with the usual room, or the least that the budget allows, that reads ``ins``."""
-        return first_that_fits(self.rooms, lambda room: self._planned(room, self.memory, ins))
+        return self._here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
 
     def _planned(self, room: Room, memory: Memory, ins: list[Face] | None = None) -> Plan:
         outs = self.outs(self.takers(0), room.rows, host(np.zeros(1, np.int64)))
-        return planned("find_sources", self.steps(room), ins or self.faces, outs, self.device, memory)
+        return planned("find_sources", self._steps(room), ins or self.faces, outs, self.device, memory)
 
     @property
     def rooms(self) -> tuple[Room, ...]:
         """Components there may be room for, the most first."""
         return (Room(int(self.capacity)),) if self.capacity else rooms_of(self.rules.contrast, self.image.spec.size)
 
-    def steps(self, room: Room) -> Pipeline:
+    def _steps(self, room: Room) -> Pipeline:
         """The pipeline with so much room."""
-        return self.rules.steps(room, bool(self.ids), self.levels)
+        return self.rules.steps(room.rows, summits=room.summits)
 
     def outs(self, found: Islands, capacity: int, count: Face) -> list[Face]:
         """What takes the results, in the order of the steps."""
@@ -174,14 +148,14 @@ class Search:
 
     def takers(self, count: Any) -> Islands:
         """What takes the tables."""
-        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.rules.light)
+        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.light)
 
     def _attempt(self, room: Room) -> Islands | Short:
         count = np.zeros(1, np.int64)
         found = self.takers(count)
         outs = self.outs(found, room.rows, host(count))
         try:
-            call("find_sources", self.steps(room), self.faces, outs, self.device, self.memory, progress=self.told,
+            call("find_sources", self._steps(room), self.faces, outs, self.device, self.memory, progress=self.told,
                  on_plan=self.on_plan)  # fmt: skip
         except Crowded as short:
             # Without the frames it came through, which hold the plan's memory while it is planned again.

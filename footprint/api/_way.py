@@ -13,8 +13,8 @@ from footprint.api._call import meeting
 from footprint.api._half import field_of, is_half
 from footprint.api._scan import AHEAD, ScanJob, pixel_size_of
 from footprint.api._tomo import angles_of, numbers, position
-from footprint.api.fbp import fbp_of
-from footprint.api.iterative import iterative_of
+from footprint.api.fbp import Filtered
+from footprint.api.iterative import Iterated
 from footprint.api.rotation_axis import METHODS, per_slice, searches
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.ops.backproject import Geometry
@@ -38,7 +38,7 @@ from footprint.units import kind_of
 Last = Fbp | Iterative
 """What makes slices of sinograms."""
 # What only a filtered backprojection is told, and what it is told unless said otherwise.
-_OF_FBP = {"filter": "ramlak", "padding": "constant", "interpolation": "linear", "accuracy": 1e-4, "cutoff": 1.0}
+_OF_FBP = {name: Filtered._field_defaults[name] for name in ("filter", "padding", "interpolation", "accuracy", "cutoff")}
 
 
 class Way:
@@ -168,14 +168,14 @@ class How:
             axis, moves = mean, Table(axis - mean)
         angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
         field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter)
-        seen: tuple[int, float] = (n_x, axis) if field is None else (field.width, field.axis)
-        rest: tuple[Any, ...] = (self.circle, self.axis_shifts, self.cutoff, self.interpolation, self.accuracy)
+        width, seen = (n_x, axis) if field is None else (field.width, field.axis)
         fbp: Last
         if isinstance(self.method, str) and self.method in ITERATIVE:
             fbp = self._iterative(angles, n_x, axis, size, field)
         else:
             self._refuse({"iterations": None, "weight": None, "nonnegative": False}, "which has none", "method='sirt' iterates")
-            fbp = fbp_of(angles, *seen, self.filter, self.padding, self.method, self.roi, size, *rest)
+            how = {name: getattr(self, name) for name in Filtered._fields if name != "center"}
+            fbp = Filtered(seen, **how | {"pixel_size": size}).op(angles, width)
             fbp = fbp if moves is None else replace(fbp, slice_shifts=moves)
         return Way(job, fbp, self.steps, field, self.numbers)
 
@@ -186,8 +186,8 @@ class How:
         if field is not None:
             roi = (0, field.width, 0, field.width) if roi is None else Geometry(angles, n_x, axis, roi).box
             roi = tuple(end - field.offset for end in roi)
-        how = self.method, self.iterations, self.weight, self.nonnegative
-        return iterative_of(angles, n_x, *how, axis, roi, size, self.circle, self.axis_shifts)
+        how = Iterated(self.method, self.iterations, self.weight, self.nonnegative, axis, roi, size, self.circle, self.axis_shifts)
+        return how.op(angles, n_x)
 
     def _refuse(self, usual: dict[str, Any], why: str, fix: str) -> None:
         """Raise where the method is told what it has no use for."""

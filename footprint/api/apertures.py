@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described
+from footprint.api._arrays import Memory, described, where
 from footprint.api._blank import blanked, unwrap
 from footprint.api._call import Face, Stream, call, planned
-from footprint.api._deblend import host_only
 from footprint.api._image import Image, Reading, foretold, from_file, host, see
 from footprint.api._light import Photometry, annulus_of, describe_light, radii_of
 from footprint.api._sky import Sky, sky_of
@@ -62,7 +61,7 @@ def apertures(
     memory : str, int or float, optional
         The most the run may take beside the arrays.
     device : str
-        "auto" or "cpu": there are kernels for the processor only.
+        "auto", "cpu", "cuda", "cuda:1", "opencl".
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
 
@@ -77,7 +76,7 @@ def apertures(
     Raises
     ------
     ShapeError, ArgumentError, BudgetError, BackendError
-        Shapes that differ, an argument out of range, a budget that is too small, a device without kernels.
+        Shapes that differ, an argument out of range, a budget that is too small, a device that is not there.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def apertures(
         op,
         [seen.face, *maps, host(_places(at, op.count))],
         outs,
-        host_only(device, seen.face),
+        plain.where(device),
         memory,
         on_plan=on_plan,
     )
@@ -173,7 +172,7 @@ def plan_apertures(
     images: list[Face] = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 + values.count(None))]
     ins = [*images, *foretold(ArraySpec((op.count, PLACE), "float64"))]
     outs = [Stream(Taker(lambda region, sums: None), _sums(op), key="catalogue")]
-    return planned("apertures", op, ins, outs, host_only(device), memory)
+    return planned("apertures", op, ins, outs, where(device), memory)
 
 
 def _sums(op: Apertures) -> ArraySpec:

@@ -232,11 +232,11 @@ def plan_convolve_rows(
     nan: str = "propagate",
     method: str = "auto",
     result: Any = None,
-    memory: Memory = None,
-    device: str = "auto",
     reading: Reading | None = None,
     writing: int = 0,
     mask_file: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
 ) -> Plan:
     """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
 
@@ -290,11 +290,11 @@ def convolve_rows(
     nan: str = "propagate",
     method: str = "auto",
     result: Any = None,
-    memory: Memory = None,
-    device: str = "auto",
     flip: bool = True,
     reading: Reading | None = None,
     writing: int = 0,
+    memory: Memory = None,
+    device: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> Plan:

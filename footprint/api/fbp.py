@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,31 @@ from footprint.ops.job import Meeting, plan_op
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
+
+
+class Filtered(NamedTuple):
+    """Arguments of `fbp` that say how slices are made, as they were given and in its order."""
+
+    center: Any = None
+    filter: Any = "ramlak"
+    padding: str = "constant"
+    method: str = "direct"
+    interpolation: str = "linear"
+    accuracy: float = 1e-4
+    roi: Any = None
+    pixel_size: Any = None
+    circle: bool = False
+    axis_shifts: Any = None
+    cutoff: float = 1.0
+
+    def op(self, angles: np.ndarray, n_x: int) -> Fbp:
+        """The operation, of values that can be compared."""
+        kept = self._asdict()
+        kept["center"] = position((n_x - 1) / 2 if self.center is None else self.center)
+        kept["filter"] = self.filter if isinstance(self.filter, str) else Table(self.filter)
+        kept["roi"] = tuple(self.roi) if isinstance(self.roi, list | np.ndarray) else self.roi
+        kept["axis_shifts"] = None if self.axis_shifts is None else Table(numbers("axis_shifts", self.axis_shifts))
+        return Fbp(Table(angles), n_x, **kept)
 
 
 def fbp(
@@ -113,15 +138,15 @@ def fbp(
     >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
     1.0
     """
-    options = center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, interpolation, accuracy
-    look = looks("fbp", (angles, *options, memory, device, fft), sinogram, out) if progress is None else None
+    how = Filtered(center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    look = looks("fbp", (angles, *how, memory, device, fft), sinogram, out) if progress is None else None
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found
     source, flat = stacked(receive(sinogram, "sinogram"), "sinogram")
     _, n_a, n_x = source.spec.shape
-    op = fbp_of(angles_of(angles, n_a), n_x, *options)
+    op = how.op(angles_of(angles, n_a), n_x)
     result = op.out_specs(source.spec)[0]
     wanted = ArraySpec(result.shape[1:], result.dtype) if flat else result
     target = output(out, wanted, source)
@@ -183,47 +208,10 @@ def plan_fbp(
     """
     spec, given = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
-    options = center, filter, padding, method, roi, pixel_size, circle, axis_shifts, cutoff, interpolation, accuracy
-    op = fbp_of(angles_of(angles, n_a), n_x, *options)
+    how = Filtered(center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    op = how.op(angles_of(angles, n_a), n_x)
     result = op.out_specs(spec)[0]
     return _plan(*limits_and_budget(where(device), memory, fft), op, (spec, given), (result, Given()))
-
-
-def fbp_of(
-    angles: np.ndarray,
-    n_x: int,
-    center: float | None,
-    filter: str | np.ndarray,
-    padding: str,
-    method: str,
-    roi: tuple[int, int, int, int] | None,
-    pixel_size: float | None,
-    circle: bool,
-    axis_shifts: Any,
-    cutoff: float,
-    interpolation: str,
-    accuracy: float,
-) -> Fbp:
-    """The operation of these arguments, as values that can be compared."""
-    axis = position((n_x - 1) / 2 if center is None else center)
-    shifts = None if axis_shifts is None else Table(numbers("axis_shifts", axis_shifts))
-    gains = filter if isinstance(filter, str) else Table(filter)
-    box = tuple(roi) if isinstance(roi, list | np.ndarray) else roi
-    return Fbp(
-        Table(angles),
-        n_x,
-        axis,
-        gains,
-        padding,
-        method,
-        box,
-        pixel_size,
-        circle,
-        shifts,
-        cutoff,
-        interpolation=interpolation,
-        accuracy=accuracy,
-    )
 
 
 def _plan(limits: Limits, budget: int | None, op: Fbp, sino: Meeting, out: Meeting) -> Plan:

@@ -12,13 +12,12 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
-from footprint.api._deblend import check_contrast, host_only
+from footprint.api._deblend import by_parts, check_contrast, host_only
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
 from footprint.api._reliability import check_reliability, threshold_of, trials
-from footprint.api._room import Room
 from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
 from footprint.api._sky import sky_of
 from footprint.api.sigma_clip import clip_of
@@ -90,20 +89,22 @@ def find_sources(
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
         of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
-        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. Runs on the CPU.
+        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. A GPU
+        takes the image whole.
     contrast : float
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
         Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
-        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes.
+        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes. Runs on the
+        CPU, as images of fits do.
     apertures : radii, optional
-        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`. Runs on the CPU.
+        Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
         Between them the sky about the discs is told, as in `apertures`; else it is the background.
     kron : bool or float
-        Sum over ellipses of 2.5, or so many, Kron radii. Runs on the CPU.
+        Sum over ellipses of 2.5, or so many, Kron radii.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -197,14 +198,16 @@ def find_sources(
         "fit": fitted,
         "residual": bool(residual),
         "models": tuple(kept),
-        "light": light,
+        "light": None if light is None else light.op(1),
+        "labels": bool(ids),
     }
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = plain.where(device) if apart is None and not kept and light is None else host_only(device, seen.face)
+    runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, on_plan, told, models)
+    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
+    search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -217,9 +220,7 @@ def find_sources(
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
-    return catalogue(
-        found.columns, clip, search.stats, search.steps(Room(1)), sky, "zero" if padded else blank, padded, levels, more, light
-    )
+    return catalogue(found.columns, search, clip, sky, "zero" if padded else blank, padded, more)
 
 
 def plan_find_sources(
@@ -241,6 +242,7 @@ def plan_find_sources(
     kron: bool | float = False,
     reliability: float | None = None,
     lesson: bool = False,
+    header: Mapping[str, Any] | None = None,
     background: str = "global",
     noise: str | None = None,
     box: int = 64,
@@ -254,7 +256,6 @@ def plan_find_sources(
     streamed: bool = False,
     reading: Reading | None = None,
     writing: int = 0,
-    header: Mapping[str, Any] | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -319,13 +320,15 @@ def plan_find_sources(
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
     known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
-    known |= {"residual": bool(residual), "models": tuple(kept), "light": light}
+    known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
+    known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = where(device) if apart is None and not kept and light is None else host_only(device)
+    runs_on = host_only(device) if residual or kept else where(device)
     ins = [from_file(spec, reading)] if streamed else foretold(spec)
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, models=models)
+    known = {"models": models, "light": light, "otherwise": by_parts(device, apart)}
+    search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)

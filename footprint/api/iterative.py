@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def sirt(
     >>> float(fp.sirt(disc, iterations=50, nonnegative=True)[24:40, 24:40].mean().round(2))
     1.0
     """
-    how = "sirt", iterations, None, nonnegative, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("sirt", iterations, None, nonnegative, center, roi, pixel_size, circle, axis_shifts)
     return _reconstructed(sinogram, angles, how, out, memory, device)
 
 
@@ -124,7 +124,7 @@ def plan_sirt(
     >>> fp.plan_sirt((64, 180, 512), memory="100MB", device="cpu").footprint.total <= 100e6
     True
     """
-    how = "sirt", iterations, None, nonnegative, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("sirt", iterations, None, nonnegative, center, roi, pixel_size, circle, axis_shifts)
     return _plan(shape, angles, how, dtype, memory, device)
 
 
@@ -175,7 +175,7 @@ def cgls(
     >>> float(fp.cgls(disc, iterations=8)[24:40, 24:40].mean().round(2))
     1.0
     """
-    how = "cgls", iterations, None, False, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("cgls", iterations, None, False, center, roi, pixel_size, circle, axis_shifts)
     return _reconstructed(sinogram, angles, how, out, memory, device)
 
 
@@ -207,7 +207,7 @@ def plan_cgls(
     Plan
         Its chunks are slices.
     """
-    how = "cgls", iterations, None, False, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("cgls", iterations, None, False, center, roi, pixel_size, circle, axis_shifts)
     return _plan(shape, angles, how, dtype, memory, device)
 
 
@@ -263,7 +263,7 @@ def tv(
     >>> float(fp.tv(disc, weight=0.1, iterations=100)[24:40, 24:40].mean().round(2))
     1.0
     """
-    how = "tv", iterations, weight, nonnegative, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("tv", iterations, weight, nonnegative, center, roi, pixel_size, circle, axis_shifts)
     return _reconstructed(sinogram, angles, how, out, memory, device)
 
 
@@ -297,50 +297,51 @@ def plan_tv(
     Plan
         Its chunks are slices.
     """
-    how = "tv", iterations, weight, nonnegative, center, roi, pixel_size, circle, axis_shifts
+    how = Iterated("tv", iterations, weight, nonnegative, center, roi, pixel_size, circle, axis_shifts)
     return _plan(shape, angles, how, dtype, memory, device)
 
 
-def iterative_of(
-    angles: np.ndarray,
-    n_x: int,
-    method: str,
-    iterations: Any,
-    weight: Any,
-    nonnegative: bool,
-    center: Any,
-    roi: Any,
-    pixel_size: Any,
-    circle: bool,
-    axis_shifts: Any,
-) -> Iterative:
-    """The operation of these arguments, as values that can be compared."""
-    count = ITERATIONS[method] if iterations is None else iterations
-    if not isinstance(count, int | np.integer) or isinstance(count, bool):
-        raise ArgumentError("iterations", repr(count), "a whole number of at least 1")
-    try:
-        share = None if weight is None else float(weight)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError("weight", repr(weight), "a number above 0") from None
-    axis = position((n_x - 1) / 2 if center is None else center)
-    shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    geometry = Geometry(angles, n_x, axis, roi, shifts)
-    return Iterative(geometry, method, int(count), share, bool(nonnegative), pixel_size, bool(circle))
+class Iterated(NamedTuple):
+    """Arguments of `sirt`, `cgls` and `tv` that say how slices are made, as they were given."""
+
+    method: str
+    iterations: Any = None
+    weight: Any = None
+    nonnegative: bool = False
+    center: Any = None
+    roi: Any = None
+    pixel_size: Any = None
+    circle: bool = False
+    axis_shifts: Any = None
+
+    def op(self, angles: np.ndarray, n_x: int) -> Iterative:
+        """The operation, of values that can be compared."""
+        count = ITERATIONS[self.method] if self.iterations is None else self.iterations
+        if not isinstance(count, int | np.integer) or isinstance(count, bool):
+            raise ArgumentError("iterations", repr(count), "a whole number of at least 1")
+        try:
+            share = None if self.weight is None else float(self.weight)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError("weight", repr(self.weight), "a number above 0") from None
+        axis = position((n_x - 1) / 2 if self.center is None else self.center)
+        shifts = None if self.axis_shifts is None else numbers("axis_shifts", self.axis_shifts)
+        geometry = Geometry(angles, n_x, axis, self.roi, shifts)
+        return Iterative(geometry, self.method, int(count), share, bool(self.nonnegative), self.pixel_size, bool(self.circle))
 
 
-def _reconstructed(sinogram: Any, angles: Any, how: tuple[Any, ...], out: Any, memory: Memory, device: str) -> Any:
+def _reconstructed(sinogram: Any, angles: Any, how: Iterated, out: Any, memory: Memory, device: str) -> Any:
     shape = tuple(getattr(sinogram, "shape", None) or np.shape(sinogram))
-    return on_stack(how[0], "sinogram", sinogram, _op(shape, angles, how, "sinogram"), out, memory, device)
+    return on_stack(how.method, "sinogram", sinogram, _op(shape, angles, how, "sinogram"), out, memory, device)
 
 
-def _plan(shape: Any, angles: Any, how: tuple[Any, ...], dtype: str, memory: Memory, device: str) -> Plan:
-    return planned_stack(how[0], shape, dtype, _op(shape, angles, how, "shape"), memory, device)
+def _plan(shape: Any, angles: Any, how: Iterated, dtype: str, memory: Memory, device: str) -> Plan:
+    return planned_stack(how.method, shape, dtype, _op(shape, angles, how, "shape"), memory, device)
 
 
-def _op(shape: Any, angles: Any, how: tuple[Any, ...], name: str) -> Iterative:
+def _op(shape: Any, angles: Any, how: Iterated, name: str) -> Iterative:
     if not isinstance(shape, tuple | list) or len(shape) not in (2, 3):
         raise ShapeError(name, shape, "(n_angles, n_x) or (n_z, n_angles, n_x)")
-    return iterative_of(angles_of(angles, shape[-2]), shape[-1], *how)
+    return how.op(angles_of(angles, shape[-2]), shape[-1])
 
 
 __all__ = ["METHODS", "cgls", "plan_cgls", "plan_sirt", "plan_tv", "sirt", "tv"]

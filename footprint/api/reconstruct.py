@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from footprint.api._black import black_frames as black_frames_in
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._half import say_of_field, search_of
 from footprint.api._resume import done_by
-from footprint.api._scan import job_of, say_of_logarithms, scan_of
+from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
 from footprint.api.axis_by_row import axis_found
@@ -154,68 +154,53 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    options = {
-        "center": center,
-        "rows": rows,
-        "filter": filter,
-        "padding": padding,
-        "method": method,
-        "interpolation": interpolation,
-        "accuracy": accuracy,
-        "roi": roi,
-        "pixel_size": pixel_size,
-        "circle": circle,
-        "shifts": shifts,
-        "axis_shifts": axis_shifts,
-        "cutoff": cutoff,
-        "i0": i0,
-        "log": log,
-        "half_acquisition": half_acquisition,
-        "steps": steps,
-        "out_dtype": out_dtype,
-        "out_range": out_range,
-        "iterations": iterations,
-        "weight": weight,
-        "nonnegative": nonnegative,
-        "out": out,
-        "memory": memory,
-        "device": device,
-        "fft": fft,
-        "on_plan": on_plan,
-        "progress": progress,
-    }
-    look = is_watched(black_frames, log)
+    how = How(
+        filter=filter,
+        padding=padding,
+        method=method,
+        interpolation=interpolation,
+        accuracy=accuracy,
+        roi=roi,
+        pixel_size=pixel_size,
+        circle=circle,
+        axis_shifts=axis_shifts,
+        cutoff=cutoff,
+        half_acquisition=half_acquisition,
+        steps=steps,
+        out_dtype=out_dtype,
+        out_range=out_range,
+        iterations=iterations,
+        weight=weight,
+        nonnegative=nonnegative,
+    )
+    taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, progress)
     try:
-        return _reconstruct(scan, look, **options)
+        return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
     except BlackFrames as found:
         row = found.row
     left = Without(scan, black_frames_in(scan, row))
     said = f"{left} are left out: give black_frames=keep to have them back"
     warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=2)
-    return _reconstruct(left, False, **options | {"shifts": left.of(shifts), "axis_shifts": left.of(axis_shifts)})
+    how, taken = replace(how, axis_shifts=left.of(axis_shifts)), taken._replace(shifts=left.of(shifts))
+    return _reconstruct(left, False, center, how, taken, run)
 
 
-def _reconstruct(
-    scan: Any,
-    look: bool,
-    *,
-    center: Any,
-    rows: Any,
-    shifts: Any,
-    i0: Any,
-    log: bool,
-    out: Any,
-    memory: Memory,
-    device: str,
-    fft: str,
-    on_plan: Callable[[Plan], None] | None,
-    progress: Progress | None,
-    **options: Any,
-) -> Any:
+class _Run(NamedTuple):
+    """Where slices go, where they are made, and who is told."""
+
+    out: Any
+    memory: Memory
+    device: str
+    fft: str
+    on_plan: Callable[[Plan], None] | None
+    progress: Progress | None
+
+
+def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run: _Run) -> Any:
     """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
-    job, how = job_of(scan, rows, i0, shifts, log), How(**options)
+    job, (out, memory, device, fft, on_plan, progress) = taken.job(scan), run
     n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
-    search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": i0, "log": log}
+    search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": taken.i0, "log": taken.log}
     if half and method and not per_slice(center):
         # How wide slices are depends on where the axis is.
         center = rotation_axis(scan, memory=memory, **search).center
@@ -240,13 +225,13 @@ def _reconstruct(
     line = way.line(way.fbp)
     kinds = {type(stage.op) for stage in line.stages}
     look = look and Flat in kinds
-    if MinusLog in kinds or not log:
-        say_of_logarithms(scan, log, i0)
+    if MinusLog in kinds or not taken.log:
+        say_of_logarithms(scan, taken.log, taken.i0)
     say_of_field(way.field, angles_of(scan.angles, scan.shape[0]), n_x, float(np.mean(axis)))
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
-    watch = Watch(scan, way.needed[0], look, log) if Dropouts in kinds else None
+    watch = Watch(scan, way.needed[0], look, taken.log) if Dropouts in kinds else None
     sources = job.streams(*way.needed, watch=watch)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)

@@ -127,11 +127,11 @@ def plan_convolve_frames(
     method: str = "auto",
     result: Any = None,
     depth: int = 2,
-    memory: Memory = None,
-    device: str = "auto",
     reading: Reading | None = None,
     writing: int = 0,
     holding: int = 0,
+    memory: Memory = None,
+    device: str = "auto",
 ) -> Plan:
     """Plan `convolve_frames`: frames on their way lie in the plan's own memory, so the budget covers them.
 
@@ -195,11 +195,11 @@ def convolve_frames(
     method: str = "auto",
     result: Any = None,
     depth: int = 2,
-    memory: Memory = None,
-    device: str = "auto",
     flip: bool = True,
     reading: Reading | None = None,
     writing: int = 0,
+    memory: Memory = None,
+    device: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,41 @@ class Address:
         self.ptr, self.data = ptr, self
 
 
+class Backwards:
+    """A device array that is to be read from its last element to its first: a copy of it, made where one is asked for.
+
+    Parameters
+    ----------
+    lies
+        The array as it lies, as a launch takes it.
+    turn
+        Makes the copy, as a launch takes it.
+    """
+
+    __slots__ = ("_made", "_turn", "lies")
+
+    def __init__(self, lies: Any, turn: Callable[[], Any]) -> None:
+        self.lies, self._turn = lies, turn
+        self._made: Any = None
+
+    @property
+    def data(self) -> Any:
+        """Of the copy."""
+        if self._made is None:
+            self._made = self._turn()
+        return self._made.data
+
+
+class _FlippedTensor(Address):
+    """A copy of a tensor from its last element to its first, kept as long as its address."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, array: Any) -> None:
+        self._tensor = array.flip(tuple(range(array.ndim)))
+        super().__init__(self._tensor.data_ptr())
+
+
 class ArrayKind:
     """Arrays of one library, as the door sees them; this class is any library that speaks the common protocols.
 
@@ -26,7 +61,7 @@ class ArrayKind:
     name
         The library's module.
     turns
-        Whether `in_order` works on its arrays.
+        Whether `weights` works on its arrays.
     """
 
     turns = False
@@ -55,6 +90,10 @@ class ArrayKind:
         """The array, turned round along every axis if wanted; on a device C-contiguous and of this dtype, too."""
         raise NotImplementedError
 
+    def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
+        """The same of an array that `look` knows, as a launch takes it, copied if need be; None where the long way must."""
+        raise NotImplementedError
+
     def back(self, data: Any) -> Any:
         """A result of a backend's own kind as this library's, no copy."""
         return sys.modules[self.name].from_dlpack(data)
@@ -80,6 +119,9 @@ class _NumPy(ArrayKind):
         # As it lies: what has to be copied is the plan's business.
         return _turned(array) if turned else array
 
+    def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
+        return self.in_order(array, turned, dtype)
+
     def back(self, data: Any) -> Any:
         return data
 
@@ -104,11 +146,18 @@ class _CuPy(ArrayKind):
         # In one kernel, or none.
         return (_turned(array) if turned else array).astype(dtype, order="C", copy=False)
 
+    def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
+        if turned and array.dtype == dtype and array.flags.c_contiguous:
+            return Backwards(array, lambda: self.in_order(array, turned, dtype))
+        return self.in_order(array, turned, dtype)
+
     def back(self, data: Any) -> Any:
         return data
 
 
 class _PyTorch(ArrayKind):
+    turns = True
+
     def look(self, array: Any) -> Hashable | None:
         # Contiguous, of no graph, and on the stream that CuPy is on: then its address says all.
         if not (array.is_cuda and array.is_contiguous() and not array.requires_grad):
@@ -121,6 +170,12 @@ class _PyTorch(ArrayKind):
 
     def launched(self, array: Any) -> Any:
         return Address(array.data_ptr())
+
+    def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
+        if array.dtype != getattr(sys.modules["torch"], np.dtype(dtype).name):
+            return None
+        there = Address(array.data_ptr())
+        return Backwards(there, lambda: _FlippedTensor(array)) if turned else there
 
     def span(self, array: Any) -> tuple[int, int]:
         start = array.data_ptr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,19 @@ Listener = Callable[[bool], None]
 
 _lock = threading.Lock()
 _listeners: list[Listener] = []
-_running = 0
+_running = _in_main = 0
+_untidy = False
+
+
+def listen(listener: Listener) -> None:
+    """Tell ``listener`` of compilations from now on."""
+    with _lock:
+        _listeners.append(listener)
+
+
+def in_main_thread() -> bool:
+    """Whether the thread that signals come to is compiling."""
+    return _in_main > 0
 
 
 @contextmanager
@@ -48,10 +61,24 @@ def ends() -> None:
     _count(-1)
 
 
+def tidy() -> None:
+    """Before memory is asked for: give back what a compilation left behind.
+
+    Numba's leaves errors it has dealt with in circles with their frames, and frames hold those they were called from: a plan's
+    memory among them, until Python looks for circles.
+    """
+    global _untidy
+    if _untidy:
+        _untidy = False
+        gc.collect()
+
+
 def _count(by: int) -> None:
-    global _running
+    global _running, _in_main, _untidy
     with _lock:
         before, _running = _running, _running + by
+        _in_main += by if threading.current_thread() is threading.main_thread() else 0
+        _untidy = True
         if bool(before) != bool(_running):
             for listener in _listeners:
                 listener(bool(_running))

@@ -106,6 +106,7 @@ class CpuBackend(Backend):
         """Whole pages straight from the system, which gives them as they are first touched and has them back at once."""
         if nbytes == 0:
             return np.empty(0, np.uint8)
+        compiling.tidy()
         try:
             block = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             if nbytes >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):

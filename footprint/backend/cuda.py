@@ -283,7 +283,8 @@ class CudaBackend(Backend):
         ptrs = [None if place in open_at else view.ptr for place, view in enumerate(arrays)]
         specs = {place: spec for place, _, _, spec in callers}
         specs |= {place: view.spec for place, view in enumerate(arrays) if view is not None}
-        baked = [Baking(ready.entry.ptr, ready.args, ready.launch, ready.tables, ptrs, open_at, specs) for ready in kernel]
+        fixed = (ptrs, open_at, specs, self._turning)
+        baked = [Baking(ready.entry.ptr, ready.args, ready.launch, ready.tables, *fixed) for ready in kernel]
         if len(baked) == 1:
             return baked[0]
 
@@ -292,6 +293,11 @@ class CudaBackend(Backend):
                 one(feeds, here)
 
         return run
+
+    def _turning(self, address: int, key: int, spec: ArraySpec) -> Baking:
+        """The launch that copies the caller's array of a key backwards to an address."""
+        (ready,) = self.compile("cast", (spec, spec), {"backwards": True})
+        return Baking(ready.entry.ptr, ready.args, ready.launch, (), [None, address], {0: (key, 0)}, {})
 
     def sender(self, dst: View) -> Callable[[np.ndarray, Any], None]:
         """The copy alone: device and stream are known by then."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from cupy.cuda import runtime
 
+from footprint.backend.arrays import Backwards
 from footprint.errors import BackendError
 from footprint.kernels.common.launch import Launch
 from footprint.spec import ArraySpec
@@ -38,6 +39,8 @@ class Baking:
         As loaded: an int is the place of an array; (address, array) of tables in constant memory.
     ptrs, open_at, specs
         Addresses by place, None where a call gives them; those places' keys and offsets; specs of tables.
+    turning
+        Makes the launch that copies the caller's array of a key backwards to an address.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Baking:
         ptrs: list[int | None],
         open_at: dict[int, tuple[int, int]],
         specs: dict[int, ArraySpec],
+        turning: Callable[[int, int, ArraySpec], Baking] | None = None,
     ) -> None:
         cells = [self._cell(a, ptrs) for a in args]
         self._cells = cells
@@ -56,7 +60,8 @@ class Baking:
         self._params = (ctypes.c_void_p * len(cells))(*[ctypes.addressof(cell) for cell in cells])
         self._shape = (function, *launch.grid, *launch.group, launch.local)
         self._together = launch.together
-        self._tables = [(address, ptrs[a], open_at.get(a), specs[a].nbytes) for address, a in tables]
+        self._tables = [(address, ptrs[a], open_at.get(a), specs[a]) for address, a in tables]
+        self._turning, self._turns = turning, dict[int, Baking]()
         self._plain, self._cooperative = _driver()
 
     @staticmethod
@@ -68,9 +73,12 @@ class Baking:
 
     def __call__(self, feeds: Mapping[int, Any], stream: int) -> None:
         """Queue it; cells are written anew, so one thread at a time."""
-        for address, ptr, given, nbytes in self._tables:
+        for address, ptr, given, spec in self._tables:
+            if given is not None and type(feeds[given[0]]) is Backwards and self._turning is not None:
+                self._turn(address, given[0], spec, feeds, stream)
+                continue
             source = ptr if given is None else feeds[given[0]].data.ptr + given[1]
-            runtime.memcpyAsync(address, source, nbytes, runtime.memcpyDeviceToDevice, stream)
+            runtime.memcpyAsync(address, source, spec.nbytes, runtime.memcpyDeviceToDevice, stream)
         for cell, key, offset in self._open:
             cell.value = feeds[key].data.ptr + offset
         if self._together:
@@ -79,3 +87,10 @@ class Baking:
             code = self._plain(*self._shape, stream, self._params, None)
         if code:
             raise BackendError("cuda", f"a launch was refused (CUDA error {code})", "please report this")
+
+    def _turn(self, address: int, key: int, spec: ArraySpec, feeds: Mapping[int, Any], stream: int) -> None:
+        """Fill a table in one launch, where a copy in the other order and one to the table would be two."""
+        assert self._turning is not None
+        if address not in self._turns:
+            self._turns[address] = self._turning(address, key, spec)
+        self._turns[address]({key: feeds[key].lies}, stream)

@@ -11,6 +11,7 @@ import ctypes
 import functools
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
@@ -48,12 +49,20 @@ class Block(NamedTuple):
     bytes: np.ndarray
 
 
-class Ready(NamedTuple):
+class Ready:
     """A compiled launch: its kernel and arguments, an int being the place of an array."""
 
-    kernel: Any
-    args: tuple[int | np.generic, ...]
-    launch: Launch
+    def __init__(self, kernel: Any, args: tuple[int | np.generic, ...], launch: Launch) -> None:
+        self.kernel, self.args, self.group = kernel, args, launch.group
+        self.size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
+        self._given: tuple[View, ...] | None = None
+
+    def give(self, arrays: tuple[View, ...]) -> None:
+        """Set the arguments, where they are not those of the launch before: it takes four times as long as the launch."""
+        if arrays is not self._given:
+            self._given = None
+            self.kernel.set_args(*[arrays[a].memory if isinstance(a, int) else a for a in self.args])
+            self._given = arrays
 
 
 @functools.cache
@@ -71,6 +80,11 @@ def _device(index: int) -> Any:
     if not 0 <= index < len(found):
         raise BackendError(f"opencl:{index}", f"there are {len(found)} OpenCL devices", "choose one of " + ", ".join(devices()))
     return found[index]
+
+
+def _across_a_bus(device: Any) -> bool:
+    """Whether pinned memory means something: to a device that is the processor all memory is as near."""
+    return not device.type & cl.device_type.CPU
 
 
 def devices() -> list[str]:
@@ -120,6 +134,7 @@ class OpenClBackend(Backend):
         self._programs: dict[tuple[Any, ...], Any] = {}
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._used = 0
+        self._pinned: dict[int, int] = {}
 
     def alloc(self, nbytes: int) -> Block:
         """One allocation, touched so that a full device says so now and not in the middle of a run."""
@@ -164,8 +179,31 @@ class OpenClBackend(Backend):
         self._count(-nbytes)
 
     def host(self, nbytes: int) -> np.ndarray:
-        """Ordinary memory: OpenCL has no pinned memory that arrays can be made of without mapping."""
-        return np.empty(nbytes, np.uint8)
+        """The driver's own host memory, mapped for good: transfers run at the bus's rate instead of a sixth of it."""
+        if not nbytes or not _across_a_bus(self.context.devices[0]):
+            return np.empty(nbytes, np.uint8)
+        try:
+            held = cl.Buffer(self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+            flags: Any = cl.map_flags.READ | cl.map_flags.WRITE
+            mapped: Any = cl.enqueue_map_buffer(self._usual, held, flags, 0, (nbytes,), np.uint8)
+        except (cl.Error, MemoryError) as error:
+            problem = f"the system could not provide {format_bytes(nbytes)} of pinned host memory ({error})"
+            raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
+        memory: np.ndarray = mapped[0]
+        start = memory.ctypes.data
+        with self._lock:
+            self._pinned[start] = start + nbytes
+        # The addresses may be another's as soon as this memory has been given back.
+        weakref.finalize(memory, self._pinned.pop, start, None)
+        return memory
+
+    def _is_pinned(self, array: np.ndarray) -> bool:
+        """Whether a transfer may go on by itself: the array lies in memory of `host`, which outlives what is queued."""
+        if not self._pinned:
+            return False
+        address = array.ctypes.data
+        with self._lock:
+            return any(start <= address < stop for start, stop in self._pinned.items())
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
         """A slice of the block's addresses."""
@@ -178,22 +216,26 @@ class OpenClBackend(Backend):
         raise ShapeError("array", f"{kind_of(array)} on a device", "an array in host memory")
 
     def write(self, dst: View, src: np.ndarray) -> None:
-        """Host to device; ``src`` may be changed again when it returns."""
+        """Host to device; only from memory of `host` it goes on when this returns."""
         if dst.memory is not None:
             host = np.ascontiguousarray(src, dst.spec.dtype)
             if not host.flags.writeable:
                 # PyOpenCL takes writable memory only, even to read it.
                 window: Any = (ctypes.c_char * host.nbytes).from_address(host.ctypes.data)
                 host = np.frombuffer(window, host.dtype)
-            cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host)).wait()
+            copied = cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host), is_blocking=False)
+            if not self._is_pinned(host):
+                copied.wait()
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
-        """Device to host; always waited for, as PyOpenCL takes no pinned memory."""
+        """Device to host; without ``wait`` it goes on by itself into memory of `host` only."""
         if src.memory is None:
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
-        cl.enqueue_copy(self.queue, cl.SVM(target), src.memory).wait()
+        copied = cl.enqueue_copy(self.queue, cl.SVM(target), src.memory, is_blocking=False)
+        if wait or not whole or not self._is_pinned(target):
+            copied.wait()
         if not whole:
             np.copyto(dst, target, casting="unsafe")
 
@@ -282,27 +324,19 @@ class OpenClBackend(Backend):
 
     def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
         """Queue the launches."""
-        for (
-            entry,
-            args,
-            launch,
-        ) in kernel:
-            values = (arrays[a].memory if isinstance(a, int) else a for a in args)
-            size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
-            entry(self.queue, size, launch.group, *values)
+        queue = self.queue
+        for ready in kernel:
+            ready.give(arrays)
+            cl.enqueue_nd_range_kernel(queue, ready.kernel, ready.size, ready.group)
 
     def bake(self, kernel: list[Ready], arrays: tuple[View, ...], callers: Callers) -> Baked:
         """Queue the launches; nobody's arrays lie on an OpenCL device, so all is fixed but the queue."""
-        baked = []
-        for entry, args, launch in kernel:
-            values = [arrays[a].memory if isinstance(a, int) else a for a in args]
-            size = tuple(groups * items for groups, items in zip(launch.grid, launch.group))
-            entry.set_args(*values)
-            baked.append((entry, size, launch.group))
+        for ready in kernel:
+            ready.give(arrays)
 
         def run(feeds: Mapping[int, Any], here: Any) -> None:
-            for entry, size, group in baked:
-                cl.enqueue_nd_range_kernel(here, entry, size, group)
+            for ready in kernel:
+                cl.enqueue_nd_range_kernel(here, ready.kernel, ready.size, ready.group)
 
         return run
 

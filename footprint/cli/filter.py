@@ -59,7 +59,7 @@ def plan_only(
     with open_input(image, plane, open_image) as source:
         dtype = result_dtype(name, source.dtype.str, how)
         writing = writing_bytes(target, source.shape, dtype) if target is not None and is_written(source) else 0
-        return plan_filter_rows(name, source.shape, source.dtype.str, reading=source.host_bytes, writing=writing, **options)
+        return plan_filter_rows(name, source.shape, dtype=source.dtype.str, reading=source.host_bytes, writing=writing, **options)
 
 
 @click.command()

@@ -298,16 +298,22 @@ def _output(r: Reader) -> None:
         "nx": ".h5",
         "tiff": ".tif" if r.flag("output", "tiff_single_file") else "",
         "tif": "",
+        "jp2": "",
     }
+    if kind.lower() == "jp2":
+        r.say("image-format", "jp2", keys[2])
+        r.say("output-dtype", "uint16", keys[2])
+        if r.get("output", "jpeg2000_compression_ratio"):
+            r.skip("nothing is lost; --quality DB loses a little", ("output", "jpeg2000_compression_ratio"))
     if kind.lower() not in suffix:
-        r.skip("volumes are .h5, .tif, .zarr or a folder of TIFFs: give --out", *keys)
+        r.skip("volumes are .h5, .tif, .zarr or a folder of slices: give --out", *keys)
     elif prefix:
         r.say("out", os.path.join(folder or os.path.dirname(scan), prefix) + suffix[kind.lower()], *keys)
     if r.flag("output", "overwrite_results"):
         r.say("overwrite", True, ("output", "overwrite_results"))
     elif r.flag("output", "overwrite_results") is False:
         r.same("as it is here", ("output", "overwrite_results"))
-    if kind.lower() in suffix:
+    if kind.lower() in suffix and kind.lower() != "jp2":
         r.same("of another format", ("output", "jpeg2000_compression_ratio"), ("output", "float_clip_values"))
     if r.flag("postproc", "output_histogram") is False:
         r.same("not asked for", ("postproc", "output_histogram"), ("postproc", "histogram_bins"))

@@ -70,8 +70,13 @@ def written_slice(target: str, written: Any, index: int, name: str) -> Any:
     from footprint.io.volume import volume_kind
 
     kind = volume_kind(target)
-    if kind == "folder":
+    if kind == "folder" and not name.endswith(".jp2"):
         return open_image(written / name)
+    if kind == "folder":
+        from footprint.io.image import Image
+        from footprint.io.jp2 import Jp2Slice
+
+        return Image(name, Jp2Slice(written / name), 0)
     if kind == "tiff":
         return open_image(written, index)
     if kind == "zarr":

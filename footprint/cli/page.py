@@ -71,7 +71,9 @@ def _page(title: str, program: str, warned: Iterable[str], body: Iterable[str], 
     yield "</body></html>\n"
 
 
-def plan_and_figures(plan: Any, figures: Mapping[str, Any], what: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+def plan_and_figures(
+    plan: Any, figures: Mapping[str, Any], what: str, parameters: Mapping[str, Any], drawn: Iterable[str] = ()
+) -> Iterator[str]:
     """What every page ends with: the plan, the seconds of its lanes, every figure and every parameter.
 
     Parameters
@@ -82,12 +84,15 @@ def plan_and_figures(plan: Any, figures: Mapping[str, Any], what: str, parameter
         What those seconds are from and to.
     parameters
         By name.
+    drawn
+        The timeline of the lanes, as markup.
     """
     yield "<h2>Plan</h2>\n"
     yield table((kind, format_bytes(n), f"{n:,}", remark) for kind, n, remark in memory_rows(plan))
     yield table(summary_rows(plan))
     yield "<h2>Seconds of each lane</h2>\n"
     yield f"<p>{text(format_seconds(float(figures['seconds'])))} {text(what)}; lanes work side by side.</p>\n"
+    yield from drawn
     yield from _lanes(figures.get("seconds_predicted", {}), figures.get("seconds_measured", {}))
     yield "<h2>Figures</h2>\n"
     yield table((name, said(value)) for name, value in figures.items() if not isinstance(value, dict) and value is not None)

@@ -149,6 +149,9 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 )
 @click.option("--compression", default="none", show_default=True, help="Of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.")
 @click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
+@click.option("--zarr-format", type=int, default=2, show_default=True, help="Of a .zarr: 2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5).")
+@click.option("--image-format", default="tif", show_default=True, help="Of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits).")
+@click.option("--quality", type=float, default=None, metavar="DB", help="Of jp2: peak signal to noise; nothing is lost without it.")
 @click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
 @config_option("reconstruct")
 @common_options
@@ -162,6 +165,9 @@ def command(
     black_frames: str,
     compression: str,
     levels: int,
+    zarr_format: int,
+    image_format: str,
+    quality: float | None,
     resume: bool,
     memory: str | None,
     device: str,
@@ -186,9 +192,9 @@ def command(
     reporter = Reporter(quiet, as_json)
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
-    files = Files(target, png, overwrite, resume, axis_png, report, compression, levels)
+    files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)
     with logged(log_file, reporter):
-        files.check()
+        files.check("float32" if options["center"].startswith("try:") else options["out_dtype"])
         asked = dict(options)
         with _open(scan, options) as opened:
             source = chosen(opened, options)

@@ -20,7 +20,7 @@ from footprint.errors import ArgumentError
 from footprint.io.output import together
 from footprint.io.slice_files import slice_name
 from footprint.io.slice_png import write_slice_png
-from footprint.io.volume import create_volume
+from footprint.io.volume import Packed, create_volume
 from footprint.units import counted
 
 
@@ -57,7 +57,7 @@ class Run:
         self.reporter.plan(self.plan)
         self.reporter.warm(lambda: warm(self.source, self.plan.limits.device, self.job, self.files))
         with together():
-            with self.reporter.progress("reconstructing") as progress, self.reporter.measured():
+            with self.reporter.progress("reconstructing") as progress, self.reporter.measured(when=self.files.report is not None):
                 # The search takes no more than the run that follows it.
                 self.found = self.found or find_axis(self.source, self.job, False, self.plan.footprint.total)
                 numbers = self._describe()
@@ -78,7 +78,11 @@ class Run:
         check_roi(source, job, half)
 
         def make(memory: int | None) -> Any:
-            return plan_reconstruct(source, written=True, memory=memory, device=self.device, **job)
+            plan = plan_reconstruct(source, written=True, memory=memory, device=self.device, **job)
+            packed = Packed(plan.outputs[0].spec.shape, self.files.packing)
+            if not packed.host_bytes(self.cast.dtype):
+                return plan
+            return plan_reconstruct(source, written=packed, memory=memory, device=self.device, **job)
 
         def cast(memory: int | None) -> Any:
             plan, self.budget = self.cast.plan(memory, make)
@@ -149,7 +153,9 @@ class Run:
 
     def slice_of(self, volume: Any, index: int) -> Any:
         """Open a slice of the volume, which is not yet called by its name."""
-        return written_slice(self.files.target, volume.temporary, index, slice_name(self.first + index))
+        return written_slice(
+            self.files.target, volume.temporary, index, slice_name(self.first + index, f".{self.files.image_format}")
+        )
 
 
 def check_roi(source: Any, job: dict[str, Any], half: bool) -> None:

@@ -18,7 +18,7 @@ from footprint.backend.memory import PeakMeter, resident_bytes
 from footprint.cli import stop
 from footprint.cli.translate import TRANSLATED
 from footprint.errors import printable
-from footprint.plan.spent import measuring
+from footprint.plan.spent import Busy, measuring
 from footprint.units import counted, format_bytes, format_seconds
 
 Plan = Any
@@ -61,6 +61,7 @@ class Reporter:
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.figures: dict[str, Any] = {}
+        self.busy: dict[str, Busy] = {}
         # Each is told of the plan by `planned(plan)`, and at the end of everything by `reported(title, figures)`.
         self.watchers: list[Any] = []
         # Sentences that were warned of, by whomever.
@@ -135,11 +136,15 @@ class Reporter:
         self.figures["context"] = max(resident_bytes() - before, 0)
 
     @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Time the block and its lanes, and measure the growth of the process's memory at its highest; all join the report."""
+    def measured(self, when: bool = False) -> Iterator[None]:
+        """Time the block and its lanes, and measure the growth of the process's memory at its highest; all join the report.
+
+        ``when`` keeps when lanes were busy, too, as ``busy``.
+        """
         start = time.perf_counter()
-        with PeakMeter() as meter, measuring() as lanes:
+        with PeakMeter() as meter, measuring(when) as lanes:
             yield
+        self.busy = lanes.busy
         self.figures["seconds"] = time.perf_counter() - start
         self.figures["measured_peak"] = meter.growth if meter.known else None
         self._lanes(lanes.predicted, lanes.measured)

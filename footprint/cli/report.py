@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.cli.page import PICTURE_BYTES, figure, plan_and_figures, said, table, text, write_page
+from footprint.cli.timeline import timeline
 from footprint.errors import BudgetError
 from footprint.io.curve_png import curve_picture
 from footprint.io.slice_png import slice_picture
@@ -61,7 +62,8 @@ def _body(run: Run, volume: Any, figures: dict[str, Any]) -> Iterator[str]:
     yield from _axis(run)
     yield "<h2>Sinogram before and after each step</h2>\n"
     yield from _sinograms(run)
-    yield from plan_and_figures(run.plan, figures, "from the axis search to the last row", run.about)
+    drawn = timeline(run.reporter.busy, figures.get("seconds_predicted", {}), float(figures["seconds"]))
+    yield from plan_and_figures(run.plan, figures, "from the axis search to the last row", run.about, drawn)
 
 
 def _slices(run: Run, volume: Any) -> Iterator[str]:

@@ -277,7 +277,7 @@ def page_of(job: Job, image: Any, options: dict[str, Any]) -> tuple[Beside | Non
     from footprint.cli.sources_page import page_bytes
 
     page = Beside(PICTURES, page_bytes(image))
-    on_host = options["deblend"] or options["fit"] is not None
+    on_host = job.save_model is not None or job.save_residual is not None or options["residual"]
     budget = limits_and_budget((host_only if on_host else where)(options["device"]), options["memory"])[1]
     options["memory"] = page.rest(budget)
     return page, budget

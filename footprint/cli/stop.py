@@ -1,4 +1,7 @@
-"""Ctrl-C and polite kills: the clean-up runs, and a stop that Python drops in a destructor or a callback is raised again."""
+"""Ctrl-C and polite kills: the clean-up runs, a stop that Python drops in a destructor or a callback is raised again.
+
+One that comes while a kernel is compiled waits for the compiler, which it would break: a traceback, or a crash at the end.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import _thread
 import signal
 import sys
 import threading
-from typing import Any, NoReturn
+from typing import Any
+
+from footprint.backend import compiling
 
 _AGAIN = 0.05
 """Seconds after which a dropped stop is raised again: a callback has ended by then."""
@@ -16,8 +21,11 @@ _dropped = threading.Event()
 
 def watch() -> None:
     """Have SIGTERM stop as Ctrl-C does, and keep either from being lost."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
     sys.unraisablehook = _keep
+    compiling.listen(_compiled)
 
 
 def check() -> None:
@@ -27,10 +35,18 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
-def _terminate(*_: object) -> NoReturn:
-    """Raise what Ctrl-C raises: half-written files are removed on the way out."""
+def _stop(*_: object) -> None:
+    """Raise what Ctrl-C raises: half-written files are removed on the way out. A second stop waits for no compiler."""
+    if compiling.in_main_thread() and not _dropped.is_set():
+        _dropped.set()
+        return
     _dropped.clear()
     raise KeyboardInterrupt
+
+
+def _compiled(busy: bool) -> None:
+    if not busy and threading.current_thread() is threading.main_thread():
+        check()
 
 
 def _keep(unraisable: Any) -> None:

@@ -38,18 +38,23 @@ class Files:
     report: str | None = None
     compression: str = "none"
     levels: int = 1
+    zarr_format: int = 2
+    image_format: str = "tif"
+    quality: float | None = None
 
     @property
     def packing(self) -> dict[str, Any]:
         """What `create_volume` is told of it."""
-        return {"compression": self.compression, "levels": self.levels}
+        from footprint.io.volume import USUAL
 
-    def check(self) -> None:
-        """Raise where one of them could not be written."""
+        return {name: getattr(self, name) for name in USUAL}
+
+    def check(self, dtype: str) -> None:
+        """Raise where one of them could not be written; ``dtype`` is the volume's."""
         from footprint.cli.outputs import check_html, check_png
         from footprint.io.volume import check_packing, check_volume
 
-        check_packing(self.target, self.compression, self.levels)
+        check_packing(self.target, **self.packing, dtype=dtype)
         check_volume(self.target, self.overwrite)
         check_png(self.png, self.overwrite)
         check_png(self.axis_png, self.overwrite)

@@ -35,8 +35,9 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     slices = reconstruct(few, center=center, device=device, **settings)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_volume(Path(folder) / f"few{Path(files.target).suffix}", slices.shape, **files.packing) as volume:
-            volume.write(slice(0, 2), slices)
+        target = Path(folder) / f"few{Path(files.target).suffix}"
+        with create_volume(target, slices.shape, job["out_dtype"], **files.packing) as volume:
+            volume.write(slice(0, 2), slices.astype(job["out_dtype"]) if job["out_dtype"] != "float32" else slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
         # The overlap search has the registration's kernel, and wants a whole turn.

@@ -29,8 +29,9 @@ from footprint.io.coded import (
     Bitshuffled,
     Damaged,
     announced,
-    inflate,
+    as_it_is,
     inflated,
+    put,
 )
 from footprint.io.crew import MOST, shared
 from footprint.io.frames import cast_into
@@ -84,7 +85,7 @@ class Chunks:
         if any(code not in _HARMLESS for code in codes[: max(self._last, 0)]):
             raise FormatError(path, f"{dataset.name} is compressed twice (filters {codes})", "h5repack it with one of them")
         self._table: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
-        self._buffers: list[np.ndarray] = []
+        self._buffer: np.ndarray | None = None
         self._held, self._cache = -1, threading.Lock()
         self._fd, self._end = -1, 0
         self.threads = min(settings.threads(), MOST, self.count) if self.filtered and self.nbytes >= _SMALL else 1
@@ -116,7 +117,7 @@ class Chunks:
             return self.nbytes * (1 + _COPIES) + table
         if not self.filtered:
             return table + (0 if direct and self._wide else self.nbytes)
-        return self.nbytes * (1 + self._shuffled) + self.threads * INFLATING + table
+        return self.nbytes + self.threads * INFLATING + table
 
     @property
     def _wide(self) -> bool:
@@ -141,7 +142,7 @@ class Chunks:
 
     def close(self) -> None:
         """Let the memory go, and the file."""
-        self._buffers, self._table, self._held = [], None, -1
+        self._buffer, self._table, self._held = None, None, -1
         if self._bits:
             self._bits.close()
         if self._fd >= 0:
@@ -204,7 +205,8 @@ class Chunks:
             if self._bits:
                 self._bits.decode(slot, self._fd, stored[0], offset, size, where, to.flat)
             elif self.filtered:
-                inflate(self._fd, offset, size, self._total, dtype.itemsize, self._shuffled, swap, where, to.flat)
+                made = inflated(self._fd, offset, size, self.nbytes)
+                put(made, self._total, dtype.itemsize, self._shuffled, swap, where, to.flat)
             else:
                 self._raw(offset, size, where, to.flat)
         except Damaged as error:
@@ -218,7 +220,7 @@ class Chunks:
             return self.decoded(piece.at).reshape(1, *self.chunk)[(*piece.frames, piece.rows)]
         self._held, wide = -1, self.chunk[-1]
         count, height = piece.frames[-1].stop - piece.frames[-1].start, piece.rows.stop - piece.rows.start
-        made = self._memory()[0].view(self._dtype)[: count * height * wide]
+        made = self._memory().view(self._dtype)[: count * height * wide]
         stored = self._stored(piece.number)
         if stored is None:
             made[...] = self._data.fillvalue
@@ -250,17 +252,17 @@ class Chunks:
     def decoded(self, index: tuple[int, ...]) -> np.ndarray:
         """One chunk in the dtype of the file, valid until the next; the last is kept."""
         number = int(np.ravel_multi_index(index, self.grid))
-        made = self._memory()[0].view(self._dtype).reshape(self.chunk)
+        made = self._memory().view(self._dtype).reshape(self.chunk)
         if number != self._held:
             self._held = -1
             self._decode(index, number, made)
             self._held = number
         return made
 
-    def _memory(self) -> list[np.ndarray]:
-        if not self._buffers:
-            self._buffers = [np.empty(self.nbytes, np.uint8) for _ in range(1 + (self._own and self._shuffled))]
-        return self._buffers
+    def _memory(self) -> np.ndarray:
+        if self._buffer is None:
+            self._buffer = np.empty(self.nbytes, np.uint8)
+        return self._buffer
 
     def _decode(self, index: tuple[int, ...], number: int, made: np.ndarray) -> None:
         stored = self._stored(number)
@@ -274,21 +276,19 @@ class Chunks:
                 self._ask(index, offset, size)
             self._by_hdf5(index, made)
             return
-        shuffled = self._shuffled and not mask & 1
-        into = self._buffers[-1] if shuffled else self._buffers[0]
+        n, into = self._total, made.reshape(-1).view(np.uint8)
+        all_of_it = Box(n, 1, 1, 0, n, n, 0, n, n)
         with self._naming(index):
-            if skipped:
+            if self._bits and not skipped:
+                self._bits.decode(0, self._fd, stored[0], offset, size, all_of_it, into, swap=False)
+                return
+            shuffled = self._shuffled and not mask & 1
+            if skipped and not shuffled:
                 if size != self.nbytes or not filled(self._fd, offset, into):
                     raise Damaged(f"is {size} bytes, its shape wants {self.nbytes}")
-            elif self._bits:
-                n = self._total
-                self._bits.decode(0, self._fd, stored[0], offset, size, Box(n, 1, 1, 0, n, n, 0, n, n), into, swap=False)
-            else:
-                for at, piece in inflated(self._fd, offset, size, self.nbytes):
-                    into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-        if shuffled:
-            wide = made.dtype.itemsize
-            self._buffers[0].reshape(-1, wide)[...] = into.reshape(wide, -1).T
+                return
+            pieces = (as_it_is if skipped else inflated)(self._fd, offset, size, self.nbytes)
+            put(pieces, n, made.dtype.itemsize, shuffled, False, all_of_it, into)
 
     def _ask(self, index: tuple[int, ...], offset: int, size: int) -> None:
         """Refuse a chunk whose compressor would make more of it than the dataset declares."""

@@ -19,10 +19,11 @@ from footprint.kernels.bitshuffle.contract import DONE, FAULTS, HEADER, MORE, SL
 DEFLATE, SHUFFLE, FLETCHER32, _SZIP, _BLOSC, _LZ4, BITSHUFFLE, _ZSTD = 1, 2, 3, 4, 32001, 32004, 32008, 32015
 """Numbers that HDF5 knows filters by."""
 
-# Stored bytes read and bytes inflated at a time; zlib's own state beside them.
-_READ, _MADE, _STATE = 1 << 15, 1 << 16, 1 << 16
-# What one thread inflates with: what zlib has not yet used is a copy.
-INFLATING = 2 * _READ + _MADE + _STATE
+# Stored bytes read and bytes inflated at a time, and zlib's own state beside them. Python gives no more than 32 KiB in one piece:
+# what is longer it puts together from several, and holds twice.
+_READ, _MADE, _STATE = 1 << 15, 1 << 15, 1 << 16
+# What one thread inflates with: what zlib has not yet used is a copy, and a piece is let go when the next is made.
+INFLATING = 2 * _READ + 2 * _MADE + _STATE
 
 # Stored bytes read at a time, and the largest blocks that are decoded here: bitshuffle's own are 8 KiB.
 _WINDOW, _BLOCK = 1 << 18, 1 << 16
@@ -55,27 +56,36 @@ def inflated(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int
         raise Damaged(f"inflates to {done} bytes, its shape wants {nbytes}")
 
 
-def inflate(
-    fd: int, offset: int, size: int, total: int, width: int, shuffled: bool, swap: bool, box: Box, flat: np.ndarray
+def as_it_is(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a chunk that was not compressed, in the same way; Damaged unless they are so many."""
+    if size != nbytes:
+        raise Damaged(f"is {size} bytes, its shape wants {nbytes}")
+    for at in range(0, size, _MADE):
+        piece = os.pread(fd, min(_MADE, size - at), offset + at)
+        if len(piece) != min(_MADE, size - at):
+            raise Damaged("ends with the file")
+        yield at, piece
+
+
+def put(
+    pieces: Iterator[tuple[int, bytes]], total: int, width: int, shuffled: bool, swap: bool, box: Box, flat: np.ndarray
 ) -> None:
-    """Inflate a chunk of ``total`` elements, all of it, and put what the box wants of it into ``flat``.
+    """Put what the box wants of the bytes of a chunk of ``total`` elements, given in order, into ``flat``.
 
     Bytes that are not shuffled are left in the order of the file.
     """
-    for at, made in inflated(fd, offset, size, total * width):
+    if shuffled:
+        from footprint.kernels.shuffle.cpu import unshuffle
+
+        for at, made in pieces:
+            fits = unshuffle(np.frombuffer(made, np.uint8), at, total, width, swap, box, flat)
+            assert fits, (at, total, width, box, flat.shape)
+        return
+    wide = Box(box.length * width, box.rows, box.frames, *(n * width for n in box[3:]))
+    for at, made in pieces:
         data = np.frombuffer(made, np.uint8)
-        if not shuffled:
-            wide = Box(box.length * width, box.rows, box.frames, *(n * width for n in box[3:]))
-            for start, stop, to in runs(wide, at, at + len(data)):
-                flat[to : to + stop - start] = data[start - at : stop - at]
-            continue
-        while len(data):
-            plane, first = divmod(at, total)
-            part, data = data[: total - first], data[total - first :]
-            byte = width - 1 - plane if swap else plane
-            for start, stop, to in runs(box, first, first + len(part)):
-                flat[to * width + byte : (to + stop - start) * width : width] = part[start - first : stop - first]
-            at += len(part)
+        for start, stop, to in runs(wide, at, at + len(data)):
+            flat[to : to + stop - start] = data[start - at : stop - at]
 
 
 class Bitshuffled:

@@ -13,11 +13,11 @@ import numpy as np
 from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.image import Image, open_image, open_planes
+from footprint.io.kinds import called, suffixes
 from footprint.io.raw import RawFrames
 
-VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".ogv", ".wmv", ".gif")
-_PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
-_IMAGES = (".tif", ".tiff", ".fits", ".fit", ".fts", ".npy", ".h5", ".hdf5", *_PICTURES)
+_PICTURES = ("png", "jpeg", "bmp")
+_IMAGES = ("tiff", "fits", "npy", "hdf5", *_PICTURES)
 # Bytes of a frame that are cast at a time.
 _STAGED = 1 << 20
 # A decoder keeps frames that later ones refer to, 16 in H.264, some that wait for their turn, and tables beside each. Measured with
@@ -93,7 +93,7 @@ def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image
     """
     if plane is None and Path(path).is_dir():
         return Folder(path)
-    if Path(path).suffix.lower() in VIDEO_SUFFIXES and plane is None:
+    if called(path, "video") and plane is None:
         return Video(path)
     if plane is not None:
         return open_image(path, plane)
@@ -149,11 +149,13 @@ class Folder(FrameSource):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         try:
-            files = [p for p in Path(path).iterdir() if p.suffix.lower() in _IMAGES and not p.name.startswith(".") and p.is_file()]
+            files = [p for p in Path(path).iterdir() if called(p, *_IMAGES) and not p.name.startswith(".") and p.is_file()]
         except OSError as error:
             raise FormatError(path, f"cannot be listed ({error.strerror})") from error
         if not files:
-            raise FormatError(path, f"is a folder without images ({', '.join(_IMAGES)})", "give one image, or a folder of them")
+            raise FormatError(
+                path, f"is a folder without images ({', '.join(suffixes(*_IMAGES))})", "give one image, or a folder of them"
+            )
         # Numbers as numbers; \d is what int() takes.
         self._files = sorted(
             files, key=lambda p: [(0, int(w), "") if w.isdecimal() else (1, 0, w) for w in re.split(r"(\d+)", p.name)]
@@ -210,7 +212,7 @@ class Picture:
 
 def _image(path: Path) -> Image | Picture:
     """One image of a folder."""
-    if path.suffix.lower() in _PICTURES:
+    if called(path, *_PICTURES):
         return Picture(path)
     name, frames, shape, _ = open_planes(path)
     if len(shape) == 2:

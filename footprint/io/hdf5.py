@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from footprint.backend.memory import give_back
 from footprint.errors import FormatError, printable
 from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
@@ -239,6 +240,8 @@ def create_array(
         plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         space = h5py.h5s.create_simple(shape)
         offset = h5py.h5d.create(results.id, b"data", h5py.h5t.py_create(dtype, logical=True), space, dcpl=plist).get_offset()
+    # HDF5 takes half a megabyte for every file that it opens.
+    give_back()
     if not nbytes:
         return _Nothing()
     if offset is None:

@@ -14,11 +14,9 @@ import numpy as np
 from footprint.errors import ArgumentError, ShapeError
 from footprint.io import raw
 from footprint.io.frames import described
+from footprint.io.kinds import called, suffixes
 from footprint.io.output import Output, check_output, writing
-from footprint.io.volume import HDF5_SUFFIXES, TIFF_SUFFIXES, VolumeWriter
-
-FITS_SUFFIXES = (".fits", ".fit", ".fts")
-NPY_SUFFIXES = (".npy",)
+from footprint.io.volume import VolumeWriter
 
 
 class ImageWriter:
@@ -62,13 +60,11 @@ class ImageWriter:
 
 def image_kind(path: str | os.PathLike[str]) -> str:
     """Return ``fits``, ``tiff``, ``npy`` or ``hdf5``, by the suffix."""
-    suffix = Path(path).suffix.lower()
-    table = {"fits": FITS_SUFFIXES, "tiff": TIFF_SUFFIXES, "npy": NPY_SUFFIXES, "hdf5": HDF5_SUFFIXES}
-    for kind, suffixes in table.items():
-        if suffix in suffixes:
-            return kind
-    wanted = ", ".join(s for suffixes in table.values() for s in suffixes)
-    raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}")
+    kinds = ("fits", "tiff", "npy", "hdf5", "nexus")
+    kind = called(path, *kinds)
+    if kind is None:
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*kinds))}")
+    return "hdf5" if kind == "nexus" else kind
 
 
 def check_image(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""OME-Zarr 0.4 (Zarr 2): a folder of plain files, so that writing it needs no library and holds nothing, or of compressed ones.
+"""OME-Zarr 0.4 (Zarr 2) and 0.5 (Zarr 3): a folder of plain files, which need no library and no memory, or of compressed ones.
 
 A slice is a chunk, or several of whole rows where it is large; its file is laid out when it is first written. Of what is
 compressed a chunk is packed as soon as all its rows are given at once; rows that come apart wait in a plain file beside it until
@@ -18,17 +18,19 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.raw import RawFrames, writing_bytes
-from footprint.io.zarr_chunks import lay_out, put_chunk, write_table
+from footprint.io.zarr_chunks import chunk_file, lay_out, put_chunk, write_table
 from footprint.io.zarr_levels import make_levels
 
 # Bytes of a chunk at most, but for a row: viewers read chunks whole.
 _CHUNK = 64 << 20
 # The same where chunks are compressed or levels are made: a few are then in memory.
 _PACKED = 2 << 20
-_PARTS = (".zgroup", ".zattrs")
+_PARTS = (".zgroup", ".zattrs", "zarr.json")
 _ROWS = ".rows"
 LEVELS = 16
 """The most levels there may be."""
+FORMATS = {2: "0.4", 3: "0.5"}
+"""Formats of Zarr, and the version of OME-Zarr that each is of."""
 
 
 def is_part(name: str) -> bool:
@@ -38,15 +40,34 @@ def is_part(name: str) -> bool:
 
 def check_ours(path: str | os.PathLike[str]) -> None:
     """Raise FormatError where a folder of that name holds something that no run of ours wrote."""
-    about = Path(path) / ".zattrs"
     if not Path(path).is_dir() or not any(Path(path).iterdir()):
         return
-    try:
-        known = "footprint" in json.loads(about.read_text("utf-8"))
-    except (OSError, ValueError, TypeError):
-        known = False
+    known = any(_is_ours(Path(path) / name) for name in (".zattrs", "zarr.json"))
     if not known:
         raise FormatError(path, "is a folder that no earlier run wrote: it is not replaced", "choose another name")
+
+
+def packing_bytes(shape: tuple[int, int, int], dtype: np.dtype, compression: str, levels: int) -> int:
+    """Bytes that compressing chunks, or making levels of them, holds; 0 where neither is done."""
+    if compression == "none" and levels == 1:
+        return 0
+    # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
+    pixels = _tall(shape, dtype, compression, levels) * shape[2]
+    return 4 * pixels * dtype.itemsize + 16 * pixels + (1 << 20)
+
+
+def _tall(shape: tuple[int, int, int], dtype: np.dtype, compression: str, levels: int) -> int:
+    """Rows of a chunk."""
+    most = _CHUNK if compression == "none" and levels == 1 else _PACKED
+    return min(shape[1], max(1, most // max(1, shape[2] * dtype.itemsize)))
+
+
+def _is_ours(table: Path) -> bool:
+    try:
+        found = json.loads(table.read_text("utf-8"))
+        return "footprint" in (found.get("attributes") or found)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return False
 
 
 class ZarrSlices:
@@ -64,6 +85,8 @@ class ZarrSlices:
         Of chunks; see `packed.COMPRESSIONS`.
     levels
         Of resolution, each half as fine as the one before.
+    form
+        Of Zarr: 2 or 3.
     """
 
     def __init__(
@@ -74,23 +97,26 @@ class ZarrSlices:
         about: Mapping[str, Any],
         compression: str = "none",
         levels: int = 1,
+        form: int = 2,
     ) -> None:
+        self._form = form
         self._folder, self._shape, self._dtype = folder, shape, dtype.newbyteorder("=")
         self._packing, self._levels = compression, levels
-        row = max(1, shape[2] * dtype.itemsize)
-        most = _CHUNK if compression == "none" and levels == 1 else _PACKED
-        self._tall = min(shape[1], max(1, most // row))
+        self._tall = _tall(shape, dtype, compression, levels)
         self._waiting: set[Path] = set()
-        write_table(folder / ".zgroup", {"zarr_format": 2})
-        write_table(folder / ".zattrs", {"multiscales": [_scales(about, levels)], "footprint": plain_table(about)})
-        lay_out(folder / "0", shape, self._dtype, self._tall, compression)
+        scales, own = _scales(about, levels), plain_table(about)
+        if form == 3:
+            said = {"ome": {"version": FORMATS[3], "multiscales": [scales]}, "footprint": own}
+            write_table(folder / "zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": said})
+        else:
+            write_table(folder / ".zgroup", {"zarr_format": 2})
+            write_table(folder / ".zattrs", {"multiscales": [{"version": FORMATS[2], **scales}], "footprint": own})
+        lay_out(folder / "0", shape, self._dtype, self._tall, compression, form)
 
     def writing_bytes(self, dtype: Any) -> int:
-        """Bytes that `write` and `close` hold beside C-contiguous arrays of ``dtype``."""
+        """Bytes that `write` and `finish` hold beside C-contiguous arrays of ``dtype``."""
         if self._packing != "none" or self._levels > 1:
-            # A chunk before and after packing, twice; sums of four of its pixels, and what is added to them.
-            pixels = self._tall * self._shape[2]
-            return 4 * pixels * self._dtype.itemsize + 16 * pixels + (1 << 20)
+            return packing_bytes(self._shape, self._dtype, self._packing, self._levels)
         return writing_bytes(self._dtype, self._shape[1] * self._shape[2] * self._dtype.itemsize, dtype)
 
     def write(self, start: int, rows: slice, array: np.ndarray) -> None:
@@ -127,7 +153,7 @@ class ZarrSlices:
         return RawFrames(name, 0, (1, self._tall, self._shape[2]), self._dtype, writable=True)
 
     def _name(self, z: int, chunk: int) -> Path:
-        return self._folder / "0" / str(z) / str(chunk) / "0"
+        return chunk_file(self._folder / "0", z, chunk, self._form)
 
     def _pack(self, z: int, chunk: int, rows: np.ndarray) -> None:
         name = self._name(z, chunk)
@@ -141,13 +167,19 @@ class ZarrSlices:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
+        """Nothing is held open between writes."""
+
+    def finish(self) -> None:
         """Pack what came in rows, and make the coarser levels of what is there."""
         if self._packing != "none":
-            for file in sorted((self._folder / "0").glob(f"*/*/0{_ROWS}")):
+            for file in sorted((self._folder / "0").rglob(f"0{_ROWS}")):
                 z, chunk = int(file.parent.parent.name), int(file.parent.name)
                 rows = min(self._tall, self._shape[1] - chunk * self._tall)
                 plain = np.fromfile(file, self._dtype, rows * self._shape[2]).reshape(rows, -1)
                 self._pack(z, chunk, plain)
+                self._waiting.discard(file)
+                # Rows are let go when what was made of them is on the disk.
+                self.sync()
                 file.unlink()
             self.sync()
         make_levels(self._folder, self._levels)
@@ -166,7 +198,6 @@ def _scales(about: Mapping[str, Any], levels: int) -> dict[str, Any]:
             places.append({"type": "translation", "translation": [pixel * (2**level - 1) / 2] * 3})
         datasets.append({"path": str(level), "coordinateTransformations": places})
     return {
-        "version": "0.4",
         "name": str(about.get("sample", "volume")),
         "axes": [{"name": name, "type": "space", **unit} for name in "zyx"],
         "datasets": datasets,

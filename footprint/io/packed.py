@@ -27,14 +27,22 @@ def check_compression(name: str) -> str:
     return name
 
 
-def settings(name: str) -> dict[str, Any] | None:
-    """The compressor as a `.zarray` of Zarr 2 tells it."""
-    return _SETTINGS[name]
+def settings(name: str, form: int = 2, width: int = 1) -> dict[str, Any] | None:
+    """The compressor as a `.zarray` of Zarr 2 tells it, or a codec of Zarr 3 for numbers of so many bytes."""
+    how = _SETTINGS[name]
+    if form == 2 or how is None:
+        return how
+    given = {key: value for key, value in how.items() if key != "id"}
+    if name == "blosc":
+        given |= {"shuffle": "shuffle", "typesize": width}
+    elif name == "zstd":
+        given["checksum"] = False
+    return {"name": name, "configuration": given}
 
 
 def name_of(compressor: dict[str, Any] | None) -> str:
     """The name of a compressor that is told so."""
-    return "none" if compressor is None else str(compressor["id"])
+    return "none" if compressor is None else str(compressor.get("id") or compressor["name"])
 
 
 def pack(name: str, array: np.ndarray) -> bytes:

@@ -6,16 +6,17 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
 from footprint.io.frames import check_out, existing_file, reading, row_range
+from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
 
-SUFFIXES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
+# What Pillow calls them.
+_KINDS = {"png": "PNG", "jpeg": "JPEG"}
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 # Pillow's modes that are read as they are; others by the one they become.
 _KEPT = ("L", "LA", "RGB", "RGBA", "I;16")
@@ -30,7 +31,7 @@ def is_picture(path: str | os.PathLike[str]) -> bool:
         with open(path, "rb") as file:
             return file.read(8).startswith(_BEGINNINGS)
     except FileNotFoundError:
-        return Path(path).suffix.lower() in SUFFIXES
+        return called(path, *_KINDS) is not None
     except OSError:
         return False
 
@@ -102,7 +103,7 @@ class Picture:
         """
         from PIL import Image
 
-        kind = SUFFIXES[Path(target).suffix.lower()]
+        kind = _KINDS[called(target, *_KINDS) or "png"]
         info = {name: self._info[name] for name in ("icc_profile", "exif") if name in self._info}
         how: dict[str, Any] = {"quality": 95} if kind == "JPEG" else {}
         self._pixels = None
@@ -153,9 +154,9 @@ def open_picture(path: str | os.PathLike[str]) -> Iterator[Picture]:
 
 def check_picture(picture: Picture, target: str | os.PathLike[str], shape: tuple[int, ...], overwrite: bool = False) -> None:
     """Raise where `Picture.save` of a result of ``shape`` would; writes nothing."""
-    kind = SUFFIXES.get(Path(target).suffix.lower())
+    kind = _KINDS.get(called(target, *_KINDS) or "")
     if kind is None:
-        raise ArgumentError("out", repr(str(target)), f"a picture of a picture: a name ending in {', '.join(SUFFIXES)}")
+        raise ArgumentError("out", repr(str(target)), f"a picture of a picture: a name ending in {', '.join(suffixes(*_KINDS))}")
     if kind == "JPEG" and (picture.colours < picture.channels or picture.dtype != np.uint8):
         what = "16 bits" if picture.dtype != np.uint8 else "transparency"
         raise ArgumentError("out", repr(str(target)), f"a name ending in .png for a picture with {what}, which JPEG has not")

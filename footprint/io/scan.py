@@ -218,7 +218,7 @@ def open_scan(
     ----------
     path
         HDF5 file; or a stack ``(n_angles, n_z, n_x)``: a TIFF file of many pages, a folder of TIFF files, names with ``*``,
-        a ``.npy`` file, or one dataset of an HDF5 file, ``FILE:/DATASET``.
+        a ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``.
     flats, darks
         Files or folders that replace the scan's own: stacks like those.
     angles

@@ -14,7 +14,7 @@ import numpy as np
 
 from footprint.io.raw import RawFrames, writing_bytes
 
-_SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.tif")
+_SLICE = re.compile(r"(slice_\d{5,}|center_-?\d+(\.\d+)?)\.(tif|jp2)")
 
 
 def is_slice(name: str) -> bool:
@@ -42,26 +42,28 @@ class Along:
         """The values."""
         return [float(word) for word in self.words]
 
-    def files(self) -> list[str]:
+    def files(self, suffix: str = ".tif") -> list[str]:
         """Names of the files of a folder, in the order of the values: ``center_0290.50.tif``."""
-        return list(_along_files(self))
+        return [stem + suffix for stem in _along_stems(self)]
 
 
 @cache
-def _along_files(along: Along) -> tuple[str, ...]:
+def _along_stems(along: Along) -> tuple[str, ...]:
     whole = max(len(word.partition(".")[0]) for word in along.words)
     after = max(len(word.partition(".")[2]) for word in along.words)
     wide = whole + (after + 1 if after else 0)
-    return tuple(f"{along.name}_{float(word):0{wide}.{after}f}.tif" for word in along.words)
+    return tuple(f"{along.name}_{float(word):0{wide}.{after}f}" for word in along.words)
 
 
-def slice_name(row: int) -> str:
+def slice_name(row: int, suffix: str = ".tif") -> str:
     """Name of the file of a slice."""
-    return f"slice_{row:05d}.tif"
+    return f"slice_{row:05d}{suffix}"
 
 
-class TiffFolder:
-    """One TIFF per slice, each laid out when it is first written."""
+class SliceFolder:
+    """Files of a folder, one a slice: how they are called, what each says of itself, and which are not yet on the disk."""
+
+    suffix = ".tif"
 
     def __init__(
         self,
@@ -75,8 +77,35 @@ class TiffFolder:
     ) -> None:
         self._folder, self._shape, self._dtype, self._about = folder, shape, dtype, about
         self._first, self._along, self._each = first, along, each
+        self._waiting: set[str] = set()
+
+    def name(self, i: int) -> str:
+        """Of the file of slice ``i``."""
+        if self._along is None:
+            return slice_name(self._first + i, self.suffix)
+        return _along_stems(self._along)[i] + self.suffix
+
+    def own(self, i: int) -> dict[str, Any]:
+        """What slice ``i`` says beside what all do."""
+        where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
+        return where | {what: values[i] for what, values in self._each.items()}
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        while self._waiting:
+            with open(self._folder / self._waiting.pop(), "rb+") as file:
+                os.fsync(file.fileno())
+
+    def close(self) -> None:
+        """Nothing is held open between writes."""
+
+
+class TiffFolder(SliceFolder):
+    """One TIFF per slice, each laid out when it is first written."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._offset: dict[int, int] = {}
-        self._waiting: set[int] = set()
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``."""
@@ -91,26 +120,10 @@ class TiffFolder:
             if i in self._offset:
                 file = RawFrames(name, self._offset[i], (1, *self._shape[1:]), self._dtype, writable=True)
             else:
-                where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
-                own = {what: values[i] for what, values in self._each.items()}
-                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **where, **own})
+                file = tiff.create(name, self._shape[1:], self._dtype, {**self._about, **self.own(i)})
                 self._offset[i] = file.offset
-            self._waiting.add(i)
+            self._waiting.add(name.name)
             try:
                 file.write(0, rows, image[None])
             finally:
                 file.close()
-
-    def name(self, i: int) -> str:
-        """Of the file of slice ``i``."""
-        return slice_name(self._first + i) if self._along is None else self._along.files()[i]
-
-    def sync(self) -> None:
-        """Wait until what was written is on the disk."""
-        while self._waiting:
-            i = self._waiting.pop()
-            with open(self._folder / self.name(i), "rb+") as file:
-                os.fsync(file.fileno())
-
-    def close(self) -> None:
-        """Nothing is held open between writes."""

@@ -19,7 +19,7 @@ def open_parts(path: str, entry: str | None, own_angles: bool, unit: str | None)
     """What the file or folder holds: a scan that describes itself, or a stack of projections."""
     file = _file(path)
     if file is None or path != file or not _is_hdf5(file):
-        return _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF or .npy scan"))
+        return _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
     from footprint.io import dxchange, hdf5, nxtomo
 
     opened = hdf5.open_file(path)
@@ -43,7 +43,7 @@ def open_sinograms(path: str) -> ScanParts:
 
 def _stack_parts(path: str, frames: Frames) -> ScanParts:
     n = frames.shape[0]
-    kind = {"TiffFile": "TIFF", "TiffFiles": "TIFF", "RawFrames": "NumPy", "Turned": "sinograms"}
+    kind = {"TiffFile": "TIFF", "TiffFiles": "TIFF", "RawFrames": "NumPy", "Turned": "sinograms", "ZarrFrames": "Zarr"}
     group = Group(frames, np.arange(n), np.arange(n, dtype=np.float64))
     return ScanParts(path, kind.get(type(frames).__name__, "HDF5"), group, name=Path(path).stem, close=[frames])
 
@@ -68,13 +68,17 @@ def _is_hdf5(path: str) -> bool:
     return hdf5.is_hdf5(path)
 
 
-def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: TIFF, .npy or HDF5") -> Frames:
-    """Open a stack of frames: TIFF file or folder, names with ``*``, ``.npy``, or HDF5 dataset ``FILE:/DATASET``."""
+def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: TIFF, .npy, HDF5 or Zarr") -> Frames:
+    """Open a stack of frames: TIFF file or folder, names with ``*``, ``.npy``, Zarr, or HDF5 dataset ``FILE:/DATASET``."""
     text = os.fspath(path)
     file = _file(text)
     from footprint.io.tiff import TiffFile, TiffFiles, folder_files, in_order, is_tiff
 
     if file is None:
+        from footprint.io.zarr_frames import ZarrFrames, is_zarr
+
+        if is_zarr(text):
+            return ZarrFrames(text)
         if Path(text).is_dir():
             return TiffFiles(text, folder_files(text))
         found = in_order(Path(name) for name in glob.glob(text))

@@ -16,9 +16,9 @@ import tifffile
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.frames import cast_into, existing_file, reading
+from footprint.io.kinds import called
 from footprint.io.raw import RawFrames
 
-SUFFIXES = (".tif", ".tiff")
 _MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 # Damage is told by our errors; the library's own lines on standard error would only repeat it.
@@ -39,7 +39,7 @@ def in_order(files: Iterable[Path]) -> list[Path]:
 def folder_files(path: str | os.PathLike[str]) -> list[Path]:
     """TIFF files of a folder, in order."""
     try:
-        files = [p for p in Path(path).iterdir() if p.suffix.lower() in SUFFIXES and p.is_file()]
+        files = [p for p in Path(path).iterdir() if called(p, "tiff") and p.is_file()]
     except OSError as error:
         raise FormatError(path, f"cannot be listed ({error.strerror})") from error
     return in_order(files)

@@ -1,4 +1,4 @@
-"""Reconstructed volumes, written slab by slab: HDF5, one TIFF of many pages, OME-Zarr, or a folder of TIFF slices."""
+"""Reconstructed volumes, written slab by slab: HDF5, one TIFF of many pages, OME-Zarr, or a folder of slices."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError, ShapeError, choose
 from footprint.io.frames import described, row_range
-from footprint.io.ome_zarr import LEVELS, ZarrSlices, check_ours, is_part
+from footprint.io.jp2 import Jp2Folder, check_codec, encoding_bytes
+from footprint.io.kinds import called, suffixes
+from footprint.io.ome_zarr import FORMATS, LEVELS, ZarrSlices, check_ours, is_part, packing_bytes
 from footprint.io.output import Output, check_output, writing
 from footprint.io.packed import check_compression
 from footprint.io.raw import RawFrames
@@ -22,9 +24,6 @@ from footprint.io.unfinished import Unfinished
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
 from footprint.units import counted
-
-HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".nx", ".nxs")
-TIFF_SUFFIXES = (".tif", ".tiff")
 
 
 class _Sink(Protocol):
@@ -155,6 +154,9 @@ class VolumeWriter:
         try:
             with writing(self.path):
                 self._sink.sync()
+                # Only of what is whole: a stopped run's rows stay as they came, to be gone on with.
+                if isinstance(self._sink, ZarrSlices | Jp2Folder):
+                    self._sink.finish()
                 self._sink.close()
         except BaseException:
             self.discard()
@@ -183,15 +185,12 @@ class VolumeWriter:
 
 def volume_kind(path: str | os.PathLike[str]) -> str:
     """Return ``hdf5``, ``tiff``, ``zarr`` or ``folder``, by the suffix; a name without one is a folder."""
-    suffix = Path(path).suffix.lower()
-    if suffix in HDF5_SUFFIXES:
-        return "hdf5"
-    if suffix in TIFF_SUFFIXES:
-        return "tiff"
-    if suffix == ".zarr":
-        return "zarr"
-    if suffix and not Path(path).is_dir():
-        wanted = ", ".join((*HDF5_SUFFIXES, *TIFF_SUFFIXES, ".zarr"))
+    kinds = ("hdf5", "nexus", "tiff", "zarr")
+    kind = called(path, *kinds)
+    if kind is not None:
+        return "hdf5" if kind == "nexus" else kind
+    if Path(path).suffix and not Path(path).is_dir():
+        wanted = ", ".join(suffixes(*kinds))
         raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}, or a folder's name without suffix")
     return "folder"
 
@@ -204,14 +203,61 @@ def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: 
     check_output(path, overwrite, nbytes, *_checks(kind))
 
 
-def check_packing(path: str | os.PathLike[str], compression: str, levels: int) -> None:
-    """Raise where a volume cannot be compressed so, or have so many levels."""
+USUAL = {"compression": "none", "levels": 1, "zarr_format": 2, "image_format": "tif", "quality": None}
+"""How volumes are packed unless it is said; the first three of OME-Zarr, the others of folders."""
+
+
+def check_packing(
+    path: str | os.PathLike[str],
+    compression: str = "none",
+    levels: int = 1,
+    zarr_format: int = 2,
+    image_format: str = "tif",
+    quality: float | None = None,
+    dtype: Any = None,
+) -> None:
+    """Raise where a volume of that name, and dtype where it is known, cannot be packed so."""
     check_compression(compression)
     if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= LEVELS:
         raise ArgumentError("levels", repr(levels), f"a whole number from 1 to {LEVELS}")
-    if volume_kind(path) != "zarr" and (compression != "none" or levels != 1):
-        name, got = ("compression", repr(compression)) if compression != "none" else ("levels", str(levels))
-        raise ArgumentError(name, got, "it with a volume called .zarr", f"{path} has one level, uncompressed")
+    if isinstance(zarr_format, bool) or zarr_format not in FORMATS:
+        raise ArgumentError("zarr_format", repr(zarr_format), "2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5)")
+    choose("image_format", image_format, ("tif", "jp2"))
+    given = {"compression": compression, "levels": levels, "zarr_format": zarr_format}
+    kind, wanted = volume_kind(path), {"zarr": "a volume called .zarr", "folder": "a folder of slices, a name without suffix"}
+    for name, value in (given | {"image_format": image_format, "quality": quality}).items():
+        of = "zarr" if name in given else "folder"
+        if value != USUAL[name] and kind != of:
+            raise ArgumentError(name, repr(value), f"it with {wanted[of]}", f"{path} is none")
+    if image_format == "jp2":
+        check_codec()
+        if dtype is not None and np.dtype(dtype) not in (np.uint8, np.uint16):
+            fix = "cast them: --output-dtype uint16 (out_dtype=)"
+            raise ArgumentError("image_format", "'jp2'", f"it with uint8 or uint16, not {np.dtype(dtype)}", fix)
+    if quality is not None and (image_format != "jp2" or not isinstance(quality, int | float) or not 10 <= quality <= 200):
+        raise ArgumentError("quality", repr(quality), "decibels from 10 to 200, with image_format jp2")
+
+
+class Packed:
+    """What packing the slices of a volume holds in memory, for plans made before there is one.
+
+    Parameters
+    ----------
+    shape
+        ``(n_z, n_y, n_x)``.
+    packing
+        As `check_packing` takes it.
+    """
+
+    def __init__(self, shape: tuple[int, ...], packing: Mapping[str, Any]) -> None:
+        n_z, n_y, n_x = shape
+        self._shape, self._how = (n_z, n_y, n_x), packing
+
+    def host_bytes(self, dtype: Any) -> int:
+        """Bytes beside arrays of ``dtype``."""
+        if self._how["image_format"] == "jp2":
+            return encoding_bytes(self._shape[1:], np.dtype(dtype))
+        return packing_bytes(self._shape, np.dtype(dtype), self._how["compression"], self._how["levels"])
 
 
 def _axis(along: Along | None) -> dict[str, list[float]]:
@@ -235,6 +281,9 @@ def create_volume(
     each: Mapping[str, Sequence[float]] = MappingProxyType({}),
     compression: str = "none",
     levels: int = 1,
+    zarr_format: int = 2,
+    image_format: str = "tif",
+    quality: float | None = None,
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -242,8 +291,8 @@ def create_volume(
     ----------
     path
         ``.h5 .hdf5 .hdf .nx .nxs``: HDF5, the volume at ``entry/reconstruction/results/data``. ``.tif .tiff``: one file
-        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr 0.4, a chunk a slice. No suffix: a folder of
-        ``slice_00000.tif`` ..., numbered from ``first`` on.
+        of many pages, BigTIFF from 4 GB on. ``.zarr``: OME-Zarr, a chunk a slice. No suffix: a folder of
+        ``slice_00000.tif`` (or ``.jp2``) ..., numbered from ``first`` on.
     shape
         ``(n_z, n_y, n_x)``.
     dtype
@@ -267,6 +316,12 @@ def create_volume(
         Of OME-Zarr: "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
     levels
         Of OME-Zarr: how many there are, each the means of 2 x 2 x 2 pixels of the one before.
+    zarr_format
+        2 for OME-Zarr 0.4, 3 for OME-Zarr 0.5.
+    image_format : {"tif", "jp2"}
+        Of a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, by the extra ``jp2``.
+    quality
+        Of JPEG 2000: peak signal to noise in decibels; without it nothing is lost.
 
     Returns
     -------
@@ -278,7 +333,7 @@ def create_volume(
     FormatError
         The output exists, its folder is missing or read-only, or the disk is full; or what is to be resumed is something else.
     ArgumentError
-        Unknown suffix, or compression or levels of what is no OME-Zarr.
+        Unknown suffix, or a way to pack it that is not this kind's, or not this dtype's.
 
     Examples
     --------
@@ -296,13 +351,16 @@ def create_volume(
         raise ShapeError("shape", shape, "at least one pixel in a TIFF", "write .h5 instead")
     if stored.kind not in "iuf":
         raise ShapeError("dtype", stored, "a real number type")
-    check_packing(path, compression, levels)
+    check_packing(path, compression, levels, zarr_format, image_format, quality, stored)
+    if zarr_format == 3 and stored.itemsize > 8:
+        raise ShapeError("dtype", stored, "numbers of at most 8 bytes in Zarr 3")
     nbytes = n_z * n_y * n_x * stored.itemsize
     if kind == "zarr":
         check_ours(path)
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
-    facts |= {"compression and levels": f"{compression}, {levels}"} if kind == "zarr" else {}
+    facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}
+    facts |= {"images and quality": f"{image_format}, {quality}"} if image_format != "tif" else {}
     sink: _Sink
     try:
         with writing(path):
@@ -310,10 +368,13 @@ def create_volume(
             if known:
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
-            if kind == "folder":
+            if kind == "folder" and image_format == "jp2":
+                sink = Jp2Folder(out.temporary, shape, stored, attrs or {}, first, along, each, quality)
+            elif kind == "folder":
                 sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
             elif kind == "zarr":
-                sink = ZarrSlices(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each}, compression, levels)
+                about = {**(attrs or {}), **_axis(along), **each}
+                sink = ZarrSlices(out.temporary, shape, stored, about, compression, levels, zarr_format)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5":

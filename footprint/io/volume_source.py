@@ -13,6 +13,7 @@ import numpy as np
 
 from footprint.errors import FormatError, printable
 from footprint.io.frames import Frames
+from footprint.io.kinds import called
 from footprint.units import format_bytes
 
 # What is said of a volume: so many lines of so many letters.
@@ -76,7 +77,7 @@ def _open(path: str) -> tuple[Frames, Iterator[tuple[str, Any]]]:
     from footprint.io.stack import open_frames
     from footprint.io.zarr_frames import ZarrFrames, is_zarr
 
-    if Path(path).is_dir() and (is_zarr(path) or Path(path).suffix.lower() == ".zarr"):
+    if Path(path).is_dir() and (is_zarr(path) or called(path, "zarr")):
         if not is_zarr(path):
             raise FormatError(path, "is a folder without a description of Zarr (.zgroup, .zarray or zarr.json)")
         zarr = ZarrFrames(path)

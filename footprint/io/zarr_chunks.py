@@ -1,8 +1,9 @@
-"""A level of a volume in Zarr 2 on the disk: what its folder tells, and the files of its chunks."""
+"""A level of a volume in Zarr on the disk, formats 2 and 3: what its folder tells, and the files of its chunks."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,31 @@ def write_table(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1), "utf-8")
 
 
-def lay_out(folder: Path, shape: tuple[int, ...], dtype: np.dtype, tall: int, compression: str) -> None:
-    """The folder of one level, and what its chunks are."""
+def lay_out(folder: Path, shape: tuple[int, ...], dtype: np.dtype, tall: int, compression: str, form: int) -> None:
+    """The folder of one level, and what its chunks are, in Zarr 2 or 3."""
+    chunks = [1, tall, shape[2]]
+    folder.mkdir(exist_ok=True)
+    if form == 3:
+        little = {"name": "bytes", "configuration": {"endian": sys.byteorder}}
+        packed = settings(compression, 3, dtype.itemsize)
+        array = {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": list(shape),
+            "data_type": dtype.name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": 0,
+            "codecs": [little] if packed is None else [little, packed],
+            "dimension_names": list("zyx"),
+            "attributes": {},
+        }
+        write_table(folder / "zarr.json", array)
+        return
     array = {
         "zarr_format": 2,
         "shape": list(shape),
-        "chunks": [1, tall, shape[2]],
+        "chunks": chunks,
         "dtype": dtype.str,
         "compressor": settings(compression),
         "fill_value": 0,
@@ -32,8 +52,12 @@ def lay_out(folder: Path, shape: tuple[int, ...], dtype: np.dtype, tall: int, co
         "filters": None,
         "dimension_separator": "/",
     }
-    folder.mkdir(exist_ok=True)
     write_table(folder / ".zarray", array)
+
+
+def chunk_file(level: Path, z: int | str, chunk: int | str, form: int) -> Path:
+    """The file of a chunk."""
+    return level / ("c" if form == 3 else "") / str(z) / str(chunk) / "0"
 
 
 def put_chunk(name: Path, rows: np.ndarray, tall: int, dtype: np.dtype, compression: str) -> None:
@@ -49,12 +73,17 @@ class Chunks:
     """The chunks of a slice of a level as a frame."""
 
     def __init__(self, folder: Path, index: int) -> None:
+        self.form = 3 if (folder / "zarr.json").is_file() else 2
         with reading(folder):
-            about = json.loads((folder / ".zarray").read_text("utf-8"))
+            about = json.loads((folder / ("zarr.json" if self.form == 3 else ".zarray")).read_text("utf-8"))
         self.whole: tuple[int, int, int] = tuple(about["shape"])
-        self.path, self._slice, self.tall = str(folder), folder / str(index), about["chunks"][1]
-        self.shape, self.dtype = (1, *self.whole[1:]), np.dtype(about["dtype"])
-        self.packing = name_of(about["compressor"])
+        self.path, self._index, self._folder, self.shape = str(folder), index, folder, (1, *self.whole[1:])
+        if self.form == 3:
+            self.tall, self.dtype = about["chunk_grid"]["configuration"]["chunk_shape"][1], np.dtype(about["data_type"])
+            self.packing = name_of(next(iter(about["codecs"][1:]), None))
+        else:
+            self.tall, self.dtype = about["chunks"][1], np.dtype(about["dtype"])
+            self.packing = name_of(about["compressor"])
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``."""
@@ -67,7 +96,7 @@ class Chunks:
         for chunk in range(rows.start // self.tall, -(-rows.stop // self.tall)):
             first = chunk * self.tall
             a, b = max(rows.start, first), min(rows.stop, first + self.tall)
-            name = self._slice / str(chunk) / "0"
+            name = chunk_file(self._folder, self._index, chunk, self.form)
             if self.packing != "none":
                 plain = np.empty((self.tall, self.shape[2]), self.dtype)
                 with reading(name):

@@ -30,7 +30,10 @@ def is_zarr(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How an array lies in its folder; ``plain`` where its chunks are its numbers."""
+    """How an array lies in its folder; ``plain`` where its chunks are its numbers.
+
+    Of what is sharded, ``chunks`` are those within shards, and ``index`` is how many bytes tell where they lie in one.
+    """
 
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
@@ -39,6 +42,7 @@ class _Layout:
     prefix: str
     separator: str
     plain: bool
+    index: int = 0
 
 
 class ZarrFrames:
@@ -74,7 +78,7 @@ class ZarrFrames:
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
         if self._library is not None:
-            return (1 + _COPIES) * math.prod(self._layout.chunks) * self.dtype.itemsize
+            return (1 + _COPIES) * (math.prod(self._layout.chunks) * self.dtype.itemsize + self._layout.index)
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
     def close(self) -> None:
@@ -207,6 +211,7 @@ def _table(path: Path) -> dict[str, Any]:
 
 def _layout(folder: Path) -> _Layout:
     """What the array's description says."""
+    index = 0
     about = _table(folder / ".zarray")
     if about:
         shape, chunks = (tuple(map(int, about[name])) for name in ("shape", "chunks"))
@@ -224,15 +229,21 @@ def _layout(folder: Path) -> _Layout:
         dtype = np.dtype(about["data_type"]).newbyteorder(">" if big else "<")
         plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
         fill, prefix = about.get("fill_value"), f"c{separator}" if default else ""
+        if codecs[0]["name"] == "sharding_indexed":
+            shard, chunks = chunks, tuple(map(int, codecs[0]["configuration"]["chunk_shape"]))
+            if len(chunks) != len(shard) or min(chunks, default=0) < 1:
+                raise ValueError(f"shards of {shard} in chunks of {chunks}")
+            # An offset and a length of every chunk.
+            index = 16 * math.prod(-(-n // c) for n, c in zip(shard, chunks))
     if len(shape) != len(chunks) or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape}, chunks {chunks}")
     words = {None: 0, "NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
-    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain)
+    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain, index)
 
 
 def _by_library(folder: Path) -> Any:
     try:
         import zarr
     except ImportError as error:
-        raise missing_extra("zarr", "zarr", "reading compressed OME-Zarr") from error
+        raise missing_extra("zarr", "zarr", "reading compressed or sharded Zarr") from error
     return zarr.open_array(store=str(folder), mode="r")

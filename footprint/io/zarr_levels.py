@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from footprint.io.zarr_chunks import Chunks, lay_out, put_chunk
+from footprint.io.zarr_chunks import Chunks, chunk_file, lay_out, put_chunk
 
 
 def make_levels(folder: Path, levels: int) -> None:
@@ -21,11 +21,11 @@ def _halve(fine: Path, coarse: Path) -> None:
     n_z, n_y, n_x = first.whole
     shape = tuple(-(-n // 2) for n in (n_z, n_y, n_x))
     tall = min(first.tall, shape[1])
-    lay_out(coarse, shape, first.dtype, tall, first.packing)
+    lay_out(coarse, shape, first.dtype, tall, first.packing, first.form)
     for z in range(shape[0]):
         slices = [Chunks(fine, i) for i in range(2 * z, min(2 * z + 2, n_z))]
         for chunk, y in enumerate(range(0, shape[1], tall)):
-            name = coarse / str(z) / str(chunk) / "0"
+            name = chunk_file(coarse, z, chunk, first.form)
             put_chunk(name, _mean(slices, y, min(y + tall, shape[1])), tall, first.dtype, first.packing)
             with open(name, "rb+") as file:
                 os.fsync(file.fileno())

@@ -13,8 +13,8 @@ from footprint.kernels.apertures.contract import PLACE, SUMS
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 # Of Kron's apertures: the radius and the area, and then the sums.
 KRON = 2
@@ -54,10 +54,6 @@ class Apertures(Op):
             if spec.shape != specs[0].shape:
                 raise ShapeError(name, f"shape {spec.shape}", f"the image's {specs[0].shape}")
         return (ArraySpec((self.count, SUMS * len(self.radii)), "float64"),)
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch a part."""
@@ -103,10 +99,6 @@ class Light(Op):
         """A row a source."""
         return (ArraySpec((self.capacity, self.columns), "float64"),)
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
-
     def record(self, b: Builder, *refs: Ref) -> None:
         """Over one background."""
         image, stats, *tables, light = refs
@@ -120,24 +112,22 @@ class Light(Op):
     def steps(self, b: Builder, tables: list[Ref], light: Ref, pixels: Callable[[], tuple[Ref, ...]]) -> None:
         """Discs and what tells Kron radii part by part; then the ellipses that these make."""
         count, moments, boxes = tables
-        cut = bool(b.cuts)
-        at, make = SUMS * len(self.radii), b.kept if cut else b.scratch
+        at = SUMS * len(self.radii)
         b.library("columns of apertures", (APERTURE_ROW * len(self.radii) + KRON_ROW * bool(self.kron) + 8) * self.capacity)
-        if cut:
-            b.next_phase()
+        b.next_phase()
         x, *sky = pixels()
         first = b.first(x, "y")
         with b.deliver(light) as sums:
             if self.radii:
-                discs = make((self.capacity, PLACE), "float64", "discs")
+                discs = b.gathered((self.capacity, PLACE), "float64", "discs")
                 b.launch("apertures.discs", count, boxes, moments, discs, first=first)
                 b.launch("apertures.add", x, *sky, discs, b.const(np.array(self.radii), "radii"), sums, first=first, column=0)
             if self.kron:
-                ellipses = make((self.capacity, PLACE), "float64", "ellipses")
+                ellipses = b.gathered((self.capacity, PLACE), "float64", "ellipses")
                 b.launch("apertures.ellipses", count, boxes, moments, ellipses, first=first)
                 b.launch("apertures.reach", x, *sky, ellipses, sums, first=first, column=at)
-                if cut:
-                    b.next_phase()
+                b.next_phase()
+                if b.several:
                     x, *sky = pixels()
                     first = b.first(x, "y")
                 b.launch("apertures.kron", sums, ellipses, first=first, column=at, factor=self.kron, least=self.least)

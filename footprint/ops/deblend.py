@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -74,14 +74,14 @@ class Deblend(Op):
         return self.strip or strip_rows(width, rows_per_block(image.size, width))
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
+        """Only the host's kernels join basins across parts."""
         return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Basins and passes part by part; the tree; labels and moments part by part, of basins that are found again."""
         image, stats, *others = refs
         fitted, results = others[: len(others) - len(self.names()[1])], others[len(others) - len(self.names()[1]) :]
-        if fitted and b.cuts:
+        if fitted:
             b.next_phase()
 
         def seen(again: bool) -> Seen:
@@ -96,7 +96,7 @@ class Deblend(Op):
     def steps(self, b: Builder, image: Ref, results: list[Ref], seen: Callable[[bool], Seen], stack: ExitStack) -> None:
         """Record the steps on what is ``seen`` of every part, once and ``again``."""
         count, members, moments, boxes, *labels = results
-        whole, cut = image.slot.spec, bool(b.cuts)
+        whole, cut = image.slot.spec, b.several
         # What is entered last is taken first: how many there are before all else.
         who, n, m = (stack.enter_context(b.deliver(ref)) for ref in (members, boxes, moments))
         ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
@@ -107,18 +107,18 @@ class Deblend(Op):
         rules = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast, "min_area": self.min_area}
         nodes = self._nodes(b, x, ids)
         room = -(-self.summits // BASINS) or self.capacity
-        state = b.state("deblend.gather", x, again=cut, capacity=room)
+        state = b.state("deblend.gather", x, capacity=room)
         b.launch("deblend.gather", x, stats, nodes, *state, **how)
-        with b.only("end") if cut else nullcontext():
+        with b.only("end"):
             b.launch("deblend.settle", stats, c, who, *state, **rules)
+        b.next_phase()
         if cut:
-            b.next_phase()
             x, values, stats, at_peaks = seen(True)
             ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels]
             nodes = self._nodes(b, x, ids)
         painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
         b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
-        measured = b.state("measure.islands", values, painted, stats, c, m, n, again=cut)
+        measured = b.state("measure.islands", values, painted, stats, c, m, n)
         place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0}
         b.launch("measure.islands", values, painted, stats, c, m, n, *measured, **place)
         at_peaks(n, m)

@@ -146,7 +146,7 @@ class Fbp(Op):
 
     def _explain(self, b: Builder, sino: Ref) -> None:
         """Say how a slice was cut."""
-        tile = next((cut.size for cut in b.cuts if cut.axis == "y"), None)
+        tile = b.at_a_time("y")
         if b.summing:
             done = "filtered and spread" if self.method == "fourier" else "filtered and summed"
             also = "" if tile is None else f", for one tile of {counted(tile, 'rows')} at a time"

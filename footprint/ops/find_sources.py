@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.find_sources.contract import turns
-from footprint.ops.apertures import Light
 from footprint.ops.base import Op
-from footprint.ops.deblend import Deblend, turned
-from footprint.ops.fit import Fit
+from footprint.ops.deblend import turned
 from footprint.ops.label import Label
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
-from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
-from footprint.ops.residual import MODELS, Models, twice
-from footprint.ops.sigma_clip import SigmaClip
+from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -98,7 +94,7 @@ class Islands(Op):
         Where the job is cut and labels are wanted, they are painted when the islands are known.
         """
         count, moments, boxes, *labels = results
-        whole, cut = image.slot.spec, bool(b.cuts)
+        whole, cut = image.slot.spec, b.several
         most = turns(b.limits, kernel_dtype(whole.dtype)) if cut else 1
         kernel = f"{folder}.labelled" if labels and not cut else f"{folder}.table"
         how: dict[str, Any] = {"sigma": self.sigma, "connectivity": self.connectivity}
@@ -107,7 +103,7 @@ class Islands(Op):
         ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if not cut]
         x, *sky = seen(most == 1)
         n, m, c = (stack.enter_context(b.deliver(ref)) for ref in (boxes, moments, count))
-        state = b.state(kernel, x, *sky, c, m, n, again=cut, height=whole.shape[0])
+        state = b.state(kernel, x, *sky, c, m, n, height=whole.shape[0])
         how["first"] = b.first(x, "y")
         for turn in range(most):
             if turn:
@@ -120,101 +116,6 @@ class Islands(Op):
             x, *sky = seen(False)
             with b.deliver(labels[0], dtype="int32") as painted:
                 b.launch(f"{folder}.paint", x, *sky, c, n, painted, *state, **how)
-
-
-def sources(
-    clip: SigmaClip,
-    sigma: float,
-    connectivity: int,
-    min_area: int,
-    capacity: int,
-    labels: bool,
-    *between: Stage,
-    flood: float | None = None,
-    contrast: float | None = None,
-    summits: int = 0,
-    fit: Fit | None = None,
-    inverted: bool = False,
-    residual: bool = False,
-    models: tuple[str, ...] = (),
-    light: Light | None = None,
-) -> Pipeline:
-    """The steps of `find_sources`; ``between`` are a user's own from ``mask`` to ``marks``, and what else they name.
-
-    Parameters
-    ----------
-    clip
-        What tells background and noise.
-    sigma, connectivity, min_area, flood
-        As in the verb.
-    capacity
-        Components there is room for.
-    labels
-        Whether the label image is a result.
-    contrast
-        Takes apart what stands on one island; members are then a result, after the tables.
-    summits
-        There is room for, of what is taken apart; as `Deblend` has it.
-    fit
-        Fitted to what was found; fits are then a result, before the count.
-    inverted
-        Whether what lies as far below the background is looked for.
-    residual
-        Whether what fits leave is searched, too.
-    models
-        Images that are results, of `MODELS`.
-    light
-        Apertures of what was found; their sums are then a result, before the count.
-    """
-    level, seed = (sigma, 0.0) if flood is None else (flood, sigma)
-    if contrast is not None or fit is not None or inverted or light is not None:
-        # Fits read what a fusion would have to itself: the one kernel is asked for by name.
-        found = ("count", *(("members",) if contrast is not None else ()), "moments", "boxes", *(("labels",) if labels else ()))
-        one: Op = Islands(level, connectivity, min_area, seed, capacity, labels, inverted)
-        if contrast is not None:
-            one = Deblend(sigma, level, connectivity, min_area, contrast, capacity, labels, inverted=inverted, summits=summits)
-        steps = [Stage(clip, ("image",), ("stats", "counts")), Stage(one, ("image", "stats"), found)]
-        if fit is not None:
-            steps.append(Stage(replace(fit, capacity=capacity), ("image", "stats", "count", "moments", "boxes"), ("fits",)))
-            steps[1:] = twice(steps[1], steps[2], sigma, local=False) if residual else steps[1:]
-            steps += [Stage(Models(models), *Models(models).names())] if models else []
-        steps += [Stage(light, *light.names())] if light is not None else []
-        order = ("stats", "counts", "moments", "boxes", "members", "fits", "light", "count", "labels", *MODELS)
-        made = {name for stage in steps for name in stage.writes}
-        return Pipeline(tuple(steps), ("image",), tuple(name for name in order if name in made))
-    marks = "marks" if between else "mask"
-    pieces = "pieces" if labels else "labels"
-    stages: tuple[Stage, ...] = (
-        Stage(clip, ("image",), ("stats", "counts")),
-        Stage(Over(level), ("image", "stats"), ("mask",)),
-        *between,
-        Stage(Label(connectivity), (marks,), (pieces, "count")),
-        Stage(
-            Measure(capacity, True, min_area, seed),
-            ("image", pieces, "stats", "count"),
-            ("moments", "boxes"),
-        ),
-    )
-    results: tuple[str, ...] = ("stats", "counts", "moments", "boxes", "count")
-    if labels:
-        stages, results = (*stages, Stage(Renumber(), (pieces, "boxes"), ("labels",))), (*results, "labels")
-    return Pipeline(stages, ("image",), results)
-
-
-def rules(steps: Pipeline) -> dict[str, float | int]:
-    """What the pipeline finds sources by, as a catalogue's metadata say it."""
-    clip, *others = (stage.op for stage in steps.stages)
-    assert isinstance(clip, SigmaClip)
-    if isinstance(apart := others[0], Deblend):
-        told = {"sigma": apart.sigma, "flood": apart.flood, "kappa": clip.sigma, "connectivity": apart.connectivity}
-        return told | {"min_area": apart.min_area, "contrast": apart.contrast, "prominence": apart.prominence}
-    if isinstance(one := others[0], Islands):
-        told = {"sigma": one.seed or one.sigma, "flood": one.sigma, "kappa": clip.sigma, "connectivity": one.connectivity}
-        return told | {"min_area": one.min_area}
-    over, label, measure = (next(op for op in others if isinstance(op, kind)) for kind in (Over, Label, Measure))
-    assert isinstance(over, Over) and isinstance(label, Label) and isinstance(measure, Measure)
-    told = {"sigma": measure.seed or over.sigma, "flood": over.sigma, "kappa": clip.sigma, "connectivity": label.connectivity}
-    return told | {"min_area": measure.min_area}
 
 
 def _fuse(group: tuple[Stage, ...]) -> Stage | None:

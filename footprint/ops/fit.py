@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,18 +59,16 @@ class Fit(Op):
     ) -> None:
         """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
         count, moments, boxes = tables
-        cut = bool(b.cuts)
-        if cut:
-            b.next_phase()
+        b.next_phase()
         seen = pixels()
         shape, dtype = (self.capacity, (2 * self.radius + 1) ** 2), seen[0].spec.dtype
-        stamps = b.kept(shape, dtype, "windows") if cut else b.scratch(shape, dtype, "windows")
+        stamps = b.gathered(shape, dtype, "windows")
         b.library("columns of fits", (FIT_ROW + SHAPE_ROW * self.free) * self.capacity)
         b.launch(stamp, *seen, boxes, count, stamps, first=b.first(seen[0], "y"))
         beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
         rho = b.const(self.correlation(), "noise from pixel to pixel")
         how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam), "patient": self.patient}
-        with b.only("end") if cut else nullcontext(), b.deliver(fits) as found:
+        with b.only("end"), b.deliver(fits) as found:
             b.launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, found, **how)
 
     def correlation(self) -> np.ndarray:

@@ -57,7 +57,7 @@ class Label(Op):
         mask, labels, count = refs
         if self.made:
             b.library("mask as bytes", mask.spec.nbytes, bound=False)
-        if b.cuts:
+        if b.several:
             self._by_parts(b, mask, labels, count)
             return
         marks = b.bring(mask, dtype="uint8")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
@@ -17,10 +16,7 @@ from footprint.ops.deblend import FITTED, MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
 from footprint.ops.fit import Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
-from footprint.ops.mesh import Cells
-from footprint.ops.pipeline import Pipeline, Stage
-from footprint.ops.residual import Models, RestCells, twice, unit_noise, without
-from footprint.ops.sigma_clip import SigmaClip
+from footprint.ops.residual import unit_noise, without
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -130,7 +126,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
         """Maps, ranks and values of every part, and the steps of `Deblend` on them."""
         given = dict(zip(self._reads, refs))
         fitted, results = [given[name] for name in FITTED if name in given], list(refs[len(given) :])
-        if fitted and b.cuts:
+        if fitted:
             b.next_phase()
         kept = results[len(results) - len(self.saved) :]
         image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
@@ -141,7 +137,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
             def seen(again: bool) -> Seen:
                 x = b.bring(image, dtype=dtype)
                 # Maps are results of the last time that a part is seen.
-                last = zip(self.saved, kept) if again or not b.cuts else ()
+                last = zip(self.saved, kept) if again or not b.several else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}
                 level, spread = self._maps(b, x, given, targets)
                 x = turned(b, x, level) if self.inverted else without(b, x, *fitted) if fitted else x
@@ -190,63 +186,3 @@ class LocalLight(_OverTables, Light):  # type: ignore[misc]
         """Maps of every part, and the steps of `Light`."""
         tables, pixels = self._told(b, refs)
         self.steps(b, tables, refs[-1], pixels)
-
-
-def local_sources(
-    islands: LocalIslands | LocalDeblend,
-    cells: Cells,
-    clip: SigmaClip,
-    fit: Fit | None = None,
-    residual: bool = False,
-    models: tuple[str, ...] = (),
-    light: Light | None = None,
-) -> Pipeline:
-    """The steps of `find_sources` over maps: cells and clip as far as the islands need them."""
-    reads, writes = islands.names()
-    stages, results = [], []
-    if "cells" in reads:
-        stages.append(Stage(cells, ("image",), ("cells",)))
-        results.append("cells")
-    if "stats" in reads:
-        stages.append(Stage(clip, ("image",), ("stats", "counts")))
-        results += ["stats", "counts"]
-    found = [Stage(islands, reads, writes)]
-    maps: dict[str, Any] = {name: getattr(islands, name) for name in ("background", "noise", "size")}
-    if fit is not None:
-        local = LocalFit(islands.capacity, fit.free, fit.radius, fit.beam, **maps)
-        found.append(Stage(local, *local.names()))
-        writes = (*writes, "fits", *models)
-        if residual:
-            assert isinstance(islands, LocalDeblend)
-            rest = Stage(RestCells(**vars(cells)), ("image",), ("cells",)) if "cells" in reads else None
-            found = twice(found[0], found[1], islands.sigma, rest, local=True)
-        if models:
-            found.append(Stage(Models(models), *Models(models).names()))
-    if light is not None:
-        over = LocalLight(islands.capacity, light.radii, light.kron, light.least, **maps)
-        found.append(Stage(over, *over.names()))
-        writes = (*writes, "light")
-    stages += found
-    first = [name for name in ("moments", "boxes", "members", "fits", "light", "count") if name in writes]
-    results += [*first, *(name for name in writes if name not in first)]
-    inputs = tuple(name for name in reads if name not in results)
-    return Pipeline(tuple(stages), inputs, tuple(results))
-
-
-def local_rules(steps: Pipeline) -> dict[str, float | int]:
-    """What such a pipeline finds sources by, as a catalogue's metadata say it; maps that are given are not clipped."""
-    ops = [stage.op for stage in steps.stages]
-    islands = next(op for op in ops if isinstance(op, LocalIslands | LocalDeblend))
-    if isinstance(islands, LocalDeblend):
-        told: dict[str, float | int] = {"sigma": islands.sigma, "flood": islands.flood}
-    else:
-        told = {"sigma": islands.seed or islands.sigma, "flood": islands.sigma}
-    told |= {"connectivity": islands.connectivity, "min_area": islands.min_area}
-    if isinstance(islands, LocalDeblend):
-        told |= {"contrast": islands.contrast, "prominence": islands.prominence}
-    for op in ops:
-        if isinstance(op, Cells):
-            told["kappa"] = op.kappa
-        elif isinstance(op, SigmaClip):
-            told["kappa"] = op.sigma
-    return told

@@ -73,11 +73,11 @@ class Measure(Op):
         with ExitStack() as stack:
             n, m = stack.enter_context(b.deliver(boxes)), stack.enter_context(b.deliver(moments))
             state: tuple[Ref, ...] = ()
-            for turn in range(turns(b.limits, dtype) if b.cuts else 1):
+            for turn in range(turns(b.limits, dtype) if b.several else 1):
                 if turn:
                     b.next_phase()
                 x, ids = b.bring(image, dtype=dtype), b.bring(labels, dtype="int32")
-                state = state or b.state(kernel, x, ids, *known, m, n, again=bool(b.cuts), height=height)
+                state = state or b.state(kernel, x, ids, *known, m, n, height=height)
                 place = {"first": b.first(x, "y"), "height": height} | ({} if self.sky else {"turn": turn})
                 b.launch(kernel, x, ids, *known, m, n, *state, **keep, **place)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,7 +57,7 @@ class Join(Op):
         given = dict(zip(self.names()[0], refs))
         stats = unit_noise(b) if self.local else given["stats"]
         count, members, moments, boxes = (given[f"first {name}"] for name in _TABLES)
-        with b.only("end") if b.cuts else nullcontext(), ExitStack() as stack:
+        with b.only("end"), ExitStack() as stack:
             # What is entered last is taken first: how many there are before all else.
             n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
             more = [given[f"more {name}"] for name in _TABLES]
@@ -98,7 +98,7 @@ class Prune(Op):
         given = dict(zip(self.names()[0], refs))
         stats = unit_noise(b) if self.local else given["stats"]
         tried = [given[f"tried {name}"] for name in ("fits", *_TABLES)]
-        with b.only("end") if b.cuts else nullcontext(), ExitStack() as stack:
+        with b.only("end"), ExitStack() as stack:
             # What is entered last is taken first: how many there are before all else.
             n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
             b.launch("model.prune", stats, *tried, c, who, m, n, seed=self.seed)
@@ -130,8 +130,7 @@ class Models(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """A launch an image, when the fits are known."""
         image, fits, count, *outs = refs
-        if b.cuts:
-            b.next_phase()
+        b.next_phase()
         dtype = kernel_dtype(image.spec.dtype)
         for name, ref in zip(self.kept, outs):
             with b.deliver(ref, dtype) as out:
@@ -156,8 +155,7 @@ class RestCells(Cells):
     def record(self, b: Builder, *refs: Ref) -> None:
         """As `Cells`, when the fits are known."""
         image, fits, count, table = refs
-        if b.cuts:
-            b.next_phase()
+        b.next_phase()
         self.steps(b, without(b, b.bring(image, dtype=kernel_dtype(image.spec.dtype)), fits, count), table)
 
 

@@ -78,7 +78,7 @@ class SigmaClip(Op):
         """One launch, made again on all parts until it is done; what it knows of the image so far is kept."""
         image, stats, counts = refs
         x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        whole, again = image.slot.spec, bool(b.cuts) or not ends_at_once(b.limits)
+        whole, again = image.slot.spec, b.several or not ends_at_once(b.limits)
         numbers: dict[str, Any] = {"size": whole.size, "width": whole.shape[1], "sigma": self.sigma, "maxiters": self.maxiters}
         with b.deliver(stats) as s, b.deliver(counts) as c:
             state = b.state("sigma_clip", x, s, c, again=again, **numbers)
@@ -86,5 +86,4 @@ class SigmaClip(Op):
             b.launch("sigma_clip", x, s, c, *state, strict=self.strict, zero=self.zero, **place, **numbers)
             if again:
                 b.until(c, DONE, usual=usual_passes(b.limits))
-        if again:
-            b.next_phase()
+        b.next_phase()

@@ -130,10 +130,14 @@ class Builder:
         """Memory that is all zeros when the job starts and keeps its content from part to part, pass to pass, phase to phase."""
         return self._slot(ArraySpec(shape, dtype), "kept", name)
 
-    def state(self, kernel: str, *refs: Ref, again: bool, **numbers: Number) -> tuple[Ref, ...]:
-        """What a kernel keeps from launch to launch, to be handed to it after ``refs``: kept where it is launched ``again``."""
+    def gathered(self, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
+        """Memory that all parts fill together, every one its own: kept where there are several, and not zero where there is one."""
+        return (self.kept if self.several else self.scratch)(shape, dtype, name)
+
+    def state(self, kernel: str, *refs: Ref, again: bool = False, **numbers: Number) -> tuple[Ref, ...]:
+        """What a kernel keeps from launch to launch, to be handed to it after ``refs``; ``again``: in one part, too."""
         wanted = state_specs(self.limits, kernel, tuple(r.spec for r in refs), numbers)
-        make = self.kept if again else self.scratch
+        make = self.kept if again else self.gathered
         return tuple(make(s.shape, s.dtype, f"state of {kernel}") for s in wanted)
 
     def const(self, array: np.ndarray, name: str = "", axes: str = "", of: Ref | None = None) -> Ref:
@@ -168,6 +172,15 @@ class Builder:
         return Place(((ref.slot.id, axis, 1),)) if axis in dict(ref.slot.reach) else 0
 
     @property
+    def several(self) -> bool:
+        """Whether there are several parts: what a kernel does to the whole at once may then take two looks at each."""
+        return bool(self.cuts)
+
+    def at_a_time(self, axis: str) -> int | None:
+        """Rows that a part has along an axis that is cut, and is not summed; None along others."""
+        return next((cut.size for cut in self.cuts if cut.axis == axis and not cut.sums), None)
+
+    @property
     def summing(self) -> bool:
         """Whether results are added up from several parts: the first then starts from nothing, the last ends it."""
         return any(cut.sums for cut in self.cuts)
@@ -184,7 +197,7 @@ class Builder:
         self.phases[-1] = Phase(flag.slot.id, at, most, usual)
 
     def next_phase(self) -> None:
-        """What is recorded from here on runs when all parts are through what was recorded before; a phase without steps is none."""
+        """What is recorded from here on runs when all parts are through what was recorded before; one part merely goes on."""
         self.phases.append(Phase())
 
     # -- steps ---------------------------------------------------------------------------------------------------------

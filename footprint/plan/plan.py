@@ -209,6 +209,8 @@ class Plan:
 
 def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Plan:
     """Derive lifetimes, pack and freeze what a builder has recorded."""
+    if not b.cuts and len(lanes) == 1:
+        _straighten(b)
     limits, slots, steps = b.limits, tuple(b.slots), tuple(b.steps)
     # Where the job is whole, what is filled stays for all passes of its phase.
     again = {i for i, phase in enumerate(b.phases) if phase.flag is not None}
@@ -248,6 +250,28 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
         notes=tuple(b.notes),
         constants={key: array for key, array in b.constants.items() if key in life},
     )
+
+
+def _straighten(b: Builder) -> None:
+    """In one part, one step after another, what waits until all parts are through merely follows."""
+    ends, later = set(), set()
+    for at in reversed(range(len(b.steps))):
+        step = b.steps[at]
+        if step.when != "end":
+            later.add(step.phase)
+        elif step.phase not in later and b.phases[step.phase].flag is None:
+            b.steps[at] = replace(step, when="part")
+        else:
+            ends.add(step.phase)
+    # Passes are a phase of their own; so is what follows steps that end one.
+    found: list[Phase] = []
+    where, apart = [], True
+    for number, phase in enumerate(b.phases):
+        if apart or phase.flag is not None:
+            found.append(phase)
+        where.append(len(found) - 1)
+        apart = phase.flag is not None or number in ends
+    b.steps, b.phases = [replace(step, phase=where[step.phase]) for step in b.steps], found
 
 
 def _places(count: int, placed: list[Placed]) -> tuple[tuple[Lies, ...], ...]:

@@ -68,6 +68,8 @@ class Ready:
         self._held = self._remembered = 0
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
+        # The most devices that a job was given to: what is kept of it is as large on each.
+        self._devices = 1
         self.hits = self.misses = 0
 
     # -- plans ---------------------------------------------------------------------------------------------------------
@@ -98,19 +100,21 @@ class Ready:
         with self._lock:
             if self._limit is None:
                 self._limit = settings.kept_bytes()
-            if bound.held > self._limit // devices or key in self._idle:
-                if self._keep_pinned(bound, self._limit // (2 * devices)):
-                    given_up = self._trim(self._limit)
+            self._devices = max(self._devices, devices)
+            room = self._limit * self._devices
+            if bound.held > self._limit or key in self._idle:
+                if self._keep_pinned(bound, self._limit // 2):
+                    given_up = self._trim(room)
                 given_up.append(bound)
                 if plan_too:
-                    given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), self._limit)
+                    given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), room)
             else:
                 self._idle[key] = bound
                 self._held += bound.held
-                if self._held + self._remembered > self._limit:
-                    given_up = self._trim(self._limit)
+                if self._held + self._remembered > room:
+                    given_up = self._trim(room)
                     for one in given_up:
-                        self._keep_pinned(one, self._limit - self._held - self._remembered)
+                        self._keep_pinned(one, room - self._held - self._remembered)
         for one in given_up:
             one.free()
 
@@ -169,7 +173,7 @@ class Ready:
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
             self._idle, self._calls, self._fitted = OrderedDict(self._idle), OrderedDict(), OrderedDict()
-            self._remembered, self._limit = 0, None
+            self._remembered, self._limit, self._devices = 0, None, 1
 
     def _trim(self, limit: int) -> list[BoundPlan]:
         """Down to the limit: plans to free."""
@@ -210,7 +214,7 @@ class Ready:
             self._calls[look] = (known, nbytes)
             self._remembered += nbytes
             if self._limit is not None:
-                given_up = self._trim(self._limit)
+                given_up = self._trim(self._limit * self._devices)
         for one in given_up:
             one.free()
 
@@ -230,7 +234,7 @@ class Ready:
             plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
             return {
                 "bytes": self._held + self._remembered,
-                "limit": settings.kept_bytes() if self._limit is None else self._limit,
+                "limit": self._devices * (settings.kept_bytes() if self._limit is None else self._limit),
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,

@@ -13,11 +13,11 @@ from tests.backend.test_source_columns import AREA, SKY, gaussian
 PLACES = np.array([(20.0, 15.0), (0.3, 10.2), (33.5, 29.4), (-2.0, 5.0), (17.25, 40.0), (500.0, 3.0), (np.nan, 3.0)])
 
 
-def test_areas_are_exact(rng):
+def test_areas_are_exact(device, rng):
     """Against chords, at the image's ends, beyond them, and of discs smaller than a pixel."""
     image = rng.standard_normal((31, 37)) + 2
     radii = [0.3, 1.0, 4.7, 12.0]
-    table = fp.apertures(image.astype(">f8")[:, ::-1][:, ::-1], PLACES, radii, background=0.5, noise=3.0, device="cpu")
+    table = fp.apertures(image.astype(">f8")[:, ::-1][:, ::-1], PLACES, radii, background=0.5, noise=3.0, device=device)
     for i, radius in enumerate(radii):
         for row, (x, y) in zip(table, PLACES):
             share = areas(image.shape, y, x, radius, radius) if np.isfinite(x) else np.zeros(image.shape)
@@ -28,8 +28,14 @@ def test_areas_are_exact(rng):
                 continue
             assert np.isclose(row[f"aper{i + 1}_flux"], (share * (image - 0.5)).sum(), atol=1e-3)
             assert np.isclose(row[f"aper{i + 1}_flux_err"], 3 * np.sqrt(area), rtol=1e-3)
-    assert np.isclose(table["aper2_area"][0], np.pi, rtol=1e-14) and np.isclose(table["aper3_area"][0], np.pi * 4.7**2, rtol=1e-14)
+    assert np.isclose(table["aper2_area"][0], np.pi, rtol=1e-13) and np.isclose(table["aper3_area"][0], np.pi * 4.7**2, rtol=1e-13)
     assert table["aper_flags"].tolist() == [0, 2, 2, 2 | 4, 2 | 4, 2 | 4, 2 | 4] and table.meta["apertures"] == "0.3, 1, 4.7, 12"
+
+
+def test_discs_that_just_miss_the_image_have_no_data(device):
+    """The area of a pixel near by is a sum of angles that come to 0, or to a rounding of it."""
+    table = fp.apertures(np.ones((31, 37)), np.stack([np.linspace(8, 9, 13), np.full(13, -3.7)], 1), 3.0, device=device)
+    assert np.all(table["aper_flags"] == 6) and np.all(table["aper1_area"] == 0) and np.all(np.isnan(table["aper1_flux"]))
 
 
 def test_equals_sep(rng):
@@ -143,7 +149,6 @@ def test_light_of_a_pixel_has_a_disc(rng):
         (lambda x: fp.find_sources(x, annulus=(5, 6)), "annulus: got no apertures"),
         (lambda x: fp.find_sources(x, kron=-2), "kron: got -2, wanted a number over 0"),
         (lambda x: fp.plan_apertures((5, 5), -1), "count: got -1"),
-        (lambda x: fp.plan_apertures((5, 5), 3, device="null:h100"), "apertures"),
     ],
 )
 def test_bad_apertures_are_named(call, words):

@@ -10,12 +10,13 @@ import pytest
 
 import footprint as fp
 from footprint.backend.fft.base import fft_library, with_fft
+from footprint.kernels.fft.gpu import fft_program
 from footprint.ops.base import Op
 from footprint.ops.job import plan_op
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
-from .kernels import in_turn
+from .kernels import in_turn, need_gpu, run
 
 # rows, samples given, length: powers of two, mixed, a prime factor beyond every written-out radix, zero-padding
 SHAPES = [(3, 8, 8), (5, 100, 128), (1, 1, 2), (7, 90, 180), (2, 22, 22), (4, 1000, 1430), (3, 17, 34), (2, 600, 1024)]
@@ -50,6 +51,27 @@ class Arrays:
     def free(self) -> None:
         for block in self.blocks:
             self.backend.free(block)
+
+
+@pytest.mark.parametrize(("kind", "given", "n"), [("f4", 100, 210), ("f8", 64, 64), ("c8", 50, 96)])
+def test_rows_on_the_chip(kind, given, n, backend, monkeypatch, rng):
+    """One launch and no work memory, on a device of any size; rows that fill no group, of every radix between them."""
+    need_gpu(backend)
+    monkeypatch.setattr("footprint.kernels.fft.gpu._FEW_CORES", 0)
+    samples = rng.standard_normal((5, 2 * given)).astype("f4").view("c8") if kind[0] == "c" else rng.standard_normal((5, given))
+    samples = samples.astype(kind)
+    spectra = np.zeros((5, n if kind[0] == "c" else n // 2 + 1), np.result_type(kind, "c8"))
+    back = np.zeros((5, n), kind)
+    specs = [ArraySpec(a.shape, a.dtype.str) for a in (samples, spectra)]
+    program = fft_program(backend.limits, *specs)
+    assert len(program.launches) == 1 and not program.work
+    run(backend, "fft", samples, spectra)
+    run(backend, "fft", spectra, back, inverse=True)
+    transform = np.fft.fft if kind[0] == "c" else np.fft.rfft
+    digits = np.finfo(kind).eps * 10
+    np.testing.assert_allclose(spectra, transform(samples.astype("c16" if kind[0] == "c" else "f8"), n), atol=digits * n**0.5)
+    np.testing.assert_allclose(back[:, :given], samples, atol=digits)
+    np.testing.assert_allclose(back[:, given:], 0, atol=digits)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

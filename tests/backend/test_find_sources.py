@@ -225,14 +225,16 @@ def test_islands_of_few_pixels_and_a_background(device, rng, options):
 def test_what_a_crowd_outgrew_is_given_back_before_it_is_planned_again(rng, monkeypatch):
     """The error came through frames that held the first plan's memory, so both were there at once."""
     image = rng.standard_normal((300, 310), np.float32)
-    held, alive = [], []
+    held, alive, plans = [], [], []
 
     class Block(mmap.mmap):
         def __new__(cls, *args, **options):
+            if len(alive) < len(plans):
+                alive.append(sum(ref() is not None for ref in held))
             block = super().__new__(cls, *args, **options)
             held.append(weakref.ref(block))
             return block
 
     monkeypatch.setattr(mmap, "mmap", Block)
-    fp.find_sources(image, sigma=1.0, on_plan=lambda plan: alive.append(sum(ref() is not None for ref in held)), device="cpu")
+    fp.find_sources(image, sigma=1.0, on_plan=plans.append, device="cpu")
     assert alive == [0, 0] and len(held) > 1

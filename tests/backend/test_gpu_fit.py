@@ -20,10 +20,10 @@ def gpu(device):
 
 
 def scene(rng, dtype="f4"):
-    """Neighbours, sources over the edges, wide ones, and pixels without data."""
+    """Neighbours that take light from each other, sources over the edges, wide ones, and pixels without data."""
     image = correlated(rng, (300, 260)) * 0.5
     for y in range(1, 300, 23):
-        for x in range(2, 260, 26):
+        for x in range(2, 260, 13):
             add(image, rng.uniform(10, 60), y + 0.3, x - 0.2, (S**-2, 0, S**-2), 12)
     add(image, 90.0, 150.0, 120.0, inverse(9.0, 4.0, 30.0))
     image[100:103, 40:60], image[200, 30:90:9] = np.nan, np.inf
@@ -31,17 +31,17 @@ def scene(rng, dtype="f4"):
 
 
 def agree(table, wanted):
-    """Within a small share of the errors: rounding decides on a step more or less at the end."""
-    assert len(table) == len(wanted) > 80 and np.array_equal(table["label"], wanted["label"])
+    """To rounding: the same are fitted in every pass, by the same steps. One step more would be some 1e-3 of the errors."""
+    assert len(table) == len(wanted) > 200 and np.array_equal(table["label"], wanted["label"])
     names = [name for name in wanted.colnames if name.startswith("fit_") and f"{name}_err" in wanted.colnames]
     assert {"fit_x", "fit_peak", "fit_flux"} <= set(names)
     for name in names:
         values, error = np.asarray(wanted[name]), np.asarray(wanted[f"{name}_err"])
         assert np.array_equal(np.isnan(values), np.isnan(table[name])), name
-        gaps = np.abs(table[name] - values)[np.isfinite(values)] / np.maximum(error, 1e-9)[np.isfinite(values)]
-        assert np.median(gaps) < 1e-3 and gaps.max() < 0.03, (name, gaps.max())
-        assert np.nanquantile(np.abs(table[f"{name}_err"] / np.maximum(error, 1e-9) - 1), 0.95) < 1e-3, name
-    assert np.allclose(table["fit_chi2"], wanted["fit_chi2"], rtol=1e-3, equal_nan=True)
+        known = np.isfinite(values) & np.isfinite(error)
+        assert known.mean() > 0.9 and np.all(np.abs(table[name] - values)[known] < 1e-6 * error[known]), name
+        assert np.allclose(table[f"{name}_err"], error, rtol=1e-6, atol=0, equal_nan=True), name
+    assert np.allclose(table["fit_chi2"], wanted["fit_chi2"], rtol=1e-6, equal_nan=True)
 
 
 @pytest.mark.parametrize(("fit", "given"), [("gaussian", {"header": SKY}), ("gaussian", {}), ("point", {"header": SKY})], ids=str)
@@ -55,7 +55,7 @@ def test_equals_the_processors(device, rng, fit, given):
 
 @pytest.mark.parametrize("maps", [False, True])
 def test_parts_change_no_bit(device, backend, rng, maps):
-    image, plans = np.tile(scene(rng), (3, 1)), []
+    image, plans = np.tile(scene(rng), (2, 1)), []
     given = {"background": np.full(image.shape, 0.01, "f4"), "noise": np.full(image.shape, 0.6, "f4")} if maps else {}
     options = RULES | given | {"fit": "gaussian", "header": SKY, "device": device, "on_plan": plans.append}
     whole = fp.find_sources(image, **options)

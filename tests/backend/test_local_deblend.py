@@ -24,11 +24,15 @@ def scene(rng, shape=(97, 131)):
     "options", [{}, {"connectivity": 8, "min_area": 9}, {"contrast": 0.4, "min_area": 4}, {"flood": 0.6, "sigma": 2.0}], ids=str
 )
 def test_equals_the_sorted_list_of_pixels(rng, options):
+    check(rng, options)
+
+
+def check(rng, options, device="cpu"):
     image, level, spread = scene(rng)
     image[20:24, 60:70], spread[50:55, 5:30], spread[80:, :4] = np.nan, 0, np.nan
     options = {"sigma": 1.2, "flood": 0.3, **options}
     labels = np.full(image.shape, -1, np.int32)
-    table = fp.find_sources(image, labels=labels, deblend=True, background=level, noise=spread, device="cpu", **options)
+    table = fp.find_sources(image, labels=labels, deblend=True, background=level, noise=spread, device=device, **options)
     with np.errstate(divide="ignore", invalid="ignore"):
         ranks = np.where(spread > 0, (image - level) / spread, np.nan)
     rules = {"connectivity": 4, "contrast": 0.002, "min_area": 1} | {

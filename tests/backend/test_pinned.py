@@ -1,5 +1,7 @@
 """Host memory on the way to a device, from call to call."""
 
+import gc
+
 import numpy as np
 import pytest
 import scipy.ndimage as nd
@@ -52,3 +54,25 @@ def test_a_transfer_that_fails_leaves_no_thread_behind(device, backend, monkeypa
                 fp.convolve(image, mask, device=device)
         monkeypatch.undo()
         np.testing.assert_array_equal(fp.convolve(image, mask, device=device), want)
+
+
+def test_memory_that_opencl_maps_carries_blocks_both_ways(device, backend, monkeypatch, rng):
+    """Transfers go on by themselves there, also where several blocks share one ring; the addresses are forgotten with it."""
+    if not device.startswith("opencl"):
+        pytest.skip("memory that OpenCL maps")
+    image, mask = rng.random((1200, 900), np.float32), rng.random((5, 5))
+    wanted = fp.convolve(image, mask, device=device)
+    fp.clear_cache()
+    from footprint.backend import opencl
+
+    monkeypatch.setattr(opencl, "_across_a_bus", lambda _: True)
+    used, host = set(), opencl.OpenClBackend.host
+    monkeypatch.setattr(opencl.OpenClBackend, "host", lambda self, nbytes: used.add(self) or host(self, nbytes))
+    for memory in (None, "2 MB"):
+        for _ in range(2):
+            np.testing.assert_array_equal(fp.convolve(image, mask, memory=memory, device=device), wanted)
+    (one,) = used
+    assert one._pinned
+    fp.clear_cache()
+    gc.collect()
+    assert not one._pinned

@@ -55,6 +55,26 @@ def test_device_arrays_come_in_and_go_out_in_kind(cuda, library, image, mask):
     assert type(result).__module__.partition(".")[0] == type(given).__module__.partition(".")[0]
 
 
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+@pytest.mark.parametrize("taps", [(4, 5), (1, 3), (70, 65)])
+def test_masks_on_the_device_are_looked_at_anew_by_every_call(cuda, library, taps, image, rng):
+    """Turned on their way into the table, or copied where there is none; also one changed in place, or of another dtype."""
+    there = cuda.asarray if library == "cupy" else lambda a: pytest.importorskip("torch").from_numpy(a).cuda()
+    given = there(image)
+    last = there(np.zeros(taps, "f4"))
+    for turn, (verb, oracle) in enumerate(2 * [(fp.convolve, scipy.ndimage.convolve), (fp.correlate, scipy.ndimage.correlate)]):
+        for kind in ("f4", "f8"):
+            mask = rng.standard_normal(taps)
+            wanted = oracle(image.astype("f8"), mask.astype(kind), mode="constant")
+            for weights in (there(mask.astype(kind)), last if kind == "f4" else None):
+                if weights is last:
+                    last[...] = there(mask.astype("f4"))
+                if weights is not None:
+                    got = verb(given, weights)
+                    got = got.get() if library == "cupy" else got.cpu().numpy()
+                    np.testing.assert_allclose(got, wanted, atol=1e-6 * np.abs(mask).sum() * 5, err_msg=f"{turn} {kind}")
+
+
 def test_a_device_array_is_not_copied(cuda, mask):
     image = cuda.zeros((4096, 4096), "f4")
     out = cuda.empty_like(image)

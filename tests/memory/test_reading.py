@@ -217,3 +217,27 @@ def test_a_compressed_scan_stays_within_its_plan(scans, storage, memory):
     if growth < 0:
         pytest.skip("this system does not tell the process's peak")
     assert growth <= said, f"the run took {growth / 2**20:.2f} MiB, its plan said {said / 2**20:.2f} MiB"
+
+
+_WRITTEN = """
+import sys
+import numpy as np
+import footprint as fp
+from footprint.backend.memory import PeakMeter
+
+for number in range(2):
+    with PeakMeter() as meter:
+        volume = fp.create_volume(f"{sys.argv[1]}/{number}.h5", (4, 64, 64))
+        after = np.ones(1 << 21, np.uint8)
+    volume.discard()
+print(meter.growth - after.nbytes if meter.known else -(1 << 30))
+"""
+
+
+def test_what_laying_out_a_volume_took_is_given_back(tmp_path):
+    done = subprocess.run([sys.executable, "-c", _WRITTEN, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    beyond = int(done.stdout)
+    if beyond == -(1 << 30):
+        pytest.skip("this system does not tell the process's peak")
+    assert beyond <= 1 << 18, f"{beyond} bytes were kept beside what came next"

@@ -2,10 +2,12 @@
 
 from tests.mutants import Mutant
 
+JP2 = "tests/unit/test_io_jp2.py::test_"
 CODED = "tests/unit/test_io_coded.py::test_"
 DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
     f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
 )
+UNSHUFFLE = "footprint/kernels/shuffle/cpu.py"
 VIEW, PLANES = "footprint/cli/view_server.py", "footprint/io/planes.py"
 SHOWN, OF_VOLUME = "tests/unit/test_cli_view.py::test_", "tests/unit/test_planes.py::test_planes_are_those_of_the_volume"
 DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched",)
@@ -24,7 +26,17 @@ FILES = [
     Mutant(
         BUFFERS, "guess = (-(-last // layout.block) - block)", "guess = (blocks - block)", BLOCKS, "reads on to the end of chunks"
     ),
-    Mutant(BUFFERS, "byte = width - 1 - plane if swap else plane", "byte = plane", VALUES, "bytes of planes in the file's order"),
+    Mutant(UNSHUFFLE, "width - 1 - plane if swap else plane", "plane", VALUES, "bytes of planes in the file's order"),
+    Mutant(
+        UNSHUFFLE, "swap else plane, plane == 0, box", "swap else plane, first == 0, box", VALUES, "each byte clears the others"
+    ),
+    Mutant(
+        UNSHUFFLE,
+        "    return (dst + box.length) * width <= out.size",
+        "    return dst * width <= out.size",
+        (CODED + "bytes_that_were_shuffled_go_nowhere_else",),
+        "elements are written beyond their memory",
+    ),
     Mutant(PIECES, "(length == high * wide and to.frame == length)", "length == high * wide", VALUES, "frames run into each other"),
     Mutant(
         CHUNKS,
@@ -77,5 +89,26 @@ FILES = [
         "return 0",
         ("tests/unit/test_planes.py::test_chunks_of_zarr_that_were_never_written_and_axes_before_slices",),
         "all times of a chunk are the first",
+    ),
+    Mutant(
+        "footprint/io/zarr_frames.py",
+        "shard, chunks = chunks, tuple(",
+        "shard, _ = chunks, tuple(",
+        ("tests/unit/test_planes.py::test_of_a_shard_a_chunk_is_held",),
+        "a shard is read whole",
+    ),
+    Mutant(
+        "footprint/io/volume.py",
+        "                self._sink.close()\n            self._out.discard()",
+        "                self._sink.finish()\n            self._out.discard()",
+        (JP2 + "a_stopped_run_goes_on_with_rows_of_a_slice",),
+        "what came in rows is packed before it is whole",
+    ),
+    Mutant(
+        "footprint/io/jp2.py",
+        "return (8 + len(text))",
+        "return len(text)",
+        (JP2 + "slices_are_those_that_another_decoder_reads",),
+        "a box is told to be shorter than it is",
     ),
 ]

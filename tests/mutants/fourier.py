@@ -11,9 +11,8 @@ FOURIER = [
         "footprint/ops/fourier.py",
         "gains[[0, -1]] /= 2",
         "gains[0] /= 2",
-        (TESTS + "test_equals_the_plain_sum",),
+        (TESTS + "test_accuracy_is_what_it_says_on_noise",),
         "the highest frequency counts twice",
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/fourier/cpu.py",

@@ -35,9 +35,16 @@ KEPT = [
     Mutant("footprint/plan/carry.py", "first = number * self.transfer - self.lead", "first = number * self.transfer", CARRIED),
     Mutant("footprint/kernels/carry/cpu.py", "there = base + row * stride + (at - row * run)", "there = base + at", CARRIED),
     Mutant("footprint/kernels/carry/cpu.py", "_stream(to + head, of + head, blocks)", "_stream(to + head, of, blocks)", CARRIED),
+    Mutant(
+        READY,
+        "room = self._limit * self._devices",
+        "room = self._limit",
+        ("tests/unit/test_ready.py::test_a_job_on_two_devices_may_keep_as_much_on_each",),
+        "devices of one job share what one may keep",
+    ),
     Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
     Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
-    Mutant(READY, "if bound.held > self._limit // devices or", "if bound.held > 2 * self._limit or", BOUNDED),
+    Mutant(READY, "if bound.held > self._limit or key", "if bound.held > 2 * self._limit or key", BOUNDED),
     Mutant(
         READY,
         "given_up.append(self._drop(next(iter(self._idle))))",
@@ -66,8 +73,8 @@ KEPT = [
     ),
     Mutant(
         READY,
-        "settings.kept_bytes() if self._limit is None else self._limit,",
-        "settings.kept_bytes(),",
+        "(settings.kept_bytes() if self._limit is None else self._limit)",
+        "settings.kept_bytes()",
         ("tests/unit/test_ready.py::test_the_limit_is_a_size",),
         "the limit shown is not the one in force",
     ),
@@ -117,7 +124,7 @@ KEPT = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "if kind_of(mask).turns and kind_of(mask) is kind_of(given.data):",
+        "if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):",
         "if kind_of(mask).turns:",
         (f"{KINDS}::test_masks_from_elsewhere",),
         "a mask is left where it is in the second call",

@@ -11,7 +11,12 @@ LIFETIME, PLAN, SLOTS, DRIVER, STEPS, BUILDER = (
     f"footprint/plan/{n}.py" for n in "lifetime plan slots drive steps builder".split()
 )
 
+SPENT = "footprint/plan/spent.py"
+GROW = ("tests/unit/test_spent.py::test_spans_of_time_grow_and_join",)
+
 PLAN = [
+    Mutant(SPENT, "zip(self.seconds[::2], self.seconds[1::2])", "zip(self.seconds, self.seconds)", GROW, "longer spans lose time"),
+    Mutant(SPENT, "self.seconds[i // step] += seconds", "self.seconds[i] += seconds", GROW, "spans of other lengths are joined"),
     Mutant(
         LIFETIME,
         "if inside and (first < loop.first or last > loop.last):",

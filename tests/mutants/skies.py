@@ -30,7 +30,7 @@ SKIES = [
     Mutant("footprint/kernels/deblend/cpu.py", "over / noise if noise > 0", "over if noise > 0", APART, "ranks are not in noises"),
     Mutant(
         "footprint/ops/local_sources.py",
-        "if again or not b.cuts else ()",
+        "if again or not b.several else ()",
         "if not again else ()",
         PARTS,
         "maps of another part are kept",

@@ -336,3 +336,32 @@ def test_copies_are_paid_for_what_crosses_threads_only():
         rows_job(100).record(b)
         sizes.append(finish(b, "job", lanes, copies).nbytes)
     assert sizes == [4032 + 40_000 * (2 * copies + 1) for copies in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_one_part_goes_straight_through_phases_and_their_ends(late):
+    """But for passes, and for what ends a phase before the last of its steps was recorded."""
+
+    def record(b):
+        x = b.bring(b.inp(ArraySpec((8, 4), axes="z."), "x", SOURCE))
+        flag, table = b.kept((1,), "uint8", "flag"), b.gathered((3,), "float32", "table")
+        b.launch("gather", x, table)
+        with b.only("end"):
+            b.launch("settle", table)
+        if late:
+            b.launch("more", table)
+        b.next_phase()
+        b.launch("pass", x, flag)
+        b.until(flag)
+        b.next_phase()
+        b.launch("paint", x, table)
+        b.next_phase()
+        b.launch("last", x, table)
+
+    b = Builder(CPU)
+    record(b)
+    found = [(step.kernel, step.phase, step.when) for step in finish(b, "straight").steps if step.action == "launch"]
+    more = [("more", 0, "part")] if late else []
+    settled = ("settle", 0, "end" if late else "part")
+    want = [("gather", 0, "part"), settled, *more, ("pass", 1, "part"), ("paint", 2, "part"), ("last", 2, "part")]
+    assert found == want

@@ -63,14 +63,22 @@ def test_catalogues_of_very_large_images_fit_small_budgets(monkeypatch):
         assert next(one.spec.shape[0] for one in plan.outputs if one.name == "boxes") >= rows
 
 
-# An open scan, which is all that plan_rotation_axis takes, has its own dtype.
-PLANS = sorted(name for name in fp.__all__ if name.startswith("plan_") and name != "plan_rotation_axis")
+# An open scan, which is all that plan_rotation_axis takes, has its own dtype, and its search runs on the host.
+PLANS = sorted(name for name in fp.__all__ if name.startswith("plan_") and name not in ("plan_rotation_axis", "plan_correlate"))
+# What a verb must be given, and a plan need not: no value of it changes the memory; and results that a plan is only told of.
+FREE = {"radii", "noise", "count", "size", "pad_width", "level", "weight", "labels"}
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_plans_take_what_is_planned_first_and_its_dtype_by_keyword(name):
-    arguments = inspect.signature(getattr(fp, name)).parameters
-    if name == "plan_correlate":  # hands its options on
-        arguments = inspect.signature(fp.plan_convolve).parameters
-    assert next(iter(arguments)) in ("shape", "scan")
-    assert arguments["dtype"].kind is inspect.Parameter.KEYWORD_ONLY
+def test_plans_take_what_is_planned_its_dtype_the_options_of_the_verb_memory_and_device(name):
+    taken = dict(inspect.signature(getattr(fp, name)).parameters)
+    of_verb = dict(inspect.signature(getattr(fp, name.removeprefix("plan_"))).parameters)
+    assert next(iter(taken)) in ("shape", "scan")
+    by_name = [one for one, how in taken.items() if how.kind is inspect.Parameter.KEYWORD_ONLY]
+    assert by_name[0] == "dtype"
+    assert by_name[-2:] == ["memory", "device"] or by_name[-3:] == ["memory", "device", "fft"]
+    # The dtype of a plan is the input's, of some verbs the result's.
+    both = (taken.keys() & of_verb.keys()) - {"dtype"}
+    assert [one for one in taken if one in both] == [one for one in of_verb if one in both]
+    for one in both - FREE:
+        assert taken[one].default == of_verb[one].default or one.startswith("save_"), one

@@ -16,9 +16,9 @@ from footprint.api._image import host
 from footprint.api.measure import Islands
 from footprint.errors import BudgetError
 from footprint.ops.base import Op
-from footprint.ops.find_sources import sources
 from footprint.ops.label import Label
 from footprint.ops.pipeline import FUSIONS, Stage
+from footprint.ops.search import Rules
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.plan.ready import clear_cache
 from footprint.reference.label import label as scipy_label
@@ -132,7 +132,7 @@ def run(op, image, device, capacity, labels):
 def test_a_step_of_ones_own_stands_between_threshold_and_label(device, rng, min_area, labels):
     image = ndimage.gaussian_filter(rng.standard_normal((120, 131)), 1.5).astype(np.float32)
     clip = SigmaClip()
-    op = sources(clip, 1.0, 4, min_area, 600, labels, Stage(Opening(), ("mask",), ("marks",)))
+    op = Rules(clip, 1.0, min_area=min_area, labels=labels).steps(600, Stage(Opening(), ("mask",), ("marks",)))
     columns, ids, met, stats = run(op, image, device, 600, labels)
     background, noise = stats[5:7]
     marks = ndimage.binary_opening(image.astype("f8") - background > noise, ndimage.generate_binary_structure(2, 1))
@@ -151,12 +151,12 @@ def test_a_step_of_ones_own_stands_between_threshold_and_label(device, rng, min_
 @pytest.mark.parametrize("labels", [False, True])
 def test_fused_and_step_by_step_are_one(device, rng, monkeypatch, labels):
     image = rng.standard_normal((90, 101)).astype(np.float32)
-    op = sources(SigmaClip(), 1.0, 8, 2, 3000, labels)
+    op = Rules(sigma=1.0, connectivity=8, min_area=2, labels=labels).steps(3000)
     assert len(op.fused().stages) == 2
     fused = run(op, image, device, 3000, labels)
     for kinds in [kinds for kinds in FUSIONS if Label in kinds]:
         monkeypatch.delitem(FUSIONS, kinds)
-    op = sources(SigmaClip(), 1.0, 8, 2, 3000, labels)
+    op = Rules(sigma=1.0, connectivity=8, min_area=2, labels=labels).steps(3000)
     assert len(op.fused().stages) == 4 + labels
     clear_cache()
     apart = run(op, image, device, 3000, labels)
@@ -182,9 +182,9 @@ def test_a_chain_that_reads_its_own_twice_is_left_whole():
     """Labels are given when all parts were seen, and by then what was made of a part is gone."""
     spec = ArraySpec((100, 100))
     between = Stage(Same(), ("mask",), ("marks",))
-    assert sources(SigmaClip(), 5.0, 4, 1, 10, False).cut == "y"
-    assert sources(SigmaClip(), 5.0, 4, 1, 10, False, between).cut == ""
-    assert sources(SigmaClip(), 5.0, 4, 1, 10, False).grain(spec) == 21
+    assert Rules().steps(10).cut == "y"
+    assert Rules().steps(10, between).cut == ""
+    assert Rules().steps(10).grain(spec) == 21
 
 
 def test_progress_counts_every_pass(rng):

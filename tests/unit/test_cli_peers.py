@@ -165,6 +165,7 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[dataset]\nprojections_subsampling=2:1", "every", None),
         ("[output]\nfile_prefix=a\nfile_format=tiff", "out", "a"),
         ("[output]\nfile_prefix=a\nfile_format=edf", "out", None),
+        ("[output]\nfile_prefix=a\nfile_format=jp2", "image-format", "jp2"),
         ("[resources]\ngpu_id=0,2", "device", "cuda:0,cuda:2"),
         ("[resources]\nmemory_per_node=4", "memory", "4GB"),
     ],

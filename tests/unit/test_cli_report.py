@@ -64,6 +64,9 @@ def test_it_says_what_the_run_was(page):
     for cell in ("arena", "predicted", "measured", "compute", "center_score", "measured_peak", "rings", "sorting:size=5", "steps"):
         assert cell in words, cell
     assert any(PICTURES in word for word in words)
+    (svg,) = re.findall(r"<svg.*?</svg>", page.text, re.S)
+    lanes = re.findall(r"<title>(\w+): busy [^<]+, predicted [^<]+</title>", svg)
+    assert lanes == ["read", "compute", "write"] and svg.count("#9bbcd8") == 3
     assert "the search" in page.pictures and {"row 1", "row 2", "row 3"} <= set(page.pictures)
 
 
@@ -132,5 +135,11 @@ def test_a_real_browser_shows_it(page):
             == 0
         )
         assert browser.execute_script("return document.scripts.length") == 0
+        inside = (
+            "const s = document.querySelector('svg').getBoundingClientRect(); return [...document.querySelectorAll('svg rect')]"
+        )
+        inside += ".map(r => r.getBoundingClientRect()).map(r => r.width > 0 && r.left >= s.left && r.right <= s.right)"
+        drawn = browser.execute_script(inside)
+        assert len(drawn) >= 6 and all(drawn)
         assert "<script>" in browser.find_element("tag name", "body").text
         assert browser.get_log("browser") == []

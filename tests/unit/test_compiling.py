@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -107,3 +110,26 @@ def test_nothing_is_shown_where_nothing_is_asked_for(capsys):
     with reporter.progress("convolving"), compiling():
         pass
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize(("stops", "said"), [(1, "compiled\n"), (2, "")])
+def test_a_stop_waits_for_the_compiler_and_a_second_one_does_not(stops, said):
+    program = f"""
+import os, signal
+from footprint.backend.compiling import compiling
+from footprint.cli import main
+
+def job(standalone_mode):
+    with compiling():
+        for _ in range({stops}):
+            os.kill(os.getpid(), signal.SIGINT)
+        print("compiled", flush=True)
+    print("went on")
+
+main.main = job
+main.entry()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, said), done.stderr
+    assert done.stderr == "footprint: stopped; nothing half-written was left behind.\n"

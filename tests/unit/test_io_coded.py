@@ -20,6 +20,8 @@ import footprint as fp
 from footprint.io import chunks, coded
 from footprint.io.crew import shared
 from footprint.io.stacks import Hdf5Frames
+from footprint.kernels.bitshuffle.contract import Box
+from footprint.kernels.shuffle.cpu import unshuffle
 
 BITSHUFFLE = {"compression": hdf5plugin.Bitshuffle(nelems=16, cname="lz4")}
 GZIP = {"compression": "gzip", "compression_opts": 1}
@@ -48,9 +50,11 @@ def _frames(path: Path) -> Hdf5Frames:
 
 @pytest.mark.parametrize("name", STORED)
 @pytest.mark.parametrize("chunk", [(1, 40, 33), (3, 17, 33), (2, 9, 10)])
-def test_rows_of_all_dtypes_equal_those_of_hdf5(tmp_path: Path, name: str, chunk: tuple[int, ...]) -> None:
+def test_rows_of_all_dtypes_equal_those_of_hdf5(tmp_path: Path, name: str, chunk: tuple[int, int, int]) -> None:
     noise = np.random.default_rng(1).poisson(np.linspace(3, 90, 33), (7, 40, 33))
-    for dtype in ("u1", "?", "<u2", ">u2", "f2", "<i4", ">f4", "<f8", ">i8"):
+    # The first shape has all of them, the others share them.
+    which = {(1, 40, 33): slice(None), (3, 17, 33): slice(0, None, 2), (2, 9, 10): slice(1, None, 2)}[chunk]
+    for dtype in ("u1", "?", "<u2", ">u2", "f2", "<i4", ">f4", "<f8", ">i8")[which]:
         path = tmp_path / f"{dtype[-2:]}{dtype[0] == '>'}.h5"
         with h5py.File(path, "w") as file:
             data = file.create_dataset("data", noise.shape, dtype, **{"chunks": chunk, "fillvalue": 1} | STORED[name])
@@ -121,6 +125,29 @@ def test_damaged_blocks_are_refused_and_nothing_beside_them_is_touched() -> None
     assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
     refused, decoded = map(int, done.stdout.split())
     assert refused > 2000 and decoded > 1000
+
+
+@pytest.mark.parametrize(
+    ("at", "count", "box", "fits"),
+    [
+        (0, 24, Box(4, 2, 1, 0, 5, 0, 0, 4, 0), True),
+        (12, 12, Box(4, 2, 1, 0, 5, 0, 0, 4, 0), True),
+        (1, 24, Box(4, 2, 1, 0, 5, 0, 0, 4, 0), False),
+        (-1, 4, Box(4, 2, 1, 0, 5, 0, 0, 4, 0), False),
+        (0, 24, Box(4, 2, 1, 0, 5, 0, 0, 5, 0), False),
+        (0, 24, Box(4, 1, 3, 0, 0, 4, 0, 0, 4), False),
+        (0, 24, Box(4, 2, 1, 5, -5, 0, 0, 4, 0), False),
+        (0, 24, Box(4, 1, 1, 0, 0, 0, -1, 0, 0), False),
+        (0, 24, Box(0, 1, 1, 0, 0, 0, 0, 0, 0), False),
+    ],
+)
+def test_bytes_that_were_shuffled_go_nowhere_else(at: int, count: int, box: Box, fits: bool) -> None:
+    """Twelve elements of two bytes, into memory for eight, beside which nothing may change."""
+    whole = np.full(48, 165, np.uint8)
+    stored = np.frombuffer(bytes(range(1, 25)), np.uint8)[:count]
+    assert unshuffle(stored, at, 12, 2, False, box, whole[16:32]) == fits
+    assert (whole[:16] == 165).all() and (whole[32:] == 165).all()
+    assert fits or (whole == 165).all()
 
 
 def _put(place: int, values: bytes) -> Callable[[Any, int, int], None]:

@@ -79,8 +79,11 @@ def test_the_shell_writes_replaces_and_resumes(tmp_path, monkeypatch):
     assert "already exists" in str(run("-o", tmp_path / "v.zarr", code=1).exception)
     run("-o", tmp_path / "v.zarr", "--overwrite", "--resume", "--output-dtype", "uint8")
     assert stored(tmp_path / "v.zarr").dtype == "u1"
-    run("-o", tmp_path / "t.zarr", "--center", "try:26:27:1")
-    assert json.loads((tmp_path / "t.zarr" / ".zattrs").read_text())["footprint"]["center"] == [26.0, 27.0]
+    # Of the other format, in the place of an earlier run's.
+    for center in ("try:25:26:1", "try:26:27:1"):
+        run("-o", tmp_path / "t.zarr", "--center", center, "--zarr-format", "3", "--overwrite", "--png", tmp_path / "p.png")
+    about = json.loads((tmp_path / "t.zarr" / "zarr.json").read_text())["attributes"]
+    assert about["footprint"]["center"] == [26.0, 27.0]
     foreign = tmp_path / "other.zarr"
     foreign.mkdir()
     (foreign / ".zattrs").write_text("{}")
@@ -120,14 +123,14 @@ def halved(values):
 
 
 @pytest.mark.parametrize(("compression", "dtype"), [("blosc", "float32"), ("zstd", "uint16"), ("gzip", "uint8"), ("none", "int32")])
-@pytest.mark.parametrize("most", [1 << 20, 100])
-def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, monkeypatch, compression, dtype, most):
+@pytest.mark.parametrize(("most", "form"), [(1 << 20, 2), (100, 3)])
+def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, monkeypatch, compression, dtype, most, form):
     zarr = pytest.importorskip("zarr")
     if compression in ("blosc", "zstd"):
         pytest.importorskip("imagecodecs")
     monkeypatch.setattr(ome_zarr, "_PACKED", most)
     values = (200 * rng.random((5, 11, 7))).astype(dtype)
-    how = {"compression": compression, "levels": 4, "attrs": {"pixel_size": 0.002}}
+    how = {"compression": compression, "levels": 4, "attrs": {"pixel_size": 0.002}, "zarr_format": form}
     with fp.create_volume(tmp_path / "v.zarr", values.shape, dtype, **how) as volume:
         # Rows of slices in any order, whole slices, others' dtype and strides.
         volume.write((slice(1, 3), slice(4, 11)), values[1:3, 4:])
@@ -136,7 +139,10 @@ def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, 
         volume.write(slice(3, 5), values[3:])
         assert volume.host_bytes(dtype) >= 2 * values[0].nbytes * min(1, most // 100)
     group, want = zarr.open_group(tmp_path / "v.zarr", mode="r"), values
-    (scales,) = group.attrs["multiscales"]
+    about = group.attrs["ome"] if form == 3 else group.attrs["multiscales"][0]
+    assert group.metadata.zarr_format == form and about["version"] == ("0.5" if form == 3 else "0.4")
+    (scales,) = about["multiscales"] if form == 3 else [about]
+    assert group.attrs["footprint"]["pixel_size"] == 0.002
     assert [entry["path"] for entry in scales["datasets"]] == ["0", "1", "2", "3"]
     assert scales["datasets"][2]["coordinateTransformations"] == [
         {"type": "scale", "scale": [0.008] * 3},
@@ -145,6 +151,7 @@ def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, 
     for level in range(4):
         found = group[str(level)]
         assert (len(found.compressors) == 1) == (compression != "none")
+        assert form == 2 or found.metadata.dimension_names == tuple("zyx")
         np.testing.assert_allclose(found[:], want, rtol=1e-6)
         want = halved(found[:])
     assert not list((tmp_path / "v.zarr").rglob("*.rows"))
@@ -152,7 +159,7 @@ def test_compressed_levels_as_the_formats_own_library_reads_them(tmp_path, rng, 
         part = np.empty((6, 7), "f8")
         image.read(slice(3, 9), part)
     np.testing.assert_array_equal(part, values[4, 3:9])
-    chunk = tmp_path / "v.zarr/0/4/0/0"
+    chunk = tmp_path / "v.zarr/0" / ("c" if form == 3 else "") / "4/0/0"
     chunk.write_bytes(chunk.read_bytes()[:-9])
     with Image("v.zarr", Chunks(tmp_path / "v.zarr/0", 4), 0) as image, pytest.raises(fp.FormatError):
         image.read(slice(0, 11), np.empty((11, 7), "f8"))
@@ -174,6 +181,8 @@ def test_a_compressed_volume_is_resumed_by_its_settings(tmp_path, rng):
         volume.discard()
     with pytest.raises(fp.FormatError, match="compression and levels was gzip, 2, and is none, 2 now"):
         begin(compression="none", levels=2)
+    with pytest.raises(fp.FormatError, match="Zarr's format was 2, and is 3 now"):
+        begin(compression="gzip", levels=2, zarr_format=3)
     volume, done = begin(compression="gzip", levels=2)
     assert done.count == 2
     with volume:
@@ -184,11 +193,26 @@ def test_a_compressed_volume_is_resumed_by_its_settings(tmp_path, rng):
     np.testing.assert_allclose(group["1"][:], halved(values), rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", [2, 3])
+def test_projections_of_a_scan_from_zarr(tmp_path, rng, form):
+    counts = rng.integers(50, 99, (6, 4, 9)).astype("u2")
+    for name, values in (("projections", counts), ("flats", counts[:2] + 50)):
+        with fp.create_volume(tmp_path / f"{name}.zarr", values.shape, "uint16", zarr_format=form) as stack:
+            stack.write(slice(0, len(values)), values)
+    with fp.open_scan(tmp_path / "projections.zarr", tmp_path / "flats.zarr", angles=np.arange(6) * 0.5) as scan:
+        out = np.empty((3, 2, 9), "u2")
+        scan.read(slice(1, 3), out, slice(2, 5))
+        np.testing.assert_array_equal(out, counts[2:5, 1:3])
+        np.testing.assert_array_equal(scan.flat_means()[0], counts[:2].mean(0) + 50)
+
+
 @pytest.mark.parametrize(
     ("name", "how", "word"),
     [
         ("v.zarr", {"compression": "lz4"}, "one of none, blosc, zstd, gzip"),
         ("v.zarr", {"levels": 0}, "from 1 to 16"),
+        ("v.zarr", {"zarr_format": 4}, "2 .OME-Zarr 0.4. or 3"),
+        ("v.h5", {"zarr_format": 3}, "called .zarr"),
         ("v.h5", {"levels": 2}, "called .zarr"),
         ("v.tif", {"compression": "gzip"}, "called .zarr"),
     ],

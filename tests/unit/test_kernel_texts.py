@@ -128,9 +128,9 @@ def plans() -> dict[str, Any]:
             )
             for b, n in (("mesh", None), ("global", "map"))
         }
-    known = {"sigma": 8.0, "header": SKY, **on}
+    known = {"sigma": 8.0, "header": SKY, "deblend": True, **on}
     found |= {
-        f"fits {kind} over {by}": fp.plan_find_sources(image, fit="gaussian", dtype=kind, background=by, **known)
+        f"fits {kind} over {by}, apart": fp.plan_find_sources(image, fit="gaussian", kron=True, dtype=kind, background=by, **known)
         for kind in ("f4", "f8")
         for by in ("global", "mesh")
     }
@@ -167,14 +167,18 @@ def launched() -> dict[tuple, tuple[str, Launch]]:
     others = {
         "pad 16 bytes": pad_program(H100, *(S((1, 5, 5), "c16"),) * 2, **PLACES),
         "pad by lists": pad_program(H100, *(S((1, 5, 5)),) * 2, S((5,), "i8"), S((5,), "i8"), **PLACES | LISTED),
-        "fft": fft_program(H100, S((9, 700)), S((9, 701), "c8")),
-        "fft, inverse": fft_program(H100, S((9, 701), "c16"), S((9, 1400), "f8"), inverse=True),
-        "fft, complex": fft_program(H100, S((9, 70), "c16"), S((9, 100), "c16"), inverse=True),
+        "fft": fft_program(H100, S((9, 700)), S((9, 771), "c8")),
+        "fft, inverse": fft_program(H100, S((9, 771), "c16"), S((9, 1540), "f8"), inverse=True),
+        "fft, complex": fft_program(H100, S((9, 70), "c16"), S((9, 110), "c16"), inverse=True),
+        "fft on the chip": fft_program(H100, S((9, 700)), S((9, 2101), "c8")),
+        "fft on the chip, inverse": fft_program(H100, S((9, 701), "c16"), S((9, 1400), "f8"), inverse=True),
+        "fft on the chip, complex": fft_program(H100, S((9, 70), "c8"), S((9, 128), "c8")),
         "fft lines": Program(tuple(lines_program(H100, S((3, 9, 7), kind), S((21, 9), kind), axis=1).launches[0]
                                    for kind in ("f4", "c8", "c16"))),
         "fft around libraries": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
                                          *scale_program(H100, S((9, 8)), factor=0.5).launches)),
         "cast": cast_program(H100, S((100,), "f2"), S((100,), "i8")),
+        "cast backwards": cast_program(H100, S((100,)), S((100,)), backwards=True),
     }  # fmt: skip
     for name, made in others.items():
         for launch in made.launches:

@@ -77,7 +77,7 @@ FORMATS = {
     "OME-Zarr": _ours("v.zarr"),
     "Zarr 2": _zarr(chunks=(3, 4, 7), compressors=None, zarr_format=2),
     "Zarr 3": _zarr(chunks=(3, 4, 7), compressors=None, zarr_format=3),
-    "compressed Zarr": _zarr(chunks=(3, 4, 7), zarr_format=3),
+    "sharded Zarr": _zarr(chunks=(3, 4, 7), shards=(6, 12, 7), zarr_format=3),
     "npy": _npy,
     "FITS": _fits,
 }
@@ -251,6 +251,12 @@ def test_what_cannot_be_shown(tmp_path, values):
     ):
         with pytest.raises(fp.FormatError, match=words):
             open_volume(tmp_path / name)
+
+
+def test_of_a_shard_a_chunk_is_held(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(store=tmp_path / "v", shape=(8, 64, 64), chunks=(2, 8, 64), shards=(8, 64, 64), dtype="f4")
+    assert ZarrFrames(tmp_path / "v").host_bytes(64) == 4 * (2 * 8 * 64 * 4 + 16 * 32)
 
 
 def test_chunks_of_zarr_that_were_never_written_and_axes_before_slices(tmp_path, rng):

@@ -9,7 +9,7 @@ import pytest
 
 import footprint as fp
 from footprint.api.convolve import convolve_rows
-from footprint.plan.spent import SPENT, measuring
+from footprint.plan.spent import SPANS, SPENT, Busy, measuring
 
 IMAGE, MASK = np.ones((64, 48), np.float32), np.ones((3, 3))
 
@@ -36,6 +36,36 @@ def test_waiting_for_another_lane_is_not_being_busy():
         _rows(0.02, 14_000)
     assert spent.measured["read"] >= 0.04
     assert spent.measured["compute"] < spent.measured["read"] > spent.measured["write"]
+
+
+def test_when_lanes_are_busy_is_kept_for_who_asks():
+    with measuring(when=True) as spent:
+        _rows(0.02, 14_000)
+    assert spent.busy.keys() == spent.measured.keys()
+    for lane, busy in spent.busy.items():
+        assert len(busy.seconds) == SPANS and sum(busy.seconds) == pytest.approx(spent.measured[lane])
+        assert max(busy.seconds) <= busy.span * (1 + 1e-9)
+    with measuring() as spent:
+        _rows(0.0, None)
+    assert spent.busy == {}
+
+
+def test_spans_of_time_grow_and_join():
+    one, other = Busy(), Busy()
+    first = one.span
+    one.add(0, first / 2)
+    one.add(1.5 * first, 3 * first)
+    assert one.seconds[:4] == [first / 2, first / 2, first, 0]
+    one.add(2 * SPANS * first, (2 * SPANS + 1) * first)
+    assert one.span == 4 * first and one.seconds[:2] == [2 * first, 0] and one.seconds[SPANS // 2] == first
+    assert sum(one.seconds) == 3 * first
+    other.add(5 * first, 6 * first)
+    other.join(one)
+    assert other.span == one.span and other.seconds[:2] == [2 * first, first] and sum(other.seconds) == 4 * first
+    short = Busy()
+    short.add(5 * first, 6 * first)
+    one.join(short)
+    assert one.seconds[:2] == [2 * first, first]
 
 
 def test_jobs_add_up_and_a_job_that_fails_counts():

@@ -1,7 +1,8 @@
 """What sums over apertures are launched with.
 
 An aperture is a disc or an ellipse: where ``M (d - place)`` is no longer than its radius, d being a pixel's place. A pixel counts
-by the exact area of it that lies inside; what is not finite, or has no noise over 0, has no data.
+by the exact area of it that lies inside, not at all where that is no more than `SLIVER`, which may be rounding. What is not finite,
+or has no noise over 0, has no data.
 
 * ``places`` float64 (n, `PLACE`): y, x, the rows of M (of what x and what y become), and a factor of all radii; a row whose y is
   NaN has no aperture.
@@ -29,3 +30,5 @@ PLACE = 7
 SUMS = 4
 # Where a Kron radius is told: in standard deviations, as SExtractor does.
 REACH = 6.0
+# Of a pixel, the share that counts for none.
+SLIVER = 1e-12

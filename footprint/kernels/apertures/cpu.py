@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.apertures.contract import REACH, SUMS
+from footprint.kernels.apertures.contract import REACH, SLIVER, SUMS
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, SUM, SUM_X, SUM_Y, XX, XY, YY
 
 # The variance of a pixel along an axis: light of less is a pixel's.
@@ -74,7 +74,7 @@ def _row(y, left, right, first, block, level, spread, place, radius, out):
         if q >= far:
             continue
         share = 1.0 if q < near else min(_inside(u, v, hux, hvx, huy, hvy) / pixel, 1.0)
-        if not share > 0:
+        if not share > SLIVER:
             continue
         value, noise = np.float64(block[y - first, x]) - level[ly, lx * x], np.float64(spread[sy, sx * x])
         if math.isfinite(value) and noise > 0:

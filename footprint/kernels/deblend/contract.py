@@ -26,7 +26,8 @@ and their numbers are the same wherever an image is cut at strips.
   kernels then take for the block, with a noise of 1 above 0.
 * ``launch("deblend.at_peaks", level, spread, boxes, moments, first=)``: both maps into the columns LEVEL and SPREAD of those whose
   peak lies in the block.
-* ``state``  what `gather_state` asks for, kept from launch to launch.
+* ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. There the block is the whole image, and no
+  strips are needed.
 """
 
 from __future__ import annotations

@@ -14,6 +14,12 @@ from footprint.spec import ArraySpec, Limits
 _TILE = 32
 _WIDE = 4
 """Numbers of a row that a work-item widens."""
+_SHARED = 48 << 10
+"""Bytes on the chip that every kernel may have."""
+_EACH = 16
+"""Numbers of a row that a work-item takes, about."""
+_FEW_CORES = 16
+"""A device of so few is a processor, mostly: it has no memory on the chip, and compiles a radix once but every length anew."""
 
 
 def is_complex(src: ArraySpec, dst: ArraySpec) -> bool:
@@ -41,7 +47,7 @@ def radices(n: int) -> list[int]:
 def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool = False, scaled: bool = True) -> Program:
     """Real rows to half spectra, or back, or complex to complex; backwards with the factor 1/n if ``scaled``.
 
-    It goes through two lines of complex numbers a row.
+    Rows that fit the chip are read and written once; others go through two lines of complex numbers a row, pass by pass.
     """
     both = is_complex(src, dst)
     real = dst if inverse else src
@@ -49,6 +55,8 @@ def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool
     rows, kind = real.size // max(real.shape[-1], 1), np.empty(0, real.dtype).real.dtype
     if rows == 0 or n == 0:
         return Program(())
+    if limits.cores > _FEW_CORES and fits_chip(limits, n, kind.itemsize):
+        return Program((_on_chip(src, dst, n, rows, inverse, scaled),))
     common = (("T", c_type(kind)), ("SIGN", 1 if inverse else -1))
     first = np.int64(rows)
     steps: list[Launch] = []
@@ -79,6 +87,42 @@ def fft_program(limits: Limits, src: ArraySpec, dst: ArraySpec, *, inverse: bool
     step("narrow", rows * last, (a, A(1), first, np.int64(last), np.int64(n), scale), real=inverse and not both)
     line = ArraySpec((rows, n), np.result_type(kind, np.complex64).str)
     return Program(tuple(steps), (line, line))
+
+
+def fits_chip(limits: Limits, n: int, itemsize: int) -> bool:
+    """Whether a line of ``n`` complex numbers, their parts of ``itemsize`` bytes, is transformed on the chip."""
+    return max(radices(n), default=2) <= 8 and _line_bytes(n, itemsize) <= min(limits.local_mem, _SHARED)
+
+
+def _line_bytes(n: int, itemsize: int) -> int:
+    """Of a line whose neighbours are in different banks."""
+    return (n + n // 16) * 2 * itemsize
+
+
+def _on_chip(src: ArraySpec, dst: ArraySpec, n: int, rows: int, inverse: bool, scaled: bool) -> Launch:
+    """One launch that transforms rows of ``n``."""
+    both, kind = is_complex(src, dst), np.empty(0, dst.dtype).real.dtype
+    items = min(256, 1 << max(5, (-(-n // _EACH) - 1).bit_length()))
+    several = max(1, min(256 // items, _SHARED // _line_bytes(n, kind.itemsize)))
+    # Largest radices first: fewer turns. What is a power of 2 goes in sixteens, and what is left of it in one.
+    found, span, steps = [], 1, []
+    twos = n & -n
+    while twos > 1:
+        radix = min(twos, 16)
+        found.append(radix)
+        twos //= radix
+    for radix in sorted(found, reverse=True) + radices(n // (n & -n)):
+        steps.append(f"STEP({radix}, {span})")
+        span *= radix
+    wide = kind.itemsize == 8
+    defines = (
+        *(("T", c_type(kind)), ("Z", f"{c_type(kind)}x2"), ("WIDE", int(wide)), ("SIGN", 1 if inverse else -1)),
+        *(("N", n), ("NT", items), ("ROWS", several), ("STEPS", " ".join(steps))),
+        *(("FROM", 1 if both else 2 if inverse else 0), ("TO", int(both or not inverse))),
+    )
+    scale = kind.type(1 / n if inverse and scaled else 1)
+    args = (A(0), A(1), np.int64(rows), np.int64(src.shape[-1]), np.int64(dst.shape[-1]), scale)
+    return Launch("fft_rows.knl", "fft_rows", (-(-rows // several), 1, 1), (items, several, 1), args, defines)
 
 
 def lines_program(limits: Limits, array: ArraySpec, lines: ArraySpec, *, axis: int) -> Program:

@@ -14,9 +14,9 @@
   covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
   fitted. Where ``moments`` have a column of the noise at the peak, errors and chi squared are of that, times that of ``stats``.
 
-Every source is fitted by itself from what the pass before left of all, so no thread changes a digit. Devices round differently,
-which may decide on a step more or less, and the processor leaves off those whose neighbours have settled: fits agree to a
-hundredth of the errors, in crowds to a tenth, mostly to a millionth.
+Every source is fitted by itself from what the pass before left of all, so no thread changes a digit. On every device the same
+sources are fitted in the same passes, by the same steps: a step that promises less than `ENOUGH` of the sum of squares is taken
+without a look at what it leaves, and who has no neighbour that moved stays as it is. What is told is of the last parameters of all.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ ERRORS, CHI2, COLUMNS = 7, 14, 15
 PASSES = (5, 4)
 # The last of them where fits are to be ``patient``: of sources that share much light, such as a residual pass finds.
 PATIENT = 30
-# Steps of a fit; the exponent, doubled, from which a Gaussian is nothing.
-STEPS, NOTHING = 25, 40.0
+# Steps of a fit; of the sum of squares, what a last one is worth; half the exponent from which a Gaussian is nothing.
+STEPS, ENOUGH, NOTHING = 25, 1e-6, 40.0
+# Noises that a model has to change by for its neighbours to be fitted again.
+SETTLED = 0.003
 # Windows in full widths: small ones suit noise that is correlated by the beam.
 POINT, LEAST, MOST = 0.5, 0.9, 3.0
 # Rows of a thread's workspace: pixels, residuals, places, six derivatives, and these correlated.

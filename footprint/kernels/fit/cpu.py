@@ -8,14 +8,12 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, POINT, kinds
+from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, POINT, SETTLED, kinds
 from footprint.kernels.fit.solver import bells, errors, exponents, fit, model, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 # Full width at half maximum in standard deviations.
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
-# Noises that a model has to change by for its neighbours to be fitted again.
-_SETTLED = 0.003
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -210,7 +208,7 @@ def _pass(
             gone[k] = not (count > m and fit(p, m, count, w, max(0.8 * width, 2.0), normal, trial, step, start) and p[0] > 0)
             if not gone[k]:
                 here = _noise_at(k, moments, noise)
-                moved[k] = _changed(old[k], p) > _SETTLED * here
+                moved[k] = _changed(old[k], p) > SETTLED * here
                 new[k] = p
 
 

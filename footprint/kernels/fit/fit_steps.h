@@ -31,7 +31,7 @@ PLACED void solve(const f64 *a, f64 *b)
   }
 }
 
-/* a damped step, into to[0 .. 6); to[6] says whether it is a Gaussian's, near where it was seen */
+/* a damped step, into to[0 .. 6); to[6] says whether it is a Gaussian's, near where it was seen; to[7] what it promises */
 PLACED void propose(LOCAL const f64 *sums, LOCAL const f64 *p, f64 damping, f64 y, f64 x, f64 far, LOCAL f64 *to)
 {
   f64 a[HALF], b[M], q[6];
@@ -44,7 +44,11 @@ PLACED void propose(LOCAL const f64 *sums, LOCAL const f64 *p, f64 damping, f64 
   if (!factor(a)) return;
   solve(a, b);
   UNROLL for (i32 i = 0; i < 6; i++) q[i] = p[i];
-  UNROLL for (i32 i = 0; i < M; i++) q[i] += b[i];
+  to[7] = 0;
+  UNROLL for (i32 i = 0; i < M; i++) {
+    q[i] += b[i];
+    to[7] += b[i] * sums[HALF + i];
+  }
   UNROLL for (i32 i = 0; i < 6; i++) to[i] = q[i];
   const i32 wide = q[3] > 0 && q[5] > 0 && q[3] * q[5] - q[4] * q[4] > 1e-9 && q[3] + q[5] < 8;
   to[6] = q[0] > 0 && wide && (q[1] - y) * (q[1] - y) + (q[2] - x) * (q[2] - x) < far * far;
@@ -67,7 +71,7 @@ PLACED void judge(i32 turn, LOCAL f64 *state, LOCAL const f64 *both, LOCAL f64 *
   i32 ends = turn == STEPS || few;
   if (turn == 0 || (next[6] > 0 && left <= state[LEFT])) {
     if (turn > 0) {
-      ends = ends || state[LEFT] - left <= 1e-6 * state[LEFT];
+      ends = ends || state[LEFT] - left <= ENOUGH * state[LEFT];
       state[DAMPING] = fmax(state[DAMPING] * 0.1, 1e-9);
     }
     state[LEFT] = few ? -1 : left;
@@ -75,14 +79,24 @@ PLACED void judge(i32 turn, LOCAL f64 *state, LOCAL const f64 *both, LOCAL f64 *
     for (i32 i = 0; i < 6; i++) at[i] = next[i];
   } else {
     state[DAMPING] *= 10;
-    if (state[DAMPING] > 1e8) {
-      ends = 1;
-      if (turn == 1) state[LEFT] = -1;
-    }
+    ends = ends || state[DAMPING] > 1e8;
+  }
+  if (!ends) {
+    propose(both + (state[TAKEN] > 0 ? SUMS : 0), at, state[DAMPING], state[FIRST_Y], state[FIRST_X], state[FAR], next);
+    /* what the normal equations promise is had where it is little */
+    ends = next[6] > 0 && next[7] <= ENOUGH * state[LEFT];
+    if (ends)
+      for (i32 i = 0; i < 6; i++) at[i] = next[i];
   }
   state[GOING] = !ends;
-  if (!ends)
-    propose(both + (state[TAKEN] > 0 ? SUMS : 0), at, state[DAMPING], state[FIRST_Y], state[FIRST_X], state[FAR], next);
+}
+
+/* the most that a model changed by, about */
+PLACED f64 changed(GLOBAL const f64 *old, GLOBAL const f64 *now)
+{
+  const f64 place = hypot(now[1] - old[1], now[2] - old[2]) * sqrt(now[3] + now[5]);
+  const f64 shape = fabs(now[3] - old[3]) + 2 * fabs(now[4] - old[4]) + fabs(now[5] - old[5]);
+  return fabs(now[0] - old[0]) + now[0] * (place + shape / fmin(now[3], now[5]));
 }
 
 /* peak, place, sum, standard deviations along the axes and their angle */

@@ -7,10 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from footprint.kernels.fit.contract import ERRORS, HEIGHT, MAJOR, MINOR, NOTHING, STEPS, SUM, THETA, X, Y
+from footprint.kernels.fit.contract import ENOUGH, ERRORS, HEIGHT, MAJOR, MINOR, NOTHING, STEPS, SUM, THETA, X, Y
 
-# Of the sum of squares, what a last step is worth.
-_ENOUGH = 1e-6
 # Halvings of the exponent beyond which a Gaussian is nothing, and what is then left at most.
 _HALVINGS = 6
 _MIDDLE = NOTHING / 2**_HALVINGS / 2
@@ -163,13 +161,13 @@ def fit(p, m, n, w, reach, normal, trial, step, start):
                     worth += step[0, i] * step[1, i] if i < m else 0.0
                 if _sound(step[2], start, reach):
                     # What the normal equations promise is had where it is little.
-                    if worth <= _ENOUGH * total:
+                    if worth <= ENOUGH * total:
                         p[:] = step[2, :6]
                         return True
                     other = model(step[2], m, n, w)
             if other <= total:
                 p[:] = step[2, :6]
-                ended = total - other <= _ENOUGH * total
+                ended = total - other <= ENOUGH * total
                 total = other
                 if ended:
                     return True

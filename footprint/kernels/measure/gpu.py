@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from footprint.errors import ShapeError
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
+from footprint.kernels.find_sources.contract import LOCAL_MOMENTS, MOMENTS
 from footprint.kernels.label.gpu import CHUNK
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
@@ -20,10 +23,10 @@ def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((n, 9), "uint32"), ArraySpec((n, 6), "uint64")
 
 
-def _defines(kind: str, chunks: bool, sky: bool, maps: bool = False) -> Defines:
+def _defines(kind: str, chunks: bool, sky: bool, maps: bool = False, columns: int = MOMENTS) -> Defines:
     wide = int(kind == "f64")
     flags = ("WIDE", wide), ("CHUNKS", int(chunks)), ("SKY", int(sky)), ("MAPS", int(maps))
-    return ("T", kind), *flags, ("CHUNK", CHUNK), ("NT", KEEPERS)
+    return ("T", kind), *flags, ("CHUNK", CHUNK), ("MOMENTS", columns), ("NT", KEEPERS)
 
 
 def plain_defines(dtype: str) -> Defines:
@@ -44,11 +47,13 @@ class Sweeps:
         Label's: what is empty in them is passed over.
     sky
         Whether the background is subtracted.
+    columns
+        Of the moments; 0 for those that are found.
     """
 
     def __init__(
         self, limits: Limits, pixels: ArraySpec, n: int, arrays: tuple[Argument, ...], sums: tuple[Argument, Argument],
-        chunks: Argument | None = None, sky: bool = False, first: int = 0, height: int | None = None,
+        chunks: Argument | None = None, sky: bool = False, first: int = 0, height: int | None = None, columns: int = 0,
     ) -> None:  # fmt: skip
         rows, width = pixels.shape
         self.rows, self.width, self.first, self.height = rows, np.int32(width), np.int32(first), rows if height is None else height
@@ -58,7 +63,9 @@ class Sweeps:
         self.image, labels, *self.sky, self.moments, self.boxes = arrays
         self.ints, self.sums = sums
         self.n, self.size, self.wide = np.int32(n), np.int64(pixels.size), pixels.itemsize == 8
-        self.defines = _defines(c_type(pixels.dtype), chunks is not None, sky, len(self.sky) == 2)
+        maps = len(self.sky) == 2
+        columns = columns or (LOCAL_MOMENTS if maps else MOMENTS)
+        self.defines = _defines(c_type(pixels.dtype), chunks is not None, sky, maps, columns)
         n_chunks = -(-pixels.size // CHUNK)
         self._swept = n_chunks if chunks else groups_for(limits, pixels.size)
         self._listed, self._across = groups_for(limits, n), groups_for(limits, width)
@@ -147,7 +154,8 @@ def islands_program(
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.measure.contract` for the arguments; the image is whole."""
     n = boxes.shape[0]
-    made = Sweeps(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), sky=True, height=height)
+    how: dict[str, Any] = {"sky": True, "height": height, "columns": moments.shape[1]}
+    made = Sweeps(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), **how)
     return Program((*made.whole(), keep(n, A(5), A(3), A(2), A(4), min_area, seed, made.defines)), sum_specs(n))
 
 

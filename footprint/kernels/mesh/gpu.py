@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.mesh.contract import FEW, TURNS
 from footprint.kernels.threshold.gpu import groups_for
@@ -14,6 +14,13 @@ from footprint.spec import ArraySpec, Limits
 
 # Cells of so many pixels are kept on the chip while they are looked at again and again: 16 KiB, so that several fit at once.
 ON_CHIP = 4096
+# Pixels of a row that a group paints.
+STRETCH = 1024
+
+
+def _defines(kind: str) -> Defines:
+    """Of all but the cells."""
+    return ("T", kind), ("STRETCH", STRETCH)
 
 
 def cells_program(
@@ -40,7 +47,7 @@ def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width
     sizes = (np.int32(ny), np.int32(nx))
 
     def launch(entry: str, count: int, *args: Argument) -> Launch:
-        return Launch("mesh.knl", entry, (groups_for(limits, count, 64), 1, 1), (64, 1, 1), args, (("T", "f32"),))
+        return Launch("mesh.knl", entry, (groups_for(limits, count, 64), 1, 1), (64, 1, 1), args, _defines("f32"))
 
     made = (
         launch("mesh_fill", 2 * ny * nx, A(0), W(0), *sizes),
@@ -53,14 +60,14 @@ def smooth_program(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width
 
 def paint_program(limits: Limits, smooth: ArraySpec, out: ArraySpec, *, first: int, size: int, which: int) -> Program:
     """See `footprint.kernels.mesh.contract` for the arguments."""
-    sizes = tuple(np.int32(n) for n in (*out.shape, *smooth.shape[1:], size, which, first))
-    defines = (("T", c_type(out.dtype)),)
-    grid = (groups_for(limits, out.size), 1, 1)
-    return Program((Launch("mesh.knl", "mesh_paint", grid, (256, 1, 1), (A(0), A(1), *sizes), defines),))
+    height, width = out.shape
+    stretches = -(-width // STRETCH)
+    sizes = tuple(np.int32(n) for n in (width, *smooth.shape[1:], size, which, first, stretches))
+    args: tuple[Argument, ...] = (A(0), A(1), *sizes)
+    return Program((Launch("mesh.knl", "mesh_paint", (height * stretches, 1, 1), (256, 1, 1), args, _defines(c_type(out.dtype))),))
 
 
 def level_program(limits: Limits, stats: ArraySpec, out: ArraySpec) -> Program:
     """See `footprint.kernels.mesh.contract` for the arguments."""
-    defines = (("T", c_type(out.dtype)),)
-    grid = (groups_for(limits, out.size), 1, 1)
-    return Program((Launch("mesh.knl", "mesh_level", grid, (256, 1, 1), (A(0), A(1), np.int64(out.size)), defines),))
+    grid, args = (groups_for(limits, out.size), 1, 1), (A(0), A(1), np.int64(out.size))
+    return Program((Launch("mesh.knl", "mesh_level", grid, (256, 1, 1), args, _defines(c_type(out.dtype))),))

@@ -10,7 +10,7 @@ from footprint.kernels.sigma_clip.contract import ends_at_once, rows_per_block
 from footprint.spec import ArraySpec, Limits
 
 BINS, LEVELS, STRAYS = 8192, 6, 4096
-PASSES = 40
+PASSES = 12
 """Passes made before the host is asked whether it is done, where groups may not wait for each other."""
 LARGEST = 2**32 - 1
 """Pixels a bin can count."""

@@ -22,7 +22,11 @@ typedef float2 f32x2;
 typedef float4 f32x4;
 
 #define KERNEL(X, Y, Z) __kernel __attribute__((reqd_work_group_size((X), (Y), (Z)))) void
+#ifdef POCL_DEVICE_ADDRESS_BITS
 #define DEVICE static inline
+#else /* what works on an array in registers must not be called */
+#define DEVICE static inline __attribute__((always_inline))
+#endif
 #define GLOBAL __global
 #define LOCAL __local
 #define CONSTANT __constant
@@ -34,8 +38,13 @@ typedef float4 f32x4;
 #define GID(d) ((i32)get_group_id(d))
 #define LID(d) ((i32)get_local_id(d))
 #define GROUPS(d) ((i32)get_num_groups(d))
+#ifdef __NV_CL_C_VERSION /* its barriers order all memory of a group, and a fence of global memory besides takes as long again */
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER32() __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#else
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define BARRIER32() BARRIER()
+#endif
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define COPY16(dst, src) (*(__local uint4 *)(dst) = *(const __global uint4 *)(src))
 #define COPIES_DONE()

@@ -1,4 +1,4 @@
-"""Backprojection and projection as they are compiled for processors with AVX2 and without: the same slices.
+"""Backprojection, projection and the Fourier method as compiled for processors with AVX2 and without: the same slices.
 
 Where there is AVX-512, all other tests run what is compiled for it.
 """
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PROGRAM = """
+SUMS = """
 import sys
 import numpy as np
 from footprint.kernels.backproject.contract import backproject_work
@@ -44,15 +44,33 @@ for n_z, n_a, n_x, roi in ((1, 11, 37, (0, 37, 0, 37)), (5, 9, 70, (-9, 90, 3, 8
 print(LANES, "+avx2" in FEATURES)
 """
 
+FOURIER = """
+import numpy as np
+import footprint as fp
+from footprint.kernels.fourier.cpu_spread import WIDE
+from footprint.reference.backproject import angle_weights
+from footprint.reference.filters import response
+from footprint.reference.fourier import fourier_backproject
+
+rng = np.random.default_rng(1)
+x, angles = rng.standard_normal((23, 40), dtype="f4"), rng.uniform(-4, 4, 23)
+spectrum = np.fft.rfft(x.astype("f8"), 80) * response("ramlak", 80)
+want = fourier_backproject(spectrum, angles, angle_weights(angles), 19.5, (0, 40, 0, 40))
+got = fp.fbp(x, angles, method="fourier", interpolation="sinc", device="cpu")
+assert np.sqrt(np.mean((got - want) ** 2) / np.mean(want**2)) < 1e-4
+print(WIDE)
+"""
+
 
 @pytest.mark.parametrize(
-    ("name", "features", "printed"),
+    ("program", "name", "features", "printed"),
     [
-        ("haswell", "+avx,+avx2,+fma", "8 True"),
-        ("generic", "", "8 False"),
+        (SUMS, "haswell", "+avx,+avx2,+fma", "8 True"),
+        (SUMS, "generic", "", "8 False"),
+        (FOURIER, "generic", "", "False"),
     ],
 )
-def test_every_kind_of_processor(name, features, printed, tmp_path):
+def test_every_kind_of_processor(program, name, features, printed, tmp_path):
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip(f"names of x86 processors mean nothing on {platform.machine()}")
     needed = " avx2 " if features else ""
@@ -60,7 +78,7 @@ def test_every_kind_of_processor(name, features, printed, tmp_path):
     if needed and not (cpuinfo.exists() and needed in cpuinfo.read_text()):
         pytest.skip(f"this processor is not known to have{needed}")
     settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
-    words = [sys.executable, "-c", PROGRAM]
+    words = [sys.executable, "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=os.environ | settings, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == printed

@@ -1,0 +1,138 @@
+"""Launch shapes of deblending: summits are numbered as components are, passes open side by side, an island by a work-item.
+
+There is no image in parts: of parts, summits and passes would have to be joined across seams.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from footprint.kernels.common.launch import A, Argument, Launch, Program, W
+from footprint.kernels.common.load import c_type
+from footprint.kernels.common.ordered import order_specs, ordered
+from footprint.kernels.deblend.contract import BASINS
+from footprint.kernels.label import gpu as label
+from footprint.kernels.threshold.gpu import groups_for
+from footprint.spec import ArraySpec, Limits
+
+# Columns of a basin, as `basins.h` has them; pointers that a launch follows at once.
+_COLUMNS, _STEPS = 11, 16
+
+
+def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, **_: object) -> tuple[ArraySpec, ...]:
+    """How many basins there are; their summits' values, the heights of their passes, and all else."""
+    n = min(BASINS * capacity, block.size)
+    row = ArraySpec((n,), "float64")
+    return ArraySpec((1,), "int64"), row, row, ArraySpec((n, _COLUMNS), "int32")
+
+
+def _turns(size: int, room: int) -> tuple[int, int]:
+    """Launches that follow the longest slope, and rounds in which the largest forest grows: trees are half as many after each."""
+    jumps = 1
+    while _STEPS**jumps < size:
+        jumps += 1
+    return jumps, max(1, room.bit_length())
+
+
+def gather_program(
+    limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, sigma: float, connectivity: int,
+    **_: object,
+) -> Program:  # fmt: skip
+    """See `footprint.kernels.deblend.contract` for the arguments; the block is the whole image."""
+    size, width, room = block.size, block.shape[1], state[1].shape[0]
+    pixels, ids, met, peaks, heights, basins = A(0), A(2), A(3), A(4), A(5), A(6)
+    chunks, roots, flags = W(0), W(1), W(2)
+    kind, n = c_type(block.dtype), -(-size // label.CHUNK)
+    sky = (pixels, A(1), np.float64(sigma))
+    runs, _joined, *numbered = label.launches(limits, sky, kind, size, width, connectivity, ids, (chunks, roots), met, 0)
+    jumps, rounds = _turns(size, room)
+    defines = (("T", kind), ("WIDE", int(kind == "f64")), ("CHUNK", label.CHUNK), ("STEPS", _STEPS))
+    shape, known = (np.int32(n), np.int32(size), np.int32(width)), (met, np.int32(room))
+    near = (np.int32(connectivity == 8), *shape)
+
+    listed, swept = groups_for(limits, room), min(n, 16 * max(1, limits.cores))
+
+    def launch(entry: str, *args: Argument, groups: int = swept) -> Launch:
+        return Launch("deblend.knl", f"deblend_{entry}", (groups, 1, 1), (256, 1, 1), args, defines)
+
+    def forest(entry: str, turn: int, *args: Argument, groups: int = swept) -> Launch:
+        return launch(entry, pixels, ids, chunks, roots, basins, flags, np.int32(turn), *near, *args, groups=groups)
+
+    made = [
+        runs,
+        launch("climb", pixels, ids, chunks, flags, np.int32(jumps + rounds + 1), *near),
+        *(launch("jump", ids, chunks, flags, np.int32(turn), *shape[:2]) for turn in range(jumps)),
+        *numbered,
+        launch("open", basins, *known, groups=listed),
+        launch("basins", pixels, ids, chunks, roots, peaks, basins, *known, *shape),
+        launch("borders", pixels, ids, chunks, roots, flags, *known, np.int32(jumps), *near, groups=n),
+    ]
+    for turn in range(jumps, jumps + rounds):
+        made += [forest(entry, turn) for entry in ("high", *(("low",) if kind == "f64" else ()), "place")]
+        made.append(forest("hook", turn, heights, *known, groups=listed))
+        made.append(launch("join", basins, flags, *known, np.int32(turn), groups=listed))
+    return Program(tuple(made), (*label.chunk_specs(size), ArraySpec((jumps + rounds + 1,), "int32")))
+
+
+def _launch(entry: str, groups: int, items: int, *args: Argument) -> Launch:
+    return Launch("tree.knl", f"tree_{entry}", (groups, 1, 1), (items, 1, 1), args, (("WIDE", 1), ("NT", _NUMBERERS)))
+
+
+# Work-items of the one group that numbers islands.
+_NUMBERERS = 256
+
+
+def settle_program(
+    limits: Limits, stats: ArraySpec, count: ArraySpec, members: ArraySpec, *state: ArraySpec, seed: float, prominence: float,
+    contrast: float, min_area: int,
+) -> Program:  # fmt: skip
+    """See `footprint.kernels.deblend.contract` for the arguments."""
+    room, rows = state[1].shape[0], np.int32(members.shape[0])
+    met, peaks, heights, basins, keys, order = A(3), A(4), A(5), A(6), W(0), W(1)
+    known, listed = (met, np.int32(room)), groups_for(limits, room)
+    least = np.int32(min(min_area, 2**31 - 1))
+    rules = (np.float64(seed), np.float64(prominence), np.float64(contrast))
+    opened = (basins, peaks, heights, order, met, A(0), np.int32(room), least, *rules)
+    put = ordered(limits, room, keys, order, met, 0)
+    made = (
+        _launch("keys", listed, 256, basins, heights, keys, *known),
+        *put,
+        _launch("open", groups_for(limits, room, 64), 64, *opened),
+        _launch("sources", listed, 256, basins, peaks, keys, met, A(0), np.int32(room), least, rules[0]),
+        *put,
+        _launch("number", 1, _NUMBERERS, keys, order, met, A(1), A(2), np.int32(room), rows),
+        _launch("name", groups_for(limits, members.shape[0]), 256, basins, keys, order, A(1), A(2), rows),
+        _launch("labels", listed, 256, basins, *known),
+    )
+    return Program(made, order_specs(room))
+
+
+def paint_program(
+    limits: Limits, block: ArraySpec, stats: ArraySpec, count: ArraySpec, nodes: ArraySpec, labels: ArraySpec, *state: ArraySpec,
+    capacity: int, **_: object,
+) -> Program:  # fmt: skip
+    """See `footprint.kernels.deblend.contract` for the arguments."""
+    args = (A(3), A(4), A(8), A(5), A(2), np.int32(state[1].shape[0]), np.int32(capacity), np.int64(block.size))
+    return Program((_launch("paint", groups_for(limits, block.size), 256, *args),))
+
+
+def _told(entry: str, groups: int, kind: str, *args: Argument) -> Launch:
+    return Launch("told.knl", entry, (groups, 1, 1), (256, 1, 1), args, (("T", kind),))
+
+
+def told_program(
+    limits: Limits, block: ArraySpec, level: ArraySpec, spread: ArraySpec, ranks: ArraySpec, values: ArraySpec
+) -> Program:
+    """See `footprint.kernels.deblend.contract` for the arguments."""
+    arrays = tuple(A(i) for i in range(5))
+    return Program((_told("told", groups_for(limits, block.size), c_type(block.dtype), *arrays, np.int64(block.size)),))
+
+
+def at_peaks_program(
+    limits: Limits, level: ArraySpec, spread: ArraySpec, boxes: ArraySpec, moments: ArraySpec, *, first: int
+) -> Program:
+    """See `footprint.kernels.deblend.contract` for the arguments."""
+    n, columns = moments.shape
+    place = (np.int32(n), np.int32(columns), np.int64(first), np.int64(level.shape[0]), np.int64(level.shape[1]))
+    arrays = (A(0), A(1), A(2), A(3))
+    return Program((_told("told_at_peaks", groups_for(limits, n), c_type(level.dtype), *arrays, *place),))
