@@ -10,10 +10,11 @@ from footprint.api._arrays import Array, where
 from footprint.api._call import Face, Stream
 from footprint.api._fit import columns_of
 from footprint.api._light import Photometry
+from footprint.api._room import Room
 from footprint.api.measure import Crowded, Islands
 from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, BackendError
-from footprint.kernels.deblend.contract import BASINS, COMPONENT, COMPONENTS, ISLAND, default_capacities
+from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, default_rooms
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
 from footprint.kernels.fit.contract import COLUMNS
 from footprint.ops.fit import Fit
@@ -52,9 +53,11 @@ def host_only(device: Any, image: Face | None = None) -> str:
     return here
 
 
-def capacities(apart: float | None, size: int) -> tuple[int, int]:
-    """Rows of a catalogue that a plan has, and at least where memory is short, for an image of so many pixels."""
-    return whole_capacities(size) if apart is None else default_capacities(size)
+def rooms_of(apart: float | None, size: int) -> tuple[Room, ...]:
+    """What a plan has room for, the most first, the least where memory is short, for an image of so many pixels."""
+    if apart is None:
+        return tuple(Room(rows) for rows in whole_capacities(size))
+    return tuple(Room(*room) for room in default_rooms(size))
 
 
 def islands(
@@ -100,7 +103,7 @@ class Components(Islands):
     def _sums(self, region: Region, moments: np.ndarray) -> None:
         basins = -int(self.count[0]) if isinstance(self.count, np.ndarray) else 0
         if basins > 0:
-            raise Crowded(max(-(-basins // BASINS), len(moments) + 1), len(moments), basins)
+            raise Crowded(0, basins)
         super()._sums(region, moments)
 
     def _members(self, region: Region, members: np.ndarray) -> None:

@@ -3,30 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from footprint.api._arrays import Memory
-from footprint.api.measure import Crowded
 from footprint.errors import BudgetError
 from footprint.plan.plan import Plan
 from footprint.units import format_bytes
 
 T = TypeVar("T")
-Planner = Callable[[int, Memory], Plan]
-"""Plans a job with room for so many components, within a budget."""
+R = TypeVar("R")
+# Of the rows that there was room for, what is left to the summits of a crowd where memory is short.
+_FEWER = (1, 4, 16)
 
 
-def first_that_fits(capacities: tuple[int, ...], make: Callable[[int], T]) -> T:
-    """With the first capacity that the budget allows."""
-    for capacity in capacities[:-1]:
+class Room(NamedTuple):
+    """What a search has room for.
+
+    Attributes
+    ----------
+    rows
+        Of the catalogue.
+    summits
+        Of what is taken apart; 0 for as many as `ops.deblend.Deblend` has for so many rows.
+    """
+
+    rows: int
+    summits: int = 0
+
+
+@dataclass(frozen=True)
+class Short:
+    """A search that had too little room.
+
+    Attributes
+    ----------
+    had
+        What there was room for.
+    rows, summits
+        What the image has; without ``rows`` the summits were too many to tell.
+    """
+
+    had: Room
+    rows: int
+    summits: int = 0
+
+    @property
+    def enough(self) -> Room:
+        """What does in any case: no source is without a summit."""
+        return Room(self.rows or self.summits, self.summits or self.had.summits)
+
+    @property
+    def tries(self) -> tuple[Room, ...]:
+        """What may do, the most first."""
+        if self.rows:
+            return (self.enough,)
+        return tuple(Room(max(1, self.had.rows // fewer), self.summits) for fewer in _FEWER)
+
+
+def first_that_fits(rooms: tuple[R, ...], make: Callable[[R], T]) -> T:
+    """With the first room that the budget allows."""
+    for room in rooms[:-1]:
         try:
-            return make(capacity)
+            return make(room)
         except BudgetError:
             continue
-    return make(capacities[-1])
+    return make(rooms[-1])
 
 
-def enough(plan: Planner, room: int, needed: int, smallest: int, memory: Memory) -> int:
+def enough(plan: Callable[[int, Memory], Plan], room: int, needed: int, smallest: int, memory: Memory) -> int:
     """The budget for room for all that was ``needed`` by parts that had ``room``, where the ``smallest`` there is was named.
 
     Smaller parts have more components between them, so the room must come on top of parts as large as those that were met.
@@ -41,16 +86,22 @@ def enough(plan: Planner, room: int, needed: int, smallest: int, memory: Memory)
     return high
 
 
-def again(attempt: Callable[[int], T | Crowded], plan: Planner, short: Crowded, memory: Memory) -> T | Crowded:
+def again(attempt: Callable[[Room], T | Short], plan: Callable[[Room, Memory], Plan], short: Short, memory: Memory) -> T | Short:
     """With the room that is needed; the budget that is said to do for it does."""
     try:
-        return attempt(short.needed)
+        return first_that_fits(short.tries, attempt)
     except BudgetError as error:
-        if short.enough > short.needed:
-            return again(attempt, plan, Crowded(short.enough, short.room), memory)
-        met = plan(short.room, memory)
+        needed, smallest = short.enough, error.smallest
+        if needed not in short.tries:
+            try:
+                plan(needed, memory)
+            except BudgetError as other:
+                smallest = other.smallest
+        met = plan(short.had, memory)
         # On the host components are counted run by run, wherever an image is cut.
-        does = error.smallest if met.limits.host else enough(plan, short.room, short.needed, error.smallest, memory)
-        what = f"a catalogue of {short.needed} components, as this image has,"
+        does = smallest
+        if not met.limits.host:
+            does = enough(lambda rows, most: plan(Room(rows), most), short.had.rows, needed.rows, smallest, memory)
+        what = f"a catalogue of {needed.rows} components" if short.rows else f"a search of {short.summits} summits"
         fix = f"give memory={does} ({format_bytes(does)}) or more, or a higher sigma"
-        raise BudgetError(error.budget, error.terms, does, what, fix) from None
+        raise BudgetError(error.budget, error.terms, does, f"{what}, as this image has,", fix) from None

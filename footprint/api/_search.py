@@ -11,14 +11,15 @@ import numpy as np
 
 from footprint.api._arrays import Memory
 from footprint.api._call import Face, call, planned
-from footprint.api._deblend import capacities, islands
+from footprint.api._deblend import islands, rooms_of
 from footprint.api._image import Image, Passes, host
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry
-from footprint.api._room import again, first_that_fits
+from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError
 from footprint.ops.label import check_connectivity
+from footprint.ops.pipeline import Pipeline
 from footprint.ops.search import Rules
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
@@ -112,9 +113,9 @@ class Search:
 
     def _run(self) -> Islands:
         found = first_that_fits(self.rooms, self._attempt)
-        while isinstance(found, Crowded):
+        while isinstance(found, Short):
             if self.capacity is not None:
-                raise CapacityError("capacity", found.room, found.enough)
+                raise CapacityError("capacity", found.had.rows, found.enough.rows)
             found = again(self._attempt, self._planned, found, self.memory)
         return found
 
@@ -122,14 +123,18 @@ class Search:
         """Of a run with the usual room, or the least that the budget allows, that reads ``ins``."""
         return self._here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
 
-    def _planned(self, room: int, memory: Memory, ins: list[Face] | None = None) -> Plan:
-        outs = self.outs(self.takers(0), room, host(np.zeros(1, np.int64)))
-        return planned("find_sources", self.rules.steps(room), ins or self.faces, outs, self.device, memory)
+    def _planned(self, room: Room, memory: Memory, ins: list[Face] | None = None) -> Plan:
+        outs = self.outs(self.takers(0), room.rows, host(np.zeros(1, np.int64)))
+        return planned("find_sources", self._steps(room), ins or self.faces, outs, self.device, memory)
 
     @property
-    def rooms(self) -> tuple[int, ...]:
+    def rooms(self) -> tuple[Room, ...]:
         """Components there may be room for, the most first."""
-        return (int(self.capacity),) if self.capacity else capacities(self.rules.contrast, self.image.spec.size)
+        return (Room(int(self.capacity)),) if self.capacity else rooms_of(self.rules.contrast, self.image.spec.size)
+
+    def _steps(self, room: Room) -> Pipeline:
+        """The pipeline with so much room."""
+        return self.rules.steps(room.rows, summits=room.summits)
 
     def outs(self, found: Islands, capacity: int, count: Face) -> list[Face]:
         """What takes the results, in the order of the steps."""
@@ -145,16 +150,16 @@ class Search:
         """What takes the tables."""
         return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.light)
 
-    def _attempt(self, capacity: int) -> Islands | Crowded:
+    def _attempt(self, room: Room) -> Islands | Short:
         count = np.zeros(1, np.int64)
         found = self.takers(count)
-        outs = self.outs(found, capacity, host(count))
+        outs = self.outs(found, room.rows, host(count))
         try:
-            call("find_sources", self.rules.steps(capacity), self.faces, outs, self.device, self.memory, progress=self.told,
+            call("find_sources", self._steps(room), self.faces, outs, self.device, self.memory, progress=self.told,
                  on_plan=self.on_plan)  # fmt: skip
         except Crowded as short:
             # Without the frames it came through, which hold the plan's memory while it is planned again.
-            return short.with_traceback(None)
+            return Short(room, short.rows, short.summits)
         return found
 
 

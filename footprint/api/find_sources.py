@@ -96,8 +96,9 @@ def find_sources(
     fit : {"point", "gaussian"}, optional
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
-        Search what the fits leave once more, with deblend, and fit all that was found. Of what is found so flags have 8, the island
-        is 0, and no pixel has the label. Runs on the CPU, as images of fits do.
+        Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
+        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes. Runs on the
+        CPU, as images of fits do.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
@@ -131,8 +132,8 @@ def find_sources(
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
         Components the plan has room for, with deblend parts of islands and twice as many summits: one for every 768 pixels unless
-        given, fewer in a small budget. Where an image needs more, it is planned again with the number needed, if the budget allows
-        and none was given.
+        given, fewer, and more summits than that, in a small budget. Where an image needs more, it is planned again with the number
+        needed, if the budget allows and none was given.
     memory : str, int or float, optional
         The most the run may take beside the image and the labels.
     device : str

@@ -96,11 +96,11 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
 
 
 class Crowded(Exception):
-    """More components were met than a plan has room for; ``enough`` is room that does in any case."""
+    """More components, or summits of those, were met than a plan has room for."""
 
-    def __init__(self, needed: int, room: int, enough: int = 0) -> None:
-        super().__init__(needed, room)
-        self.needed, self.room, self.enough = needed, room, enough or needed
+    def __init__(self, rows: int, summits: int = 0) -> None:
+        super().__init__(rows, summits)
+        self.rows, self.summits = rows, summits
 
 
 class Islands:
@@ -126,7 +126,7 @@ class Islands:
     def _sums(self, region: Region, moments: np.ndarray) -> None:
         count = int(self.count if isinstance(self.count, int) else self.count[0])
         if count > len(moments):
-            raise Crowded(count, len(moments))
+            raise Crowded(count)
         used = moments[:count]
         flux = used[:, SUM].copy()
         with np.errstate(invalid="ignore", divide="ignore"):

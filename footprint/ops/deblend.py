@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from footprint.dtypes import kernel_dtype
-from footprint.kernels.deblend.contract import strip_rows
+from footprint.kernels.deblend.contract import BASINS, strip_rows
 from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.ops.base import Op
 from footprint.ops.measure import SOURCE_ROW, table_specs
@@ -29,7 +29,7 @@ class Deblend(Op):
 
     The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
     begin at multiples of it. ``inverted``: of the image turned about its background; ``residual``: of the
-    image less its fits.
+    image less its fits. ``summits``: how many there is room for (0: `BASINS` for every source).
     """
 
     sigma: float
@@ -43,6 +43,7 @@ class Deblend(Op):
     strip: int = 0
     inverted: bool = False
     residual: bool = False
+    summits: int = 0
 
     cut = "y"
     again = "y"
@@ -105,7 +106,8 @@ class Deblend(Op):
         how |= {"strip": self._strip(whole), "first": b.first(x, "y")}
         rules = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast, "min_area": self.min_area}
         nodes = self._nodes(b, x, ids)
-        state = b.state("deblend.gather", x, capacity=self.capacity)
+        room = -(-self.summits // BASINS) or self.capacity
+        state = b.state("deblend.gather", x, capacity=room)
         b.launch("deblend.gather", x, stats, nodes, *state, **how)
         with b.only("end"):
             b.launch("deblend.settle", stats, c, who, *state, **rules)

@@ -22,13 +22,15 @@ FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
 class Fit(Op):
     """Fits a Gaussian to every source of a table, with a shape of its own where ``free``, else with the beam's.
 
-    ``beam`` is the inverse of its covariance in square pixels, yy, yx and xx, () where none is known; ``radius`` of the windows.
+    ``beam`` is the inverse of its covariance in square pixels, yy, yx and xx, () where none is known; ``radius`` of the windows;
+    ``patient`` where sources share much light.
     """
 
     capacity: int
     free: bool
     radius: int
     beam: tuple[float, ...] = ()
+    patient: bool = False
 
     axes = ("yx", ".", ".", ".", ".")
     cut = "y"
@@ -65,7 +67,7 @@ class Fit(Op):
         b.launch(stamp, *seen, boxes, count, stamps, first=b.first(seen[0], "y"))
         beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
         rho = b.const(self.correlation(), "noise from pixel to pixel")
-        how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam)}
+        how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam), "patient": self.patient}
         with b.only("end"), b.deliver(fits) as found:
             b.launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, found, **how)
 

@@ -38,7 +38,7 @@ class Cells(Op):
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A table of the cells."""
-        (image,) = specs
+        image = specs[0]
         if len(image.shape) != 2 or image.size == 0:
             raise ShapeError("image", f"shape {image.shape}", "(n_y, n_x) with at least one pixel")
         return (ArraySpec((2 * SPLINES, *(-(-n // self.size) for n in image.shape)), "float64"),)
@@ -50,7 +50,10 @@ class Cells(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Statistics part by part; what is smooth when all are known."""
         image, table = refs
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        self.steps(b, b.bring(image, dtype=kernel_dtype(image.spec.dtype)), table)
+
+    def steps(self, b: Builder, x: Ref, table: Ref) -> None:
+        """Record them, of the pixels of a part."""
         cells = b.kept((2, *table.spec.shape[1:]), "float64", "cells")
         b.launch("mesh.cells", x, cells, first=b.first(x, "y"), size=self.size, kappa=self.kappa, good=self.good, up=self.up)
         with b.deliver(table) as smooth, b.only("end"):

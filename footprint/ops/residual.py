@@ -11,6 +11,7 @@ import numpy as np
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.sigma_clip.contract import NOISE
 from footprint.ops.base import Op
+from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Stage
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Given, Ref
@@ -65,6 +66,45 @@ class Join(Op):
 
 
 @dataclass(frozen=True)
+class Prune(Op):
+    """Tables less those rows of a second search that fits made little of; ``seed`` and ``local`` as of `Join`."""
+
+    seed: float
+    local: bool
+
+    cut = "y"
+    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the image; tables have none."""
+        return ("yx", *("." for _ in self.names()[0][1:]))
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, statistics unless local, fits and tables; tables."""
+        tried = tuple(f"tried {name}" for name in ("fits", *_TABLES))
+        return ("image", *(() if self.local else ("stats",)), *tried), _TABLES
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """Those of the tables."""
+        return specs[-4:]
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """One launch, when the fits are known."""
+        given = dict(zip(self.names()[0], refs))
+        stats = unit_noise(b) if self.local else given["stats"]
+        tried = [given[f"tried {name}"] for name in ("fits", *_TABLES)]
+        with b.only("end"), ExitStack() as stack:
+            # What is entered last is taken first: how many there are before all else.
+            n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
+            b.launch("model.prune", stats, *tried, c, who, m, n, seed=self.seed)
+
+
+@dataclass(frozen=True)
 class Models(Op):
     """Images of the fits, and of what they leave: those of `MODELS` that are ``kept``."""
 
@@ -98,6 +138,27 @@ class Models(Op):
                 b.launch("model.subtract" if block else "model.paint", *block, fits, count, out, first=b.first(out, "y"))
 
 
+@dataclass(frozen=True)
+class RestCells(Cells):
+    """`Cells` of what fits leave: what they took no longer passes for background or noise."""
+
+    axes = ("yx", ".", ".")  # type: ignore[assignment]
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, fits and their number; smooth cells."""
+        return ("image", "fits", "count"), ("cells",)
+
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """As `Cells`, when the fits are known."""
+        image, fits, count, table = refs
+        b.next_phase()
+        self.steps(b, without(b, b.bring(image, dtype=kernel_dtype(image.spec.dtype)), fits, count), table)
+
+
 def unit_noise(b: Builder) -> Ref:
     """A background of 0 and a noise of 1, for kernels whose pixels or tables have their own."""
     one = np.zeros(8)
@@ -112,20 +173,32 @@ def without(b: Builder, image: Ref, fits: Ref, count: Ref) -> Ref:
     return out
 
 
-def twice(found: Stage, fit: Stage, seed: float, local: bool) -> list[Stage]:
-    """A search and its fits, a search of what they leave, and fits of all that was found."""
-    first = {name: f"first {name}" for name in (*_TABLES, "fits")}
+def twice(found: Stage, fit: Stage, seed: float, cells: Stage | None = None, *, local: bool) -> list[Stage]:
+    """A search and its fits, a search of what they leave, over ``cells`` of that where there are some, and fits of all.
 
-    def renamed(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(first.get(name, name) for name in names)
+    What the second search found and fits made little of goes, and what is left is fitted once more.
+    """
+
+    def named(prefix: str, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{prefix} {name}" if name in (*_TABLES, "fits") else name for name in names)
+
+    def over(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple("more cells" if cells is not None and name == "cells" else name for name in names)
 
     changes = {"labels": False, "residual": True} | ({"saved": ()} if local else {})
     again = replace(found.op, **changes)  # type: ignore[type-var]
-    join = Join(seed, local)
+    join, prune, patient = Join(seed, local), Prune(seed, local), replace(fit.op, patient=True)  # type: ignore[type-var]
+    stages = [
+        Stage(found.op, found.reads, named("first", found.writes)),
+        Stage(fit.op, named("first", fit.reads), named("first", fit.writes)),
+    ]
+    if cells is not None:
+        stages.append(Stage(cells.op, (*cells.reads, "first fits", "first count"), over(cells.writes)))
     return [
-        Stage(found.op, found.reads, renamed(found.writes)),
-        Stage(fit.op, renamed(fit.reads), renamed(fit.writes)),
-        Stage(again, renamed(again.names()[0]), tuple(f"more {name}" for name in _TABLES)),
-        Stage(join, *join.names()),
-        fit,
+        *stages,
+        Stage(again, over(named("first", again.names()[0])), tuple(f"more {name}" for name in _TABLES)),
+        Stage(join, join.names()[0], named("tried", join.names()[1])),
+        Stage(patient, over(named("tried", fit.reads)), named("tried", fit.writes)),
+        Stage(prune, *prune.names()),
+        Stage(patient, over(fit.reads), fit.writes),
     ]

@@ -15,7 +15,7 @@ from footprint.ops.local_sources import MAPS, LocalDeblend, LocalFit, LocalIslan
 from footprint.ops.measure import Measure, Renumber
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
-from footprint.ops.residual import MODELS, Models, twice
+from footprint.ops.residual import MODELS, Models, RestCells, twice
 from footprint.ops.sigma_clip import SigmaClip
 
 # Results of a search, in the order a plan has them.
@@ -87,12 +87,15 @@ class Rules:
     labels: bool = False
     maps: Maps | None = None
 
-    def steps(self, capacity: int, *between: Stage) -> Pipeline:
-        """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``."""
+    def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
+        """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``.
+
+        ``summits``: room for those of what is taken apart, as `Deblend` has it.
+        """
         apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps))
         found = self._levels()
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
-        found += self._by_one(capacity) if apart or self.inverted else self._by_steps(capacity, between)
+        found += self._by_one(capacity, summits) if apart or self.inverted else self._by_steps(capacity, between)
         made = {name for stage in found for name in stage.writes}
         maps = self.maps.kinds if self.maps is not None else ()
         given = (f"{name} map" for name, kind in zip(MAPS, maps) if kind == "map")
@@ -129,17 +132,17 @@ class Rules:
             *renumber,
         ]
 
-    def _by_one(self, capacity: int) -> list[Stage]:
+    def _by_one(self, capacity: int, summits: int) -> list[Stage]:
         """Islands or their parts, and what is done with them when they are known."""
         local, how = self.maps is not None, self._how
-        islands = self._islands(capacity)
+        islands = self._islands(capacity, summits)
         found = [Stage(islands, *islands.names())]
         if self.fit is not None:
             fit: Op = replace(self.fit, capacity=capacity)
             if local:
                 fit = LocalFit(capacity, self.fit.free, self.fit.radius, self.fit.beam, **how)
             found.append(Stage(fit, *fit.names()))
-            found = twice(found[0], found[1], self.sigma, local) if self.residual else found
+            found = twice(found[0], found[1], self.sigma, self._rest, local=local) if self.residual else found
             found += [Stage(Models(self.models), *Models(self.models).names())] if self.models else []
         if self.light is not None:
             light: Op = replace(self.light, capacity=capacity)
@@ -148,7 +151,14 @@ class Rules:
             found.append(Stage(light, *light.names()))
         return found
 
-    def _islands(self, capacity: int) -> Op:
+    @property
+    def _rest(self) -> Stage | None:
+        """The cells of what fits leave, where there are cells."""
+        if self.maps is None or "mesh" not in self.maps.kinds:
+            return None
+        return Stage(RestCells(**vars(self.maps.cells)), ("image",), ("cells",))
+
+    def _islands(self, capacity: int, summits: int) -> Op:
         """What finds islands, or their parts."""
         level, seed = (self.sigma, 0.0) if self.flood is None else (self.flood, self.sigma)
         same: dict[str, Any] = {"connectivity": self.connectivity, "min_area": self.min_area, "capacity": capacity}
@@ -157,7 +167,7 @@ class Rules:
             same["saved"] = self.maps.saved
         if self.contrast is not None:
             one = Deblend if self.maps is None else LocalDeblend
-            return one(sigma=self.sigma, flood=level, contrast=self.contrast, **same)
+            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, **same)
         return (Islands if self.maps is None else LocalIslands)(sigma=level, seed=seed, **same)
 
     @property

@@ -129,7 +129,7 @@ def test_threads_budgets_and_files_give_one_catalogue(rng, monkeypatch):
             out[...] = image[rows]
 
     plans = []
-    for threads, pixels, memory in (("1", image, None), ("7", image.astype(">f4"), "2.3MB"), ("2", File(), "2.1MB")):
+    for threads, pixels, memory in (("1", image, None), ("7", image.astype(">f4"), "1.5MB"), ("2", File(), "1.3MB")):
         monkeypatch.setenv("FOOTPRINT_THREADS", threads)
         found = fp.find_sources(pixels, labels=again, memory=memory, on_plan=plans.append, **options)
         assert np.array_equal(labels, again) and table.meta == found.meta
@@ -214,9 +214,24 @@ def test_crowds_are_planned_again_and_too_small_rooms_refused(rng):
         with pytest.raises(fp.CapacityError) as caught:
             fp.find_sources(image, capacity=room, **options)
         assert len(fp.find_sources(image, capacity=caught.value.needed, **options)) == len(table)
-    with pytest.raises(fp.BudgetError, match="components, as this image has") as short:
+    with pytest.raises(fp.BudgetError, match="summits, as this image has") as short:
         fp.find_sources(image, memory="500kB", **options)
     assert len(fp.find_sources(image, memory=short.value.smallest, **options)) == len(table)
+
+
+def test_more_summits_than_a_small_budget_has_room_for(rng):
+    """Summits that are no sources are as many as there are, and rows as few."""
+    image = field(rng, (300, 310), 1.0)
+    image[20::40, 20::40] += 30
+    options, plans = {"sigma": 8.0, "flood": 1.0, "connectivity": 8, "deblend": True, "device": "cpu"}, []
+    whole = fp.find_sources(image, **options)
+    with pytest.raises(fp.BudgetError) as least:
+        fp.plan_find_sources(image.shape, memory=1, **options)
+    with pytest.raises(fp.BudgetError, match="summits, as this image has") as short:
+        fp.find_sources(image, memory=least.value.smallest, **options)
+    few = fp.find_sources(image, memory=short.value.smallest, on_plan=plans.append, **options)
+    assert len(few) == len(whole) == 56 and all(np.array_equal(few[name], whole[name]) for name in ("label", "flux", "island"))
+    assert plans[-1].footprint.total <= short.value.smallest and plans[-1].outputs[2].spec.shape[0] < 200
 
 
 def test_bad_arguments_are_named():

@@ -225,6 +225,27 @@ SOURCES = [
         "fits are taken off the first part alone",
     ),
     Mutant(
+        "footprint/kernels/model/cpu.py",
+        "math.sqrt(max(fits[k, CHI2], 1.0))",
+        "1.0",
+        (BACKEND + "residual.py::test_what_fits_make_little_of_goes",),
+        "what a fit leaves is no reason to doubt it",
+    ),
+    Mutant(
+        "footprint/ops/residual.py",
+        'Stage(again, over(named("first", again.names()[0]))',
+        'Stage(again, named("first", again.names()[0])',
+        (BACKEND + "residual.py::test_a_crowd_is_more_complete",),
+        "sources that were found lift the background of the second search",
+    ),
+    Mutant(
+        "footprint/api/_room.py",
+        "return tuple(Room(max(1, self.had.rows // fewer), self.summits) for fewer in _FEWER)",
+        "return (self.enough,)",
+        (BACKEND + "deblend.py::test_more_summits_than_a_small_budget_has_room_for",),
+        "every summit of noise asks for a row of the catalogue",
+    ),
+    Mutant(
         "footprint/cli/sources_page.py",
         'json.dumps(_plain(value)).replace("<", "\\\\u003c")',
         "json.dumps(_plain(value))",

@@ -52,6 +52,17 @@ def test_lists_of_positions_are_the_callers_and_no_plans():
     assert most < 1 << 20
 
 
+def test_catalogues_of_very_large_images_fit_small_budgets(monkeypatch):
+    """A gigabyte of pixels, its noise full of summits, that are taken apart, fitted, and searched twice."""
+    monkeypatch.setenv("FOOTPRINT_CHECK", "")
+    about = {"streamed": True, "labels": "file", "flood": 3.0, "connectivity": 8, "memory": "140MB", "device": "cpu"}
+    whole, parts = {"background": "global"}, {"background": "mesh", "deblend": True, "fit": "gaussian"}
+    for options, rows in ((whole, 200_000), (parts, 40_000), (parts | {"residual": True}, 16_000)):
+        plan = fp.plan_find_sources((16384, 16384), dtype=">f4", **options, **about)
+        assert plan.footprint.total <= 140_000_000
+        assert next(one.spec.shape[0] for one in plan.outputs if one.name == "boxes") >= rows
+
+
 # An open scan, which is all that plan_rotation_axis takes, has its own dtype, and its search runs on the host.
 PLANS = sorted(name for name in fp.__all__ if name.startswith("plan_") and name not in ("plan_rotation_axis", "plan_correlate"))
 # What a verb must be given, and a plan need not: no value of it changes the memory; and results that a plan is only told of.

@@ -53,10 +53,16 @@ def strip_rows(width: int, rows: int) -> int:
     return rows * -(-min(max(STRIP // max(width, 1), 8), 128) // rows)
 
 
-def default_capacities(size: int) -> tuple[int, int]:
-    """Sources a plan holds unless told otherwise, and at least where memory is short; one takes about 800 bytes."""
+def default_rooms(size: int) -> tuple[tuple[int, int], ...]:
+    """Sources and summits a plan has room for unless told otherwise, and where memory is short.
+
+    A source takes about 500 bytes, a fitted one some kilobytes, a summit 180: noise over 3 deviations has one every 650 pixels.
+    """
     most = (size + 1) // 2
-    return min(64 + size // 768, most), min(8 + size // 2048, most)
+    shares = ((64, 768, 384), (8, 2048, 512), (8, 6144, 512), (8, 16384, 1024))
+    return tuple(
+        (min(few + size // rows, most), min(BASINS * few + size // summits, BASINS * most)) for few, rows, summits in shares
+    )
 
 
 def near_size(capacity: int, width: int) -> int:

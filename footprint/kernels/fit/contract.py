@@ -5,10 +5,10 @@
   as in `kernels.find_sources`.
 * ``launch("fit.stamp_over", block, level, spread, boxes, count, stamps, first=)``: the same of pixels over their level, NaN where
   the spread is not over 0; both of the block's shape and dtype.
-* ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=)`` when all are through: a
-  Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them, and up to
-  `PASSES` times over those whose neighbours changed since, so that what they take from each other settles. ``free``: with a shape
-  of its own; else with the beam's.
+* ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=, patient=)`` when all are
+  through: a Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them,
+  and up to `PASSES` times over those whose neighbours changed since, so that what they take from each other settles (`PATIENT`
+  times of the last kind). ``free``: with a shape of its own; else with the beam's.
   ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx and xx, where ``beamed``; else where fits start is
   told by the moments. ``rho`` float64 (4 radius + 1, 4 radius + 1): how noise is correlated from pixel to pixel, by which
   covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
@@ -29,6 +29,8 @@ HEIGHT, Y, X, SUM, MAJOR, MINOR, THETA = range(7)
 ERRORS, CHI2, COLUMNS = 7, 14, 15
 # How often all are fitted: as points, and then with shapes of their own.
 PASSES = (5, 4)
+# The last of them where fits are to be ``patient``: of sources that share much light, such as a residual pass finds.
+PATIENT = 30
 # Steps of a fit; of the sum of squares, what a last one is worth; half the exponent from which a Gaussian is nothing.
 STEPS, ENOUGH, NOTHING = 25, 1e-6, 40.0
 # Noises that a model has to change by for its neighbours to be fitted again.
@@ -53,8 +55,8 @@ def solve_work(
     return work, ArraySpec((2, n, 6), "float64"), flags, ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")
 
 
-def kinds(free: bool, beamed: bool) -> list[bool]:
+def kinds(free: bool, beamed: bool, patient: bool = False) -> list[bool]:
     """Whether shapes are fitted, of every pass."""
-    if free and not beamed:
-        return [True] * PASSES[0]
-    return [False] * PASSES[0] + [True] * (PASSES[1] if free else 0)
+    if not free or not beamed:
+        return [free] * (PATIENT if patient else PASSES[0])
+    return [False] * PASSES[0] + [True] * (PATIENT if patient else PASSES[1])

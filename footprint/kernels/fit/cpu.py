@@ -244,7 +244,24 @@ def _begin(moments, boxes, n, beam, beamed, radius, old):
 
 
 def solve(
-    stats, count, moments, boxes, stamps, beam, rho, fits, work, params, flags, starts, order, *, radius, free, beamed
+    stats,
+    count,
+    moments,
+    boxes,
+    stamps,
+    beam,
+    rho,
+    fits,
+    work,
+    params,
+    flags,
+    starts,
+    order,
+    *,
+    radius,
+    free,
+    beamed,
+    patient=False,
 ) -> None:
     """See `footprint.kernels.fit.contract`."""
     fits[...] = np.nan
@@ -255,7 +272,7 @@ def solve(
     _begin(moments, boxes, n, beam, beamed, radius, old)
     size = 3 * radius
     _sort(boxes, n, size, starts, order)
-    turns = kinds(free, beamed)
+    turns = kinds(free, beamed, patient)
     before, moved, gone = flags
     sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, n, radius, size)
     for turn, kind in enumerate(turns):

@@ -56,6 +56,7 @@ def _groups(limits: Limits, n: int, each: int) -> int:
 def solve_program(
     limits: Limits, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec, stamps: ArraySpec, beam: ArraySpec,
     rho: ArraySpec, fits: ArraySpec, *, radius: int, free: bool, beamed: bool,
+    patient: bool = False,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.fit.contract` for the arguments."""
     n, columns = boxes.shape[0], np.int32(moments.shape[1])
@@ -74,7 +75,7 @@ def solve_program(
         defines = (("T", c_type(stamps.dtype)), ("M", 6 if wide else 3), *numbers.items())
         return Launch("fit.knl", entry, (groups, 1, 1), (items, 1, 1), args, defines)
 
-    turns = kinds(free, beamed)
+    turns = kinds(free, beamed, patient)
     few = groups_for(limits, n, 64)
     begin = launch("fit_begin", turns[0], few, 64, A(3), A(1), A(2), A(5), A(7), *params, keys, *how)
     beside = launch("fit_near", turns[0], few, 64, A(3), A(1), keys, order, near, np.int32(n), np.int32(radius))

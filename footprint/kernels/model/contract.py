@@ -8,6 +8,9 @@
   new: whose peak no fit is over half its height at, lies in the box of no source that could not be fitted, and is over ``seed``
   noises and `SHARE` of what the fits are there. Their island is 0, and so is the component. Where either search had no room, or
   there is none for all, the count says so as `kernels.deblend` does.
+* ``launch("model.prune", stats, fits, count, members, moments, boxes, *tables, seed=)``: the rows of ``tables`` are those of the
+  others but of what was joined to them (island 0) and then fitted to less: a height that is not over ``seed`` times its error and
+  ``seed`` noises, or what the fit leaves in its window, where that is more than the noise.
 
 Every pixel adds up the sources in their order, so parts and threads change no digit.
 """

@@ -9,7 +9,7 @@ from numba import njit, prange
 from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND
 from footprint.kernels.deblend.contract import LABEL as MEMBER
 from footprint.kernels.find_sources.contract import LABEL, PEAK, SPREAD, X_MAX, X_MIN, X_PEAK, Y_MAX, Y_MIN, Y_PEAK
-from footprint.kernels.fit.contract import ERRORS, HEIGHT, MAJOR, MINOR, THETA, X, Y
+from footprint.kernels.fit.contract import CHI2, ERRORS, HEIGHT, MAJOR, MINOR, THETA, X, Y
 from footprint.kernels.model.contract import SHARE
 from footprint.kernels.sigma_clip.contract import NOISE
 
@@ -119,6 +119,12 @@ def _new(y, x, parts, boxes, starts, order, far, height):
 
 
 @njit(cache=True, nogil=True)
+def _noise_at(stats, moments, k):
+    """Where a source's peak is."""
+    return stats[NOISE] * moments[k, SPREAD] if moments.shape[1] > SPREAD else stats[NOISE]
+
+
+@njit(cache=True, nogil=True)
 def _join(
     stats, boxes, members, moments, n, other_boxes, other_members, other_moments, n_more, parts, starts, order, far, height, seed,
     to_members, to_moments, to_boxes,
@@ -130,8 +136,7 @@ def _join(
     for k in range(n_more):
         y, x = other_boxes[k, Y_PEAK], other_boxes[k, X_PEAK]
         there = _new(y, x, parts, boxes, starts, order, far, height)
-        noise = stats[NOISE] * other_moments[k, SPREAD] if other_moments.shape[1] > SPREAD else stats[NOISE]
-        if there < 0 or not other_moments[k, PEAK] > seed * noise + SHARE * there:
+        if there < 0 or not other_moments[k, PEAK] > seed * _noise_at(stats, other_moments, k) + SHARE * there:
             continue
         if at < room:
             to_members[at], to_moments[at], to_boxes[at] = other_members[k], other_moments[k], other_boxes[k]
@@ -159,3 +164,25 @@ def join(
         stats, boxes, members, moments, n, other_boxes, other_members, other_moments, int(more[0]), parts, starts, order, far,
         height, seed, to_members, to_moments, to_boxes,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _prune(stats, fits, members, moments, boxes, n, seed, to_members, to_moments, to_boxes):
+    at = 0
+    for k in range(n):
+        height, error = fits[k, HEIGHT], fits[k, ERRORS + HEIGHT]
+        least = seed * max(_noise_at(stats, moments, k) * math.sqrt(max(fits[k, CHI2], 1.0)), error)
+        if members[k, ISLAND] == 0 and not height > least:
+            continue
+        to_members[at], to_moments[at], to_boxes[at] = members[k], moments[k], boxes[k]
+        to_members[at, MEMBER] = to_boxes[at, LABEL] = at + 1
+        at += 1
+    return at
+
+
+def prune(stats, fits, count, members, moments, boxes, to_count, to_members, to_moments, to_boxes, *, seed) -> None:
+    """See `footprint.kernels.model.contract`."""
+    to_boxes[...] = to_members[...] = to_moments[...] = 0
+    to_count[0] = count[0]
+    if 0 <= count[0] <= boxes.shape[0]:
+        to_count[0] = _prune(stats, fits, members, moments, boxes, int(count[0]), seed, to_members, to_moments, to_boxes)

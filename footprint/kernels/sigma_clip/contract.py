@@ -26,6 +26,8 @@ DONE, COUNT, ITERATIONS = range(3)
 STRIP = 2048
 # An image of no more pixels is kept and sorted whole.
 SMALL = 4096
+# Pixels from which on a smaller share is put aside: 32 MB of them.
+MUCH = 1 << 23
 # Bins that find a median, a power of two: fewer where they would outweigh the image.
 BINS, FEW_BINS = 2048, 512
 SAMPLE = 65536
@@ -42,8 +44,11 @@ def rows_per_block(size: int, width: int) -> int:
 
 
 def kept_capacity(size: int) -> int:
-    """Pixels the clip may put aside: all of a small image, an eighth of a large one; what it cannot keep it counts."""
-    return max(min(size, SMALL), -(-size // 8))
+    """Pixels the clip may put aside: all of a small image, an eighth of a larger one, a sixteenth of a very large one.
+
+    A forecast needs a twenty-eighth of them, and what sources there are; what it cannot keep it counts.
+    """
+    return max(min(size, SMALL), min(-(-size // 8), max(MUCH, -(-size // 16))))
 
 
 def sample_stride(size: int, width: int) -> int:
