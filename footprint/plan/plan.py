@@ -254,12 +254,15 @@ def finish(b: Builder, name: str, lanes: Lanes = SERIAL, copies: int = 1) -> Pla
 
 def _straighten(b: Builder) -> None:
     """In one part, one step after another, what waits until all parts are through merely follows."""
-    ends, later = set(), set()
+    ends: set[int] = set()
+    # By phase, what its later steps of every part touch: a step at the end may come before those that touch nothing of its own.
+    later: dict[int, set[int]] = {}
     for at in reversed(range(len(b.steps))):
         step = b.steps[at]
+        here, touched = later.setdefault(step.phase, set()), {ref.slot.id for ref in step.refs}
         if step.when != "end":
-            later.add(step.phase)
-        elif step.phase not in later and b.phases[step.phase].flag is None:
+            here |= touched
+        elif here.isdisjoint(touched) and b.phases[step.phase].flag is None:
             b.steps[at] = replace(step, when="part")
         else:
             ends.add(step.phase)

@@ -114,7 +114,7 @@ THREADS_AND_TIMES = [
     ),
     Mutant(
         "footprint/plan/plan.py",
-        "elif step.phase not in later and b.phases",
+        "elif here.isdisjoint(touched) and b.phases",
         "elif b.phases",
         ("tests/null/test_plan.py::test_one_part_goes_straight_through_phases_and_their_ends",),
         "what ends a phase runs before the last of its steps",

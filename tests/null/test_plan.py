@@ -338,9 +338,9 @@ def test_copies_are_paid_for_what_crosses_threads_only():
     assert sizes == [4032 + 40_000 * (2 * copies + 1) for copies in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", ["", "x", "table"])
 def test_one_part_goes_straight_through_phases_and_their_ends(late):
-    """But for passes, and for what ends a phase before the last of its steps was recorded."""
+    """But for passes, and for what ends a phase before steps were recorded that touch the same."""
 
     def record(b):
         x = b.bring(b.inp(ArraySpec((8, 4), axes="z."), "x", SOURCE))
@@ -349,7 +349,7 @@ def test_one_part_goes_straight_through_phases_and_their_ends(late):
         with b.only("end"):
             b.launch("settle", table)
         if late:
-            b.launch("more", table)
+            b.launch("more", {"x": x, "table": table}[late])
         b.next_phase()
         b.launch("pass", x, flag)
         b.until(flag)
@@ -362,6 +362,6 @@ def test_one_part_goes_straight_through_phases_and_their_ends(late):
     record(b)
     found = [(step.kernel, step.phase, step.when) for step in finish(b, "straight").steps if step.action == "launch"]
     more = [("more", 0, "part")] if late else []
-    settled = ("settle", 0, "end" if late else "part")
+    settled = ("settle", 0, "end" if late == "table" else "part")
     want = [("gather", 0, "part"), settled, *more, ("pass", 1, "part"), ("paint", 2, "part"), ("last", 2, "part")]
     assert found == want
