@@ -167,6 +167,8 @@ np.testing.assert_allclose(found[0], want, rtol=0, atol=1e-6 * np.abs(mask).sum(
 def test_one_launch_whose_groups_wait_makes_the_same(backend):
     """PoCL's vectorizer does not keep barriers that lie in branches, so it goes without, in a process of its own."""
     need_gpu(backend)
+    if backend.limits.device.startswith("opencl") and backend.limits.cores > 64:
+        pytest.skip("OpenCL has no way for the groups of a GPU to wait for each other; on a processor they are threads")
     where = {**os.environ, "POCL_WORK_GROUP_METHOD": "loops", "POCL_KERNEL_CACHE": "0"}
     call = [sys.executable, "-c", CONVEYED, backend.limits.device]
     done = subprocess.run(call, env=where, capture_output=True, text=True, timeout=300, check=False)
