@@ -10,7 +10,7 @@ import click
 from footprint.errors import ArgumentError
 
 _EXCLUDE = "Projections left out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
-_BINNING = "Average squares of N x N pixels; --center, --rows, --shifts and --pixel-size stay those of the detector."
+_BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size stay those of the detector."
 
 
 def chosen_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,6 +92,11 @@ def rows_in(source: Any, rows: slice) -> slice:
 def shifts_in(source: Any, shifts: Any) -> Any:
     """Vertical shifts of all projections as those of what is taken."""
     return source.of(shifts) / source.binning if hasattr(source, "kept") else shifts
+
+
+def axis_shifts_in(source: Any, shifts: Any) -> Any:
+    """How far the axis of every projection is off, as that of what is taken: a flip turns the direction round."""
+    return shifts_in(source, shifts) * (-1 if getattr(source, "flip", False) else 1)
 
 
 def size_in(source: Any, size: float | None) -> float | None:

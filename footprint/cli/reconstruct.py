@@ -10,7 +10,7 @@ import click
 
 from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
-from footprint.cli.chosen import axis_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
+from footprint.cli.chosen import axis_in, axis_shifts_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
 from footprint.cli.config import config_option
 from footprint.cli.log import logged
 from footprint.cli.peers import WithPeers
@@ -40,6 +40,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
+        click.option("--axis-shifts", default=None, metavar="FILE", help="Pixels the axis is off --center by, one per projection."),
         click.option(
             "--i0", default="auto", show_default=True, help="Open beam where there are no flats: auto, border or a number."
         ),
@@ -190,7 +191,7 @@ def command(
     from footprint.cli.reconstruct_job import Run
 
     reporter = Reporter(quiet, as_json)
-    read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts") if options[name] is not None))
+    read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts", "axis_shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
     files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)
     with logged(log_file, reporter):
@@ -240,6 +241,8 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
     job["pixel_size"] = pixel_size_of(source, None if job["pixel_size"] == "none" else job["pixel_size"])
     if job["shifts"] is not None:
         job["shifts"] = shifts_in(source, read_shifts(job["shifts"], detector_of(source)[0]))
+    if job["axis_shifts"] is not None:
+        job["axis_shifts"] = axis_shifts_in(source, read_shifts(job["axis_shifts"], detector_of(source)[0]))
     job["steps"] = steps_of(source, job)
     job["iterations"] = ITERATIONS.get(job["method"]) if job["iterations"] is None else job["iterations"]
     return job

@@ -126,6 +126,7 @@ _RECONSTRUCT_OPTIONS = {
     "shifts-missing": ("--shifts absent.txt", "absent.txt no such file"),
     "shifts-count": ("--shifts few-shifts.txt", f"few-shifts.txt {FEW} {N_ANGLES}"),
     "shifts-nan": ("--shifts nan-shifts.txt", "nan-shifts.txt NaN"),
+    "axis-shifts-count": ("--axis-shifts few-shifts.txt", f"few-shifts.txt {FEW} {N_ANGLES}"),
     "png-suffix": ("--png new.jpg", "--png 'new.jpg' .png"),
 }
 for _job, _good, _bad in (

@@ -59,10 +59,13 @@ def test_what_is_given_is_what_the_library_is_given(said, truth, tmp_path):
     shifts = np.linspace(-2, 2, N_ANGLES)
     np.savetxt(tmp_path / "shifts.txt", shifts)
     words = "--exclude-angles 3,10:13,57: --every 2 --binning 2 --flip --center 34.5 --rows 3:7 --shifts shifts.txt --pixel-size .1"
+    words += " --axis-shifts shifts.txt"
     said(f"-o v.h5 {words}")
     with fp.open_scan(truth.path) as scan:
         some = fp.select(scan, exclude=[3, 10, 11, 12, 57, 58, 59], every=2, binning=2, flip=True)
         how = {"rows": (1, 4), "shifts": some.of(shifts) / 2, "pixel_size": 0.2, "device": "cpu"}
+        # Of what is flipped the axis goes the other way.
+        how["axis_shifts"] = -how["shifts"]
         want = fp.reconstruct(some, center=some.own_axis(34.5), **how)
     values, about = volume("v.h5")
     np.testing.assert_array_equal(values, want)
