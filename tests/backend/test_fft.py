@@ -168,8 +168,8 @@ def test_any_axis_whole_and_in_parts(axis, kind, backend, limits, rng):
     real = np.dtype(kind).kind == "f"
     if limits.fft == "vkfft" and not real:
         pytest.skip("VkFFT serves real numbers")
-    if limits.fft == "vkfft" and (axis, kind) not in ((0, "f4"), (2, "f8")):
-        pytest.skip("VkFFT compiles every size anew: one case of each dtype")
+    if limits.fft == "vkfft" and (axis, kind) != (0, "f4"):
+        pytest.skip("VkFFT compiles every size anew: one case; rows are transformed in either dtype above")
     in_turn(limits.device, axis + KINDS.index(kind), 1 if limits.fft == "vkfft" else 2)
     x = rng.standard_normal((10, 36, 34)) + (0 if real else 1j * rng.standard_normal((10, 36, 34)))
     x, n, spectra = x.astype(kind), x.shape[axis], np.result_type(kind, np.complex64).str

@@ -241,7 +241,7 @@ def test_all_that_is_kept_is_counted_and_given_back(number):
     tracemalloc.start()
     try:
         before = taken()
-        for n in range(30):
+        for n in range(12):
             call(n), call(n)
         grown, info = taken() - before, fp.cache_info()
         assert len(info["plans"]) >= 7
