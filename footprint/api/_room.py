@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from footprint.api._arrays import Memory
+from footprint.backend.compiling import tidy
 from footprint.errors import BudgetError
 from footprint.plan.plan import Plan
 from footprint.units import format_bytes
@@ -88,6 +89,7 @@ def enough(plan: Callable[[int, Memory], Plan], room: int, needed: int, smallest
 
 def again(attempt: Callable[[Room], T | Short], plan: Callable[[Room, Memory], Plan], short: Short, memory: Memory) -> T | Short:
     """With the room that is needed; the budget that is said to do for it does."""
+    tidy()
     try:
         return first_that_fits(short.tries, attempt)
     except BudgetError as error:

@@ -62,10 +62,10 @@ def ends() -> None:
 
 
 def tidy() -> None:
-    """Before memory is asked for: give back what a compilation left behind.
+    """Before much memory is asked for, or a plan takes another's place: give back what a compilation left behind.
 
     Numba's leaves errors it has dealt with in circles with their frames, and frames hold those they were called from: a plan's
-    memory among them, until Python looks for circles.
+    memory among them, until Python looks for circles. To have it look takes a tenth of a second and more.
     """
     global _untidy
     if _untidy:

@@ -26,6 +26,8 @@ from footprint.units import format_bytes
 _ALIGN = 64
 # Blocks from this size on are asked for in large pages.
 _HUGE = 4 << 20
+# Blocks from this size on are worth a look for what compilations left behind.
+_MUCH = 64 << 20
 _ONE_KERNEL = threading.RLock()
 
 
@@ -106,7 +108,8 @@ class CpuBackend(Backend):
         """Whole pages straight from the system, which gives them as they are first touched and has them back at once."""
         if nbytes == 0:
             return np.empty(0, np.uint8)
-        compiling.tidy()
+        if nbytes >= _MUCH:
+            compiling.tidy()
         try:
             block = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             if nbytes >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
