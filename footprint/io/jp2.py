@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from footprint.errors import FormatError, missing_extra
 from footprint.io.about import plain_table
 from footprint.io.frames import cast_into
 from footprint.io.raw import RawFrames
-from footprint.io.slice_files import Along, SliceFolder
+from footprint.io.slice_files import SliceFolder
 
 SUFFIX = ".jp2"
 _ROWS = ".rows"
@@ -55,18 +55,8 @@ class Jp2Folder(SliceFolder):
 
     suffix = SUFFIX
 
-    def __init__(
-        self,
-        folder: Path,
-        shape: tuple[int, int, int],
-        dtype: np.dtype,
-        about: Mapping[str, Any],
-        first: int,
-        along: Along | None,
-        each: Mapping[str, Sequence[float]],
-        quality: float | None,
-    ) -> None:
-        super().__init__(folder, shape, dtype, about, first, along, each)
+    def __init__(self, *slices: Any, quality: float | None) -> None:
+        super().__init__(*slices)
         self._quality = quality
 
     def writing_bytes(self, dtype: Any) -> int:

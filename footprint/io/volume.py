@@ -369,7 +369,7 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder" and image_format == "jp2":
-                sink = Jp2Folder(out.temporary, shape, stored, attrs or {}, first, along, each, quality)
+                sink = Jp2Folder(out.temporary, shape, stored, attrs or {}, first, along, each, quality=quality)
             elif kind == "folder":
                 sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
             elif kind == "zarr":

@@ -22,10 +22,10 @@ _TABLES = ("count", "members", "moments", "boxes")
 
 
 @dataclass(frozen=True)
-class Join(Op):
-    """The tables of a first search, and of a second what its fits do not tell already.
+class _OfTables(Op):
+    """What is made of the tables of searches, when all parts are through; the image is named for its height.
 
-    ``seed`` as in `kernels.model.contract`; ``local`` where the moments have their noise. The image is named for its height.
+    ``seed`` as in `kernels.model.contract`; ``local`` where the moments have their noise.
     """
 
     seed: float
@@ -39,18 +39,31 @@ class Join(Op):
         """Of the image; tables have none."""
         return ("yx", *("." for _ in self.names()[0][1:]))
 
+    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
+        """There are kernels for the host only."""
+        return self.cut if limits.host else ""
+
+    def _named(self, *tables: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Image, statistics unless local, and these; tables."""
+        return ("image", *(() if self.local else ("stats",)), *tables), _TABLES
+
+    def _delivered(self, b: Builder, stack: ExitStack, refs: Sequence[Ref]) -> tuple[Ref, ...]:
+        """The tables that are made. What is entered last is taken first: how many there are before all else."""
+        return tuple(stack.enter_context(b.deliver(ref)) for ref in reversed(refs[-len(_TABLES) :]))[::-1]
+
+
+@dataclass(frozen=True)
+class Join(_OfTables):
+    """The tables of a first search, and of a second what its fits do not tell already."""
+
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, statistics unless local, the first fits and tables, those of the second search; tables."""
         first, more = tuple(f"first {name}" for name in _TABLES), tuple(f"more {name}" for name in _TABLES)
-        return ("image", *(() if self.local else ("stats",)), "first fits", *first, *more), _TABLES
+        return self._named("first fits", *first, *more)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Those of the first tables."""
         return specs[-8:-4]
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch, when both searches are through."""
@@ -58,40 +71,24 @@ class Join(Op):
         stats = unit_noise(b) if self.local else given["stats"]
         count, members, moments, boxes = (given[f"first {name}"] for name in _TABLES)
         with b.only("end"), ExitStack() as stack:
-            # What is entered last is taken first: how many there are before all else.
-            n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
+            c, who, m, n = self._delivered(b, stack, refs)
             more = [given[f"more {name}"] for name in _TABLES]
             known = (stats, given["first fits"], boxes, count, members, moments)
             b.launch("model.join", *known, *more, c, who, m, n, height=given["image"].slot.spec.shape[0], seed=self.seed)
 
 
 @dataclass(frozen=True)
-class Prune(Op):
-    """Tables less those rows of a second search that fits made little of; ``seed`` and ``local`` as of `Join`."""
-
-    seed: float
-    local: bool
-
-    cut = "y"
-    units = {"y": "rows"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the image; tables have none."""
-        return ("yx", *("." for _ in self.names()[0][1:]))
+class Prune(_OfTables):
+    """Tables less those rows of a second search that fits made little of."""
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, statistics unless local, fits and tables; tables."""
         tried = tuple(f"tried {name}" for name in ("fits", *_TABLES))
-        return ("image", *(() if self.local else ("stats",)), *tried), _TABLES
+        return self._named(*tried)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Those of the tables."""
         return specs[-4:]
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch, when the fits are known."""
@@ -99,8 +96,7 @@ class Prune(Op):
         stats = unit_noise(b) if self.local else given["stats"]
         tried = [given[f"tried {name}"] for name in ("fits", *_TABLES)]
         with b.only("end"), ExitStack() as stack:
-            # What is entered last is taken first: how many there are before all else.
-            n, m, who, c = (stack.enter_context(b.deliver(refs[len(given) + _TABLES.index(name)])) for name in reversed(_TABLES))
+            c, who, m, n = self._delivered(b, stack, refs)
             b.launch("model.prune", stats, *tried, c, who, m, n, seed=self.seed)
 
 
