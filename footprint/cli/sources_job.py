@@ -90,7 +90,10 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
             folder = name is not None and (name.endswith("/") or Path(name).is_dir())
             if name is not None and len(images) > 1 and not folder:
                 raise ArgumentError(
-                    f"--{_word(option)}", repr(name), f"a folder for the files of {len(images)} images", f"give {name}/"
+                    f"--{_word(option)}",
+                    repr(name),
+                    f"a folder for the files of {len(images)} images",
+                    f"give {Path(name).with_suffix('')}/",
                 )
             if name is not None and folder:
                 name = str(Path(name) / (_stem(image) + (_FOLDERS[option] or f".{suffix}")))

@@ -14,6 +14,9 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
+# Nanoseconds of a core for a source, measured: of the beam's shape, and of its own.
+_POINT, _SHAPE = 4e3, 3e4
+
 # Bytes a row takes in the catalogue: its columns, and positions on the sky with their errors; and shapes without the beam.
 FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
 
@@ -44,6 +47,10 @@ class Fit(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a source."""
         return (ArraySpec((self.capacity, COLUMNS), "float64"),)
+
+    def looks(self, *specs: ArraySpec) -> float:
+        """Of a table half full."""
+        return self.capacity / 2 * (_SHAPE if self.free else _POINT)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Windows part by part; fits at the end."""

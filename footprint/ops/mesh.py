@@ -31,6 +31,7 @@ class Cells(Op):
     axes = ("yx",)
     cut = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 10.0
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image; smooth cells."""
