@@ -70,10 +70,10 @@ def reconstruct_numbers(scale: int) -> Job:
 
 
 def reconstruct_binned(scale: int) -> Job:
-    """A frame of the larger scan, and its means of flats, beside the blocks of the smaller."""
+    """A frame of the larger scan, and all its flats of a kind, beside the blocks of the smaller."""
     folder = tempfile.TemporaryDirectory()
     truth = write_scan(Path(folder.name) / "scan.nx", n_angles=90, n_z=8 * scale, n_x=192)
-    scan = fp.select(fp.open_scan(truth.path), binning=2, flip=True)
+    scan = fp.select(fp.open_scan(truth.path, flat_reduction="median"), binning=2, flip=True)
     options: dict[str, Any] = {"center": 47.5, "method": "direct", "device": "cpu"}
 
     def run(memory: Any) -> None:
