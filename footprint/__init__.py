@@ -58,6 +58,7 @@ _HOME = {
     "plan_vertical_shift": "api.vertical_shift",
     "create_image": "io.image",
     "create_volume": "io.volume",
+    "join_volumes": "io.join",
     "open_image": "io.image",
     "open_scan": "io.scan",
     "write_catalog": "io.catalog",

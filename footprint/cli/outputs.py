@@ -67,7 +67,7 @@ def check_html(path: str | None, overwrite: bool) -> None:
 def written_slice(target: str, written: Any, index: int, name: str) -> Any:
     """Open one slice of a volume that is written and not yet called ``target``; ``name`` is its file's in a folder."""
     from footprint.io.image import open_image
-    from footprint.io.volume import volume_kind
+    from footprint.io.packing import volume_kind
 
     kind = volume_kind(target)
     if kind == "folder" and not name.endswith(".jp2"):

@@ -155,7 +155,9 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
-@click.option("--compression", default="none", show_default=True, help="Of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.")
+@click.option(
+    "--compression", default="none", show_default=True, help="Of .h5: bitshuffle (LZ4), gzip; of .zarr: blosc, zstd, gzip."
+)
 @click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
 @click.option("--zarr-format", type=int, default=2, show_default=True, help="Of a .zarr: 2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5).")
 @click.option("--image-format", default="tif", show_default=True, help="Of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits).")

@@ -12,6 +12,7 @@ _SUFFIXES = {
     "hdf5": (".h5", ".hdf5"),
     "nexus": (".hdf", ".nx", ".nxs"),
     "zarr": (".zarr",),
+    "jp2": (".jp2",),
     "png": (".png",),
     "jpeg": (".jpg", ".jpeg"),
     "bmp": (".bmp",),

@@ -72,6 +72,7 @@ def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: 
     """Open a stack of frames: TIFF file or folder, names with ``*``, ``.npy``, Zarr, or HDF5 dataset ``FILE:/DATASET``."""
     text = os.fspath(path)
     file = _file(text)
+    from footprint.io.jp2 import Jp2Files, is_jp2, jp2_files
     from footprint.io.tiff import TiffFile, TiffFiles, folder_files, in_order, is_tiff
 
     if file is None:
@@ -80,11 +81,17 @@ def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: 
         if is_zarr(text):
             return ZarrFrames(text)
         if Path(text).is_dir():
-            return TiffFiles(text, folder_files(text))
+            tiffs = folder_files(text)
+            slices = [] if tiffs else in_order(jp2_files(text))
+            return Jp2Files(text, slices) if slices else TiffFiles(text, tiffs)
         found = in_order(Path(name) for name in glob.glob(text))
         if not found:
             raise FormatError(text, "there is no such file", "check the path")
-        return open_frames(found[0], wanted) if len(found) == 1 else TiffFiles(text, found)
+        if len(found) == 1:
+            return open_frames(found[0], wanted)
+        return Jp2Files(text, found) if is_jp2(found[0]) else TiffFiles(text, found)
+    if is_jp2(file):
+        return Jp2Files(text, [Path(file)])
     if is_tiff(file):
         return TiffFile(file, planes=True)
     from footprint.io import npy

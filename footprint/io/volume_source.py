@@ -49,8 +49,8 @@ def open_volume(path: str | os.PathLike[str]) -> VolumeSource:
     Parameters
     ----------
     path
-        HDF5 (``FILE.h5:/DATASET`` where it holds several arrays), TIFF, a folder of TIFF slices or their names with ``*``,
-        OME-Zarr, ``.npy`` or FITS (``FILE.fits[SCI]``).
+        HDF5 (``FILE.h5:/DATASET`` where it holds several arrays), TIFF, JPEG 2000, a folder of slices in one of these or their
+        names with ``*``, OME-Zarr, ``.npy`` or FITS (``FILE.fits[SCI]``).
 
     Raises
     ------
@@ -86,10 +86,12 @@ def _open(path: str) -> tuple[Frames, Iterator[tuple[str, Any]]]:
         found = open_frames(path, "a volume")
         return found, _tags(found)
     if Path(path).is_file():
+        from footprint.io.jp2 import is_jp2
         from footprint.io.npy import is_npy
 
-        if Path(path).stat().st_size and is_npy(path):
-            return open_frames(path), iter(())
+        if Path(path).stat().st_size and (is_npy(path) or is_jp2(path)):
+            found = open_frames(path)
+            return found, _tags(found)
     _, frames, _, header = open_planes(path)
     if header is not None:
         return frames, ((card.keyword, card.value) for card in header.cards if card.keyword)
@@ -98,9 +100,11 @@ def _open(path: str) -> tuple[Frames, Iterator[tuple[str, Any]]]:
 
 def _tags(frames: Any) -> Iterator[tuple[str, Any]]:
     """What a TIFF or HDF5 file says."""
-    from footprint.io import stacks, tiff
+    from footprint.io import jp2, stacks, tiff
 
-    if isinstance(frames, stacks.Hdf5Frames):
+    if isinstance(frames, jp2.Jp2Files):
+        yield from _branches(frames.said())
+    elif isinstance(frames, stacks.Hdf5Frames):
         yield from frames.attributes()
     elif isinstance(frames, tiff.TiffFile | tiff.TiffFiles):
         for name, value in frames.tags():

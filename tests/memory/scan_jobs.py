@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
+from footprint.io.packing import Packed
 from footprint.io.phantom import write_scan
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -55,18 +56,20 @@ def reconstruct_sinograms(scale: int) -> Job:
 
 
 def reconstruct_numbers(scale: int) -> Job:
-    """Slices of 16 bits: made in float32 first."""
+    """Slices of 16 bits: made in float32 first, compressed on their way to the file."""
     folder = tempfile.TemporaryDirectory()
     shape = (2 * scale, 192, 192)
     np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((90, shape[0], 192), np.float32))
     scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 90, endpoint=False))
     options: dict[str, Any] = {"center": 95.5, "log": False, "device": "cpu", "out_dtype": "uint16", "out_range": (0, 0.1)}
 
+    packing = {"compression": "gzip"}
+
     def run(memory: Any) -> None:
-        with fp.create_volume(Path(folder.name) / "volume.h5", shape, "uint16", overwrite=True) as volume:
+        with fp.create_volume(Path(folder.name) / "volume.h5", shape, "uint16", overwrite=True, **packing) as volume:
             fp.reconstruct(scan, out=volume, memory=memory, **options)
 
-    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+    return lambda memory: fp.plan_reconstruct(scan, written=Packed("volume.h5", shape, packing), memory=memory, **options), run
 
 
 def reconstruct_binned(scale: int) -> Job:
