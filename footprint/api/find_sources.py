@@ -18,7 +18,7 @@ from footprint.api._image import Image, Passes, Reading, foretold, from_file, se
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
 from footprint.api._reliability import check_reliability, threshold_of, trials
-from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
+from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
@@ -35,7 +35,7 @@ def find_sources(
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int | str = 1,
+    min_area: int | str = "auto",
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -86,6 +86,8 @@ def find_sources(
         Whether pixels that touch at corners belong together.
     min_area : int or str
         Pixels an island has at least, or a share of the beam's area, such as "0.3 beam"; with deblend every part of one, too.
+        "auto" takes half of what a point source whose peak is at sigma has over the flood, the beam's area times
+        ln(sigma / flood); 1 without a beam or a flood.
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
         of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
@@ -185,7 +187,6 @@ def find_sources(
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
-    pixels = check_min_area(min_area, sky.beam_area)
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
@@ -193,7 +194,9 @@ def find_sources(
     light = check_photometry(apertures, annulus, kron, sky)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
     known: dict[str, Any] = {
-        "min_area": pixels,
+        "min_area": min_area,
+        "beam_area": sky.beam_area,
+        "chosen": share is not None,
         "contrast": apart,
         "fit": fitted,
         "residual": bool(residual),
@@ -232,7 +235,7 @@ def plan_find_sources(
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int | str = 1,
+    min_area: int | str = "auto",
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -319,7 +322,7 @@ def plan_find_sources(
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
-    known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
+    known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
     known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
     known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)

@@ -64,7 +64,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What means no data beside NaN: zero, nan or none for nothing else, auto to find out whether zeros do.",
         ),
         click.option(
-            "--min-area", default="1", show_default=True, help='Smallest number of pixels in an island, or "0.3 beam" of the beam.'
+            "--min-area",
+            default="auto",
+            show_default=True,
+            help='Smallest number of pixels in an island, or "0.3 beam" of the beam; auto: by the beam, --sigma and --flood.',
         ),
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
