@@ -17,6 +17,8 @@ from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
+from footprint.api._negatives import beside, inverse
+from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
@@ -44,6 +46,7 @@ def find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     reliability: float | None = None,
+    negatives: bool = False,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -110,6 +113,8 @@ def find_sources(
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
+    negatives : bool
+        Also return the detections of the inverted image, by the same rules, as a table of their own.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -165,6 +170,8 @@ def find_sources(
         and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
         kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
+        With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
+        noise makes. It has the same columns but those of fits and apertures; peak, flux and snr are below 0, as in the image.
 
     Raises
     ------
@@ -207,13 +214,18 @@ def find_sources(
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
-    usual = (4 if ids else 3) * (1 if share is None else 3)
+    usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
+    turned = inverse(search) if negatives else None
+    if turned is not None:
+        largest_plan([beside(search, None), turned])
+        below = turned.run().columns
+        search = beside(search, len(below["flux"]))
     found = search.run()
     if told is not None:
         told.end()
@@ -223,7 +235,9 @@ def find_sources(
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
-    return catalogue(found.columns, search, clip, sky, "zero" if padded else blank, padded, more)
+    how = (sky, "zero" if padded else blank, padded)
+    table = catalogue(found.columns, search, clip, *how, more)
+    return table if turned is None else (table, negatives_of(below, turned, *how, more))
 
 
 def plan_find_sources(
@@ -244,6 +258,7 @@ def plan_find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     reliability: float | None = None,
+    negatives: bool = False,
     lesson: bool = False,
     header: Mapping[str, Any] | None = None,
     background: str = "global",
@@ -286,7 +301,7 @@ def plan_find_sources(
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
     sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, apertures, annulus, kron, reliability,
-    lesson, box, filter_size, capacity, memory, device
+    negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -334,4 +349,5 @@ def plan_find_sources(
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
     known = {"models": models, "light": light, "otherwise": by_parts(device, apart)}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
-    return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)
+    searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
+    return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)
