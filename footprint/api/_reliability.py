@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._search import Search, largest_plan
+from footprint.api._search import Search, largest_plan, lowest
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import NOISE
-
-# The lowest threshold that is tried, in noises: below it noise alone makes a source of every few hundred pixels.
-LOWEST = 3.0
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,6 @@ def check_reliability(reliability: Any) -> float | None:
     if not 0 <= share <= 1 or isinstance(reliability, bool):
         raise ArgumentError("reliability", repr(reliability), "a number from 0 to 1, such as 0.9")
     return share
-
-
-def lowest(flood: float | None) -> float:
-    """The lowest threshold that is tried."""
-    return max(LOWEST, flood or 0.0)
 
 
 def trials(search: Search) -> list[Search]:

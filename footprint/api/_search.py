@@ -27,10 +27,17 @@ from footprint.plan.plan import Plan
 T = TypeVar("T")
 
 
+# The lowest threshold that is tried where it is chosen, in noises: below it noise alone makes a source of every few hundred pixels.
+LOWEST = 3.0
+# Of the area that a point source at the threshold covers without noise: with noise that the beam correlates, none covers less.
+_COVERED = 0.5
+
+
 def rules_of(
-    sigma: Any, flood: Any, kappa: Any, maxiters: Any, connectivity: Any, lesson: Any, levels: Levels | None, **checked: Any
-) -> Rules:
-    """The same, checked."""
+    sigma: Any, flood: Any, kappa: Any, maxiters: Any, connectivity: Any, lesson: Any, levels: Levels | None,
+    *, min_area: Any = 1, beam_area: float | None = None, chosen: bool = False, **checked: Any,
+) -> Rules:  # fmt: skip
+    """The same, checked; ``chosen``: sigma will be, by the reliability."""
     clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
     level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
     lower = None if flood is None else check_positive("flood", flood)
@@ -42,7 +49,13 @@ def rules_of(
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
-    return Rules(clip, level, lower, corners, maps=maps, **checked)
+    pixels = check_min_area(min_area, beam_area, lowest(lower) if chosen else level, lower)
+    return Rules(clip, level, lower, corners, pixels, maps=maps, **checked)
+
+
+def lowest(flood: float | None) -> float:
+    """The lowest threshold that is tried where it is chosen."""
+    return max(LOWEST, flood or 0.0)
 
 
 @dataclass(frozen=True)
@@ -182,9 +195,11 @@ def check_capacity(capacity: object, name: str = "capacity") -> None:
         raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
 
 
-def check_min_area(value: Any, beam_area: float | None) -> int:
-    """Pixels of the smallest island, given as such or in beams."""
+def check_min_area(value: Any, beam_area: float | None, sigma: float, flood: float | None) -> int:
+    """Pixels of the smallest island, given as such or in beams, or "auto"."""
     if isinstance(value, str):
+        if value == "auto":
+            return _area_of_points(beam_area, sigma, flood)
         number, unit = (value[:-4], "beam") if value.endswith("beam") else (value, "")
         try:
             share = float(number.strip() or 1)
@@ -196,6 +211,16 @@ def check_min_area(value: Any, beam_area: float | None) -> int:
             return max(1, math.ceil(min(share * beam_area, 2.0**62)))
         value = int(share) if share == int(share) and share > 0 else value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ArgumentError("min_area", repr(value), "a whole number, 1 or more, or a share of the beam such as '0.3 beam'")
+        raise ArgumentError("min_area", repr(value), "a whole number, 1 or more, 'auto', or a share of the beam such as '0.3 beam'")
     # Larger than any image is as good as any other.
     return min(int(value), 2**62)
+
+
+def _area_of_points(beam_area: float | None, sigma: float, flood: float | None) -> int:
+    """A share of the pixels over the flood that a source of the beam's shape has whose peak is at the threshold; 1 without either.
+
+    It is over the flood within r^2 = 2 s^2 ln(sigma / flood), and a beam's area is 2 pi s^2.
+    """
+    if not beam_area or flood is None:
+        return 1
+    return max(1, math.floor(min(_COVERED * beam_area * math.log(sigma / flood), 2.0**62)))

@@ -17,8 +17,10 @@ from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
+from footprint.api._negatives import beside, inverse
+from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
-from footprint.api._search import Search, check_capacity, check_min_area, largest_plan, rules_of
+from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
@@ -35,7 +37,7 @@ def find_sources(
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int | str = 1,
+    min_area: int | str = "auto",
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -44,6 +46,7 @@ def find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     reliability: float | None = None,
+    negatives: bool = False,
     lesson: bool = False,
     blank: str = "auto",
     mask: Any = None,
@@ -86,6 +89,8 @@ def find_sources(
         Whether pixels that touch at corners belong together.
     min_area : int or str
         Pixels an island has at least, or a share of the beam's area, such as "0.3 beam"; with deblend every part of one, too.
+        "auto" takes half of what a point source whose peak is at sigma has over the flood, the beam's area times
+        ln(sigma / flood); 1 without a beam or a flood.
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
         of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
@@ -108,6 +113,8 @@ def find_sources(
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
+    negatives : bool
+        Also return the detections of the inverted image, by the same rules, as a table of their own.
     lesson : bool
         Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
     blank : {"auto", "nan", "zero", "none"}
@@ -163,6 +170,8 @@ def find_sources(
         and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
         kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
+        With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
+        noise makes. It has the same columns but those of fits and apertures; peak, flux and snr are below 0, as in the image.
 
     Raises
     ------
@@ -185,7 +194,6 @@ def find_sources(
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
-    pixels = check_min_area(min_area, sky.beam_area)
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
@@ -193,7 +201,9 @@ def find_sources(
     light = check_photometry(apertures, annulus, kron, sky)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
     known: dict[str, Any] = {
-        "min_area": pixels,
+        "min_area": min_area,
+        "beam_area": sky.beam_area,
+        "chosen": share is not None,
         "contrast": apart,
         "fit": fitted,
         "residual": bool(residual),
@@ -204,13 +214,18 @@ def find_sources(
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
-    usual = (4 if ids else 3) * (1 if share is None else 3)
+    usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
+    turned = inverse(search) if negatives else None
+    if turned is not None:
+        largest_plan([beside(search, None), turned])
+        below = turned.run().columns
+        search = beside(search, len(below["flux"]))
     found = search.run()
     if told is not None:
         told.end()
@@ -220,7 +235,9 @@ def find_sources(
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
     more = {} if chosen is None else chosen.tell()
-    return catalogue(found.columns, search, clip, sky, "zero" if padded else blank, padded, more)
+    how = (sky, "zero" if padded else blank, padded)
+    table = catalogue(found.columns, search, clip, *how, more)
+    return table if turned is None else (table, negatives_of(below, turned, *how, more))
 
 
 def plan_find_sources(
@@ -232,7 +249,7 @@ def plan_find_sources(
     kappa: float = 3.0,
     maxiters: int | None = None,
     connectivity: int = 4,
-    min_area: int | str = 1,
+    min_area: int | str = "auto",
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -241,6 +258,7 @@ def plan_find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     reliability: float | None = None,
+    negatives: bool = False,
     lesson: bool = False,
     header: Mapping[str, Any] | None = None,
     background: str = "global",
@@ -283,7 +301,7 @@ def plan_find_sources(
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
     sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, apertures, annulus, kron, reliability,
-    lesson, box, filter_size, capacity, memory, device
+    negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -319,7 +337,7 @@ def plan_find_sources(
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
-    known: dict[str, Any] = {"min_area": check_min_area(min_area, 1.0), "contrast": apart, "fit": fitted}
+    known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
     known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
     known["light"] = None if light is None else light.op(1)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
@@ -331,4 +349,5 @@ def plan_find_sources(
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
     known = {"models": models, "light": light, "otherwise": by_parts(device, apart)}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
-    return largest_plan([search, *([] if check_reliability(reliability) is None else trials(search))], ins)
+    searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
+    return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)

@@ -40,6 +40,12 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SHARE",
             help="Choose --sigma so that this share of detections, such as 0.9, is real by the inverted image.",
         ),
+        click.option(
+            "--negatives",
+            default=None,
+            metavar="FILE",
+            help="Also write a catalogue of what is found, by the same rules, in the inverted image.",
+        ),
         click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
         click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: take off the mean between these radii."),
         click.option(
@@ -64,7 +70,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What means no data beside NaN: zero, nan or none for nothing else, auto to find out whether zeros do.",
         ),
         click.option(
-            "--min-area", default="1", show_default=True, help='Smallest number of pixels in an island, or "0.3 beam" of the beam.'
+            "--min-area",
+            default="auto",
+            show_default=True,
+            help='Smallest number of pixels in an island, or "0.3 beam" of the beam; auto: by the beam, --sigma and --flood.',
         ),
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
@@ -119,6 +128,7 @@ def plan_only(
     plane: str | None,
     segmentation: str | None,
     report: str | None,
+    negatives: str | None,
     mask: str | None,
     weight: str | None,
     background_map: str | None,
@@ -154,6 +164,7 @@ def plan_only(
                 labels=segmentation is not None,
                 streamed=True,
                 reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
+                negatives=negatives is not None,
                 writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
                 **dict[str, Any]((name, path is not None) for name, path in images.items()),
                 header=source.header,
@@ -203,6 +214,7 @@ def command(
     suffix: str,
     png: str | None,
     report: str | None,
+    negatives: str | None,
     mask: str | None,
     weight: str | None,
     background_map: str | None,
@@ -238,7 +250,7 @@ def command(
     reporter = Reporter(quiet, as_json)
     outputs = {"out": target, "segmentation": segmentation, "png": png, "report": report}
     outputs |= {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
-    outputs["save_residual"] = save_residual
+    outputs |= {"save_residual": save_residual, "negatives": negatives}
     _check_maps(background_map, noise_map, options["background"])
     files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files)
@@ -249,6 +261,8 @@ def command(
         check_names([job.image, *(name for name in files.values() if name is not None)], job.outputs)
         if job.out is not None:
             check_catalog(job.out, overwrite)
+        if job.negatives is not None:
+            check_catalog(job.negatives, overwrite)
         check_png(job.png, overwrite)
         check_html(job.report, overwrite)
         for option in ("segmentation", "save-background", "save-noise", "save-model", "save-residual"):

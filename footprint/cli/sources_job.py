@@ -29,6 +29,7 @@ _FOLDERS = {
     "save_noise": "_noise.fits",
     "save_model": "_model.fits",
     "save_residual": "_residual.fits",
+    "negatives": "_negatives",
 }
 
 
@@ -42,7 +43,7 @@ class Job:
         The file.
     plane
         A number, "all", or None for the only one.
-    out, segmentation, png, report, save_background, save_noise, save_model, save_residual
+    out, segmentation, png, report, save_background, save_noise, save_model, save_residual, negatives
         What is written; None for nothing.
     mask, weight
         Files that tell where there is no data.
@@ -64,6 +65,7 @@ class Job:
     save_noise: str | None = None
     save_model: str | None = None
     save_residual: str | None = None
+    negatives: str | None = None
 
     @property
     def outputs(self) -> dict[str, str | None]:
@@ -96,7 +98,8 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
                     f"give {Path(name).with_suffix('')}/",
                 )
             if name is not None and folder:
-                name = str(Path(name) / (_stem(image) + (_FOLDERS[option] or f".{suffix}")))
+                ending = _FOLDERS[option]
+                name = str(Path(name) / (_stem(image) + (ending if "." in ending else f"{ending}.{suffix}")))
             files[option] = name
         made.append(Job(image, **files, **others))
     for option in outputs:
@@ -229,12 +232,13 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
     for option, path in (("png", job.png), ("report", job.report)):
         if path is not None and len(planes) > 1:
             raise ArgumentError(f"--{option}", f"{path} for a cube of {len(planes)} planes", "one plane", "give --plane N")
-    tables = []
+    tables: list[Any] = []
+    below: list[Any] = []
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
-            kinds["background"] = "mesh" if local else "global"
+            kinds |= {"background": "mesh" if local else "global", "negatives": job.negatives is not None}
             reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
         page, budget = page_of(job, source, options)
         options |= extra
@@ -250,15 +254,20 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
                     told = {"on_plan": largest if number == 0 else None, "progress": progress}
-                    tables.append(_one(job, image, **sink(number), **told, **options))
+                    found = _one(job, image, **sink(number), **told, **options)
+                    tables.append(found[0])
+                    below += found[1:]
         table = tables[0] if len(planes) == 1 else stacked(tables)
         if job.out is not None:
             write_catalog(table, job.out, overwrite)
+        if job.negatives is not None:
+            write_catalog(below[0] if len(planes) == 1 else stacked(below), job.negatives, overwrite)
         if job.png is not None:
             write_sky_png(source, table, job.png, overwrite)
         shape, unit = ([len(planes)] if len(planes) > 1 else []) + list(source.shape), source.unit
         figures: dict[str, Any] = {name: value for name, value in table.meta.items() if isinstance(value, int | float | str)}
-        written = {"catalogue" if name == "out" else name.replace("-", "_"): path for name, path in job.outputs.items()}
+        called = {"out": "catalogue", "negatives": "negatives_catalogue"}
+        written = {called.get(name, name.replace("-", "_")): path for name, path in job.outputs.items()}
         figures = {"image": job.image, "shape": shape, "sources": len(table), "unit": unit, **figures}
         figures |= {name: path for name, path in written.items() if path is not None}
         if job.report is not None:
@@ -291,19 +300,22 @@ def counting(page: Beside | None, budget: int | None) -> AbstractContextManager[
     return nullcontext() if page is None else page.counted(budget)
 
 
-def _one(job: Job, image: Any, **options: Any) -> Any:
+def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
+    """The table of a plane's sources; and that of its negatives, where that is wanted."""
     from footprint.api.find_sources import find_sources
 
     try:
-        table = find_sources(image, **options)
+        found = find_sources(image, negatives=job.negatives is not None, **options)
     except ArgumentError as error:
         if error.name != "image":
             raise
         raise FormatError(job.image, f"has {error.got}, wanted {error.wanted}", error.fix) from error
+    tables = found if job.negatives is not None else (found,)
+    table = tables[0]
     if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
         value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
         raise FormatError(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
-    return table
+    return tables
 
 
 def stacked(tables: Sequence[Any]) -> Any:

@@ -7,16 +7,19 @@ from typing import Any
 
 from footprint.ops.apertures import Light
 from footprint.ops.base import Op
-from footprint.ops.deblend import Deblend
+from footprint.ops.deblend import MEMBER_ROW, Deblend
 from footprint.ops.find_sources import Islands, Over
 from footprint.ops.fit import Fit
 from footprint.ops.label import Label
 from footprint.ops.local_sources import MAPS, LocalDeblend, LocalFit, LocalIslands, LocalLight
-from footprint.ops.measure import Measure, Renumber
+from footprint.ops.measure import LOCAL_ROW, Measure, Renumber
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.residual import MODELS, Models, RestCells, twice
 from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.builder import Builder
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 # Results of a search, in the order a plan has them.
 _RESULTS = ("cells", "stats", "counts", "moments", "boxes", "members", "fits", "light", "count", "labels", *MAPS, *MODELS)
@@ -48,6 +51,21 @@ class Maps:
 
 
 @dataclass(frozen=True)
+class Kept(Op):
+    """Nothing but room for the columns of another catalogue of so many ``rows``."""
+
+    rows: int
+
+    def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
+        """There are none."""
+        return ()
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """The room."""
+        b.library("another catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.rows)
+
+
+@dataclass(frozen=True)
 class Rules:
     """What sources are found by: all that decides which steps there are.
 
@@ -71,6 +89,8 @@ class Rules:
         Whether the label image is a result.
     maps
         Background and noise from place to place; None for those of the clip.
+    beside
+        Rows of another catalogue that are kept meanwhile; -1 for as many as there is room for.
     """
 
     clip: SigmaClip = field(default_factory=SigmaClip)
@@ -86,6 +106,7 @@ class Rules:
     models: tuple[str, ...] = ()
     labels: bool = False
     maps: Maps | None = None
+    beside: int = 0
 
     def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
         """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``.
@@ -93,7 +114,8 @@ class Rules:
         ``summits``: room for those of what is taken apart, as `Deblend` has it.
         """
         apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps))
-        found = self._levels()
+        found = [Stage(Kept(capacity if self.beside < 0 else self.beside), (), ())] if self.beside else []
+        found += self._levels()
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found += self._by_one(capacity, summits) if apart or self.inverted else self._by_steps(capacity, between)
         made = {name for stage in found for name in stage.writes}

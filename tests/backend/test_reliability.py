@@ -50,10 +50,18 @@ def test_so_many_are_real_at_any_budget(background):
     again = fp.find_sources(image.astype(">f4"), memory=memory, on_plan=parts.append, **options)
     assert max(plan.footprint.total for plan in parts) <= memory < max(plan.footprint.total for plan in plans)
     assert again.meta == told and all(np.array_equal(again[n], table[n]) for n in table.colnames if n != "name")
+    sources, below = fp.find_sources(image, told["sigma"], background=background, negatives=True, memory=memory, **CROWD)
+    assert list(sources.colnames) == list(below.colnames) and "inverted" not in sources.meta and below.meta["inverted"]
+    assert all(np.array_equal(sources[n], table[n]) for n in table.colnames if n != "name")
+    # The threshold is that of a negative, to the last bits.
+    assert 0 <= len(below) - told["negatives"] <= 1
     if background == "global":
-        # The threshold is that of a negative, to the last bits.
         turned = fp.find_sources(-image.astype("f8"), told["sigma"] * 1.000001, **CROWD)
         assert told["negatives"] == len(turned)
+        below = below[below["peak"] < below["peak"].max() if len(below) > len(turned) else slice(None)]
+        assert all(np.allclose(below[name], turned[name], 1e-5, 1e-4) for name in ("x", "y", "npix", "flux_err", "island"))
+        assert all(np.allclose(below[name], -turned[name], 1e-5) for name in ("peak", "flux", "snr", "peak_interp"))
+        assert np.isclose(below.meta["threshold"], -turned.meta["threshold"]) and below["flux"].max() < 0
 
 
 def test_is_the_same_on_every_device(device, rng):

@@ -12,6 +12,7 @@ from scipy import ndimage
 import footprint as fp
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._names import LENGTH, names
+from footprint.api._search import rules_of
 from footprint.api._table import column_of, insert, table_of
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 0.01, "CRVAL2": -0.02, "BUNIT": "Jy/beam"}
@@ -115,6 +116,25 @@ def test_the_smallest_area_by_the_beam(rng):
             fp.find_sources(image, min_area=words, header=SKY, device="cpu")
     with pytest.raises(fp.ArgumentError, match="no beam"):
         fp.find_sources(image, min_area="1 beam", device="cpu")
+
+
+def test_the_smallest_area_is_half_of_what_a_point_at_the_threshold_covers(rng):
+    """No point that is found is lost by it, in noise of the beam's shape; pixels that stand alone are."""
+    image, spikes = correlated(rng, (480, 480)), 11
+    image += np.tile(gaussian((40, 40), 20.3, 19.8, 6.2, 2.1233, 2.1233, 0), (12, 12))
+    image[40:480:40, 40] = 9
+    options = {"flood": 3.0, "header": SKY, "device": "cpu"}
+    every, large = (fp.find_sources(image, min_area=n, **options) for n in (1, "auto"))
+    wanted = np.floor(AREA * np.log(5 / 3) / 2)
+    assert large.meta["min_area"] == wanted == 7 and every.meta["min_area"] == 1
+    kept = every[every["npix"] >= wanted]
+    assert len(kept) == len(large) <= len(every) - spikes // 2
+    at_points = lambda table: np.sum(np.hypot(table["x"] % 40 - 20.3, table["y"] % 40 - 19.8) < 2)
+    assert at_points(every) == at_points(large) > 100
+    # A reliability may choose any threshold from 3 up; without a flood, or a beam, an area would only be a higher threshold.
+    for changes in ({"chosen": True}, {"flood": None}, {"beam_area": None}):
+        given = {"sigma": 5.0, "flood": 3.0, "beam_area": AREA} | changes
+        assert rules_of(**given, kappa=3, maxiters=None, connectivity=4, lesson=False, levels=None, min_area="auto").min_area == 1
 
 
 @pytest.mark.parametrize("radius", [1.5, 2.5, 4.0, 8.0])

@@ -63,8 +63,9 @@ class _Nowhere:
 
 
 def reliable(scale: int) -> Job:
-    """Three searches, one of the inverted image."""
+    """Four searches, two of the inverted image, whose catalogue is kept."""
     source, about = opened(foreign_image(scale)), {"reliability": 0.9, "flood": 4.0, "background": "mesh", "device": "cpu"}
+    about["negatives"] = True
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, **about}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),

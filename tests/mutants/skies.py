@@ -37,4 +37,19 @@ SKIES = [
     ),
     Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
+    Mutant(
+        "footprint/api/_search.py",
+        "lowest(lower) if chosen else level, lower)",
+        "level, lower)",
+        ("tests/backend/test_source_columns.py::test_the_smallest_area_is_half_of_what_a_point_at_the_threshold_covers",),
+        "the smallest area is of a threshold that is not taken",
+    ),
+    Mutant(
+        "footprint/api/_negatives.py",
+        '("peak", "flux", "peak_interp")',
+        '("peak", "flux")',
+        ("tests/backend/test_reliability.py::test_so_many_are_real_at_any_budget",),
+        "an interpolated peak of a hole is above the background",
+        plain=True,
+    ),
 ]

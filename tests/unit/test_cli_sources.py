@@ -107,6 +107,7 @@ def test_all_outputs_and_words(monkeypatch, capsys, image, tmp_path):
         (["field.fits", "-o", "nowhere/out.ecsv"], "nowhere"),
         (["field.fits", "--segmentation", "taken.fits"], "taken.fits"),
         (["field.fits", "--png", "taken.png"], "taken.png"),
+        (["field.fits", "--negatives", "taken.ecsv"], "taken.ecsv"),
         (["field.fits", "--memory", "9kB"], "needs at least"),
         (["field.fits", "--memory", "lots"], "memory"),
         (["field.fits", "--sigma", "-1"], "sigma"),
@@ -168,10 +169,16 @@ def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
 
 def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
     cube = tmp_path / "cube.fits"
+    with fits.open(cube, "update") as hdus:
+        hdus[0].data[:, 50:52, 20:23] = -30
     words = ("--plane", "all", "--sigma", 8, "-o", tmp_path / "c.ecsv", "--segmentation", tmp_path / "s.fits", "--json")
+    words += ("--negatives", tmp_path / "n.ecsv")
     code, printed = run(monkeypatch, capsys, cube, *words)
     table, report = Table.read(tmp_path / "c.ecsv"), json.loads(printed.out)
     assert code == 0 and report["shape"] == [2, 120, 130] and report["sources"] == 4
+    below = Table.read(tmp_path / "n.ecsv")
+    assert below["plane"].tolist() == [0, 1] and np.all(below["peak"] < -25) and set(below.colnames) == set(table.colnames)
+    assert report["negatives_catalogue"] == str(tmp_path / "n.ecsv")
     labels = fits.getdata(tmp_path / "s.fits")
     for plane in range(2):
         assert run(monkeypatch, capsys, cube, "--plane", plane, "--sigma", 8, "-o", tmp_path / f"{plane}.ecsv")[0] == 0
