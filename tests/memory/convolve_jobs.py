@@ -77,10 +77,16 @@ def convolve_stored(scale: int) -> Job:
 
 
 def convolve_nan(scale: int) -> Job:
-    """What is a number, where, and the sums of weights there."""
+    """What is known, how much it weighs, and the sums of weights there; foreign bytes, of which the plan must own rows."""
     x = np.random.default_rng(3).standard_normal((512 * scale, 1024), np.float32)
     x[::7, ::5] = np.nan
-    return _job(x, np.ones((9, 9), "f4") / 81, nan="interpolate")
+    mask, how = np.ones((9, 9), "f4") / 81, {"nan": "interpolate", "device": "cpu"}
+    masked, weight, out = (x > 2).astype("i4"), np.abs(x).astype(">f4"), np.ones(x.shape, "f4")
+    dtypes = {"masked": "i4", "weight": ">f4"}
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, **dtypes, memory=memory, **how),
+        lambda memory: fp.convolve(x, mask, masked=masked, weight=weight, out=out, memory=memory, **how),
+    )
 
 
 def convolve_volume(scale: int) -> Job:
