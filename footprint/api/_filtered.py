@@ -22,7 +22,7 @@ from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
-from footprint.ops.convolve import MODES, Correlate
+from footprint.ops.convolve import MASKS, MODES, Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
 from footprint.ops.separated import beyond, in_rows, product_of
@@ -51,7 +51,7 @@ class How(NamedTuple):
         As the user counts it, for an axis or each.
     axes
         Along which the image is filtered.
-    method
+    method, masks
         As the user wrote it.
     """
 
@@ -63,6 +63,12 @@ class How(NamedTuple):
     origin: tuple[int, ...] = ()
     axes: Axes = None
     method: str = "auto"
+    masks: str = "one"
+
+    @property
+    def several(self) -> bool:
+        """Whether the mask's first axis counts masks."""
+        return choose("masks", self.masks, MASKS) != "one"
 
     def scales(self, beside: Beside) -> bool:
         """Whether results are scaled by the share of the mask's sum that fell on what is known."""
@@ -78,12 +84,13 @@ class How(NamedTuple):
         axes: Any = None,
         method: str = "auto",
         name: str = "dtype",
+        masks: str = "one",
     ) -> How:
         """The same from what the user wrote."""
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
-        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method)
+        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method, masks)
 
 
 def _whole(name: str, value: Any) -> tuple[int, ...]:
@@ -142,12 +149,13 @@ def operation(
     masked, weighed = (one is not None for one in beside)
     sums = how.sums or sum_dtype(image.dtype)
     weights, _ = described(mask_shape, complex_of(sums) if complex_mask else sums, "mask_shape", COMPLEX)
-    if how.axes is not None and len(how.axes) != len(weights.shape):
-        raise ArgumentError("axes", how.axes, f"{len(weights.shape)} of them, as many as the mask has")
+    taps = weights.shape[how.several :]
+    if how.axes is not None and len(how.axes) != len(taps):
+        raise ArgumentError("axes", how.axes, f"{len(taps)} of them, as many as the mask has")
     # A convolution's mask is turned, and moves the other way.
-    moves = tuple(-n if flip else n for n in how.origin) * (len(weights.shape) if len(how.origin) == 1 else 1)
-    batch = max(len(image.shape) - len(weights.shape), 0) if how.axes is not None else 0
-    op = Correlate(weights.shape, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch)
+    moves = tuple(-n if flip else n for n in how.origin) * (len(taps) if len(how.origin) == 1 else 1)
+    batch = max(len(image.shape) - len(taps), 0) if how.axes is not None else int(how.masks == "each")
+    op = Correlate(taps, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch, how.masks)
     choose("nan", how.nan, TREATMENTS)
     many = complex_mask + (np.dtype(image.dtype).kind == "c")
     if (kind := np.dtype(how.result or sums).kind) == "c" and not many:
@@ -194,7 +202,7 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
     # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
-    simple = not (how.scales(beside) or is_given(beside)) and how.axes is None and how.method != "separable"
+    simple = not (how.scales(beside) or is_given(beside) or how.several) and how.axes is None and how.method != "separable"
     # As text, since a tuple of plain values alone is told apart at once.
     options = (flip, how.mode, how.boundary, how.sums, how.result, how.nan, str(how.origin), how.method, cval, memory, device)
     look = seen_look = looks("convolve", options, image, seen, out) if simple else None
@@ -213,18 +221,19 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
     source = turned(natural, order, "image")
-    given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.scales(beside))
+    given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.scales(beside), how.several)
     op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c", beside)
     more = _received(beside, natural)
     sides = [turned(one, order, name) for name, one in more.items()]
     result = returned(op.out_specs(source.spec, given.spec, *(one.spec for one in sides))[0], how.result)
-    target = output(out, turned_back(result, order), natural)
+    into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
+    target = output(out, turned_back(result, into), natural)
     if out is not None:
         for name, one in {"image": natural, **more}.items():
             if shared(one, target):
                 raise ArgumentError("out", f"memory shared with {name}", "an array of its own")
     if target.spec.size:
-        sink = turned(target, order, "out")
+        sink = turned(target, into, "out")
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)

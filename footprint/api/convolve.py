@@ -30,6 +30,7 @@ def convolve(
     weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     dtype: Any = None,
     out: Any = None,
@@ -78,6 +79,9 @@ def convolve(
     axes : tuple of int, optional
         Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
         be given where the image has more than the mask. On a device they are the image's last, in order.
+    masks : {"one", "all", "each"}
+        With "all" the mask's first axis counts masks: all filter the image, which is brought once, and the result has their axis in
+        front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
     method : {"auto", "direct", "separable", "fft"}
         "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the
         weights are finite. Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the
@@ -120,7 +124,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    how = How.of(mode, boundary, dtype, nan, origin, axes, method)
+    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
     return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
@@ -136,6 +140,7 @@ def correlate(
     weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     dtype: Any = None,
     out: Any = None,
@@ -150,7 +155,7 @@ def correlate(
 
     Parameters
     ----------
-    image, mask, mode, boundary, cval, nan, masked, weight, origin, axes, method, dtype, out, memory, device
+    image, mask, mode, boundary, cval, nan, masked, weight, origin, axes, masks, method, dtype, out, memory, device
         As in `convolve`.
 
     Returns
@@ -164,7 +169,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    how = How.of(mode, boundary, dtype, nan, origin, axes, method)
+    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
     return filtered(image, mask, False, how, cval, out, memory, device, (masked, weight))
 
 
@@ -181,6 +186,7 @@ def plan_convolve(
     weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     mask_dtype: Any = None,
     result: Any = None,
@@ -199,7 +205,7 @@ def plan_convolve(
         own. By a shape alone it is that of masks which are no product of a column and a row.
     dtype : str
         Of the image.
-    mode, boundary, cval, nan, origin, axes, method, memory, device
+    mode, boundary, cval, nan, origin, axes, masks, method, memory, device
         As in `convolve`; a "separable" mask of which the shape is given is planned as one product.
     mask_dtype : dtype, optional
         Of a mask of which the shape is given, where it is complex.
@@ -224,12 +230,16 @@ def plan_convolve(
     True
     """
     spec, meets = described(shape, dtype, kinds=COMPLEX)
-    how = How.of(mode, boundary, result, nan, origin, axes, name="result")
+    how = How.of(mode, boundary, result, nan, origin, axes, name="result", masks=masks)
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, meets = turned_spec(spec, order), Given(direct=False)
     beside = masked, weight
-    given = weights_of(mask, True, how.sums or spec.dtype, scaled=how.scales(beside)) if hasattr(mask, "shape") else None
+    given = (
+        weights_of(mask, True, how.sums or spec.dtype, scaled=how.scales(beside), several=how.several)
+        if hasattr(mask, "shape")
+        else None
+    )
     kind = mask_dtype if given is None else given.spec.dtype
     is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
     wanted = mask if given is None else given.spec.shape
@@ -247,6 +257,11 @@ def _beside(name: str, kind: Any, image: ArraySpec, direct: bool) -> Described:
     return Described(spec, meets if direct else Given(direct=False))
 
 
+def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
+    """A mask, or each of several, turned round."""
+    return np.flip(mask, tuple(range(masks != "one", mask.ndim)))
+
+
 def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
-    return plan_convolve(shape, np.flip(mask) if isinstance(mask, np.ndarray) else mask, **options)
+    return plan_convolve(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)

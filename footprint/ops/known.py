@@ -83,13 +83,20 @@ class Known(OfSums):
             with b.deliver(out, dtype=kind) as y:
                 sums.launch(b, values, w, y, out)
             return
-        one = b.const(np.ones((1,) * len(self.of.taps), kind), "one")
-        whole, below = b.scratch(one.spec.shape, kind, "sum of weights"), b.like(out, kind, "sums of weights where it is known")
+        several = self.of.masks != "one"
+        one, below = b.const(np.ones((1,) * len(self.of.taps), kind), "one"), b.like(out, kind, "sums of weights where it is known")
+        shape = (*w.spec.shape[:several], *one.spec.shape)
+        whole = b.like(w, kind, "sum of weights", shape=shape, axes=w.slot.spec.axes[:several])
         with b.deliver(out, dtype=kind) as y:
             sums.launch(b, values, w, y, out)
             replace(self.of, cval=0.0 if unknown else 1.0).launch(b, known, w, below, out)
-            replace(self.of, mode="valid", boundary="nearest", origin=(), batch=0).launch(b, one, w, whole, whole)
-            b.launch("known.ratio", y, below, whole)
+            masks = "all" if several else "one"
+            replace(self.of, mode="valid", boundary="nearest", origin=(), batch=0, masks=masks).launch(b, one, w, whole, whole)
+            if not several:
+                b.launch("known.ratio", y, below, whole)
+                return
+            with b.repeat(whole) as loop:
+                b.launch("known.ratio", y.row(loop), below.row(loop), whole.row(loop))
 
     def _weigh(self, b: Builder, source: Ref, more: dict[str, Ref], values: Ref, known: Ref | None, kind: str) -> None:
         """Record what is known of the image by what lies beside it."""

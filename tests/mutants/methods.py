@@ -5,11 +5,26 @@ from tests.mutants import Mutant
 METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
 MASKED = "tests/backend/test_convolve_masked.py::test_"
+MASKS = "tests/backend/test_convolve_masks.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
+    Mutant(
+        "footprint/api/_mask.py",
+        "Array(seen.data[::-1], seen.kind",
+        "Array(seen.data, seen.kind",
+        (MASKS + "masks_of_every_kind",),
+        "of several masks the last comes first",
+    ),
+    Mutant(
+        "footprint/ops/known.py",
+        "y.row(loop), below.row(loop), whole.row(loop)",
+        "y.row(loop), below.row(loop), whole[0]",
+        (MASKS + "every_mask_makes_what_it_makes_alone[cpu-interpolate-all]",),
+        "every mask's results are scaled by the sum of the first",
+    ),
     Mutant(
         "footprint/ops/known.py",
         "return NOTHING if number == 1 else self.halo(axis)",
