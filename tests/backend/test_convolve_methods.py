@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows
+from footprint.api.convolve_rows import convolve_rows
 from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
 from footprint.ops.convolve import Correlate

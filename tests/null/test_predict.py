@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows, plan_convolve_rows
+from footprint.api.convolve_rows import convolve_rows, plan_convolve_rows
 from footprint.io.phantom import write_scan
 from footprint.plan.builder import Builder
 from footprint.plan.predict import crossed, lane_seconds
