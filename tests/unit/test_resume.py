@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import re
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -162,41 +156,6 @@ def test_what_was_never_begun_leaves_nothing(tmp_path):
         volume.write(slice(0, 1), np.zeros((1, 3, 4), "f4"))
         raise Stopped
     assert list(tmp_path.iterdir()) == []
-
-
-KILLS = int(os.environ.get("FOOTPRINT_TEST_KILLS", "4"))
-
-
-def test_killed_at_random_moments(scan, whole, tmp_path):
-    """SIGKILL, until a run gets through; the first runs die when some rows are durable, the others anywhere."""
-    target, seed = tmp_path / "v.h5", random.randrange(1 << 30)
-    chance, rows = random.Random(seed), tmp_path / ".v.h5.unfinished.done"
-    with fp.open_scan(scan) as source:
-        memory = a_few(source)
-    words = f"reconstruct {scan} -o {target} --center 15.5 --method direct --device cpu --json --resume --memory {memory}".split()
-    code = "import sys, time; sys.argv[0] = 'footprint'; import footprint.plan.done as d; add = d.DoneSet.add\n"
-    code += "d.DoneSet.add = lambda self, *rows: (time.sleep(.02), add(self, *rows), time.sleep(.02))\n"
-    code += "from footprint.cli.main import entry; entry()"
-    killed = 0
-    for _ in range(KILLS):
-        child = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        size = rows.stat().st_size if rows.exists() else 0
-        deadline = time.time() + 60
-        while time.time() < deadline and child.poll() is None and (not rows.exists() or rows.stat().st_size <= size):
-            time.sleep(0.002)
-        time.sleep(chance.random() * 0.06)
-        child.send_signal(signal.SIGKILL)
-        killed += child.wait() == -signal.SIGKILL
-        if target.exists():
-            break
-    assert killed, f"seed {seed}"
-    if not target.exists():
-        before = sum(int(b) - int(a) for a, b in map(str.split, rows.read_text().rstrip().splitlines()))
-        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["resumed"] >= before > 0
-    np.testing.assert_array_equal(stored(target), whole, err_msg=f"seed {seed}")
-    assert left(target) == []
 
 
 def test_a_full_disk_is_resumed(scan, whole, tmp_path, monkeypatch):
