@@ -64,8 +64,10 @@ def load(names: list[str]) -> None:
 
 def rows_in(journal: str | Path) -> int:
     """Rows that are done; lines that are not yet whole count for nothing."""
-    path = Path(journal)
-    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    try:
+        lines = Path(journal).read_text().split("\n")[:-1]
+    except FileNotFoundError:
+        return 0
     return sum(int(stop) - int(start) for start, stop in map(str.split, lines))
 
 

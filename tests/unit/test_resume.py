@@ -128,6 +128,15 @@ def test_a_run_without_resume_names_what_is_there_and_leaves_it(scan, tmp_path):
     assert left(target) == names
 
 
+def test_a_journal_that_outlived_its_run_goes_with_the_next(tmp_path):
+    """Killed between the name and the end of the journal."""
+    for kind in ("job", "done"):
+        (tmp_path / f".v.h5.unfinished.{kind}").write_text("{}")
+    with fp.create_volume(tmp_path / "v.h5", (1, 2, 2)) as volume:
+        volume.write(slice(0, 1), np.zeros((1, 2, 2), "f4"))
+    assert os.listdir(tmp_path) == ["v.h5"]
+
+
 def test_two_runs_do_not_share_one_output(scan, tmp_path):
     with fp.create_volume(tmp_path / "v.h5", (24, 32, 32), resume=True) as volume:
         with pytest.raises(fp.FormatError, match="is being written by another run"):
