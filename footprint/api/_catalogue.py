@@ -65,7 +65,11 @@ def catalogue(
     table = table_of(columns)
     table.meta.update(background=background, noise=noise)
     if levels is None:
-        table.meta["threshold"] = background + told_by["flood"] * noise
+        level, spread = background, noise
+        if search.rules.smooth is not None:
+            level, spread = (float(search.filtered[at]) for at in (BACKGROUND, NOISE))
+            table.meta["filtered_noise"] = spread
+        table.meta["threshold"] = level + told_by["flood"] * spread
     else:
         table.meta.update(levels.tell())
     table.meta.update({name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by})

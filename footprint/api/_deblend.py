@@ -36,10 +36,10 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
     return share if deblend else None
 
 
-def by_parts(device: Any, apart: float | None, image: Face | None = None) -> str:
-    """Where an image on the host is taken apart by parts, if it is too large for a GPU that was not asked for; else ""."""
+def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:
+    """Where an image on the host goes by parts, if it is too large for a GPU that takes it whole and was not asked for."""
     on_host = not isinstance(image, Array) or image.device == "cpu"
-    return "cpu" if apart is not None and device == "auto" and on_host else ""
+    return "cpu" if parts and device == "auto" and on_host else ""
 
 
 def host_only(device: Any, image: Face | None = None) -> str:

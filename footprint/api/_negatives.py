@@ -14,9 +14,6 @@ from footprint.api._search import Search
 from footprint.api._sky import Sky
 from footprint.api.sigma_clip import clip_of
 
-# Rows that plans make room for: what differs by fewer is one plan.
-_ROWS = 1024
-
 
 def inverse(search: Search) -> Search:
     """The search of the inverted image by the same rules, with a catalogue for its only result."""
@@ -25,13 +22,14 @@ def inverse(search: Search) -> Search:
 
 def beside(search: Search, rows: int | None) -> Search:
     """A search while columns of so many negatives are kept; None for as many as there is room for."""
-    kept = -1 if rows is None else -(-rows // _ROWS) * _ROWS
-    return replace(search, rules=replace(search.rules, beside=kept))
+    return replace(search, rules=replace(search.rules, beside=-1 if rows is None else rows))
 
 
 def negatives(columns: dict[str, np.ndarray], search: Search, sky: Sky, blank: str, padded: bool, more: Mapping[str, Any]) -> Any:
     """The table of ``columns`` found by an `inverse`: values are the image's own, below its background."""
-    for name in ("peak", "flux", "peak_interp"):
+    for name in ("peak", "flux", "peak_interp", "filtered_snr"):
+        if name not in columns:
+            continue
         np.negative(columns[name], out=columns[name])
     clip = clip_of(search.stats, search.counts, search.image.spec) if search.levels is None or search.levels.clip else None
     with warnings.catch_warnings():

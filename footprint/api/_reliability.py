@@ -63,7 +63,7 @@ def threshold_of(share: float, search: Search) -> Reliable:
         columns = one.run().columns
         noise = columns["noise"] if "noise" in columns else one.stats[NOISE]
         with np.errstate(divide="ignore", invalid="ignore"):
-            peaks.append(columns["peak"] / noise)
+            peaks.append(columns["filtered_snr"] if "filtered_snr" in columns else columns["peak"] / noise)
     return choose(share, peaks[0], peaks[1], lowest(search.rules.flood), search.rules.sigma)
 
 

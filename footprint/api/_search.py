@@ -15,6 +15,7 @@ from footprint.api._deblend import islands, rooms_of
 from footprint.api._image import Image, Passes, host
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry
+from footprint.api._matched import Through
 from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError
@@ -49,6 +50,8 @@ def rules_of(
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
+    if checked.get("residual") and checked.get("smooth") is not None:
+        raise ArgumentError("residual", "beside matched_filter", "one of them")
     pixels = check_min_area(min_area, beam_area, lowest(lower) if chosen else level, lower)
     return Rules(clip, level, lower, corners, pixels, maps=maps, **checked)
 
@@ -80,8 +83,8 @@ class Search:
         What columns are made of the sums over apertures.
     otherwise
         Where it runs if the budget is too small for the device; nowhere if "".
-    stats, counts
-        Of the clip, when it has run.
+    stats, filtered, counts
+        Of the clip, when it has run; statistics of the filtered image, where there is a filter.
     """
 
     image: Image
@@ -97,6 +100,7 @@ class Search:
     light: Photometry | None = None
     otherwise: str = ""
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
+    filtered: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
 
     def bare(self, **rules: Any) -> Search:
@@ -105,12 +109,14 @@ class Search:
         stats, counts = self.stats.copy(), self.counts.copy()
         maps = None if levels is None else levels.record
         plain = replace(self.rules, fit=None, light=None, residual=False, models=(), labels=False, maps=maps, **rules)
-        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, stats=stats, counts=counts)
+        told: dict[str, Any] = {"stats": stats, "counts": counts, "filtered": self.filtered.copy()}
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, **told)
 
     @property
     def faces(self) -> list[Face]:
         """What it reads."""
-        return [self.image.face, *(self.levels.faces if self.levels is not None else [])]
+        wide = [self.image.face] if self.rules.smooth is not None else []
+        return [self.image.face, *wide, *(self.levels.faces if self.levels is not None else [])]
 
     def run(self) -> Islands:
         """What was found; CapacityError or BudgetError where there is no room for it."""
@@ -137,7 +143,7 @@ class Search:
         return self._here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
 
     def _planned(self, room: Room, memory: Memory, ins: list[Face] | None = None) -> Plan:
-        outs = self.outs(self.takers(0), room.rows, host(np.zeros(1, np.int64)))
+        outs = self.outs(self.takers(0), room.rows, host(np.zeros(1, np.int64)), self._through(0))
         return planned("find_sources", self._steps(room), ins or self.faces, outs, self.device, memory)
 
     @property
@@ -149,13 +155,18 @@ class Search:
         """The pipeline with so much room."""
         return self.rules.steps(room.rows, summits=room.summits)
 
-    def outs(self, found: Islands, capacity: int, count: Face) -> list[Face]:
+    def _through(self, count: Any) -> Through | None:
+        return None if self.rules.smooth is None else Through(count, self.filtered)
+
+    def outs(self, found: Islands, capacity: int, count: Face, through: Through | None) -> list[Face]:
         """What takes the results, in the order of the steps."""
         stats, counts = host(self.stats), host(self.counts)
         if self.levels is None:
-            return [stats, counts, *found.sinks(capacity), count, *self.ids, *self.models]
+            seen = [] if through is None else through.sinks(capacity, local=False)
+            return [stats, counts, *seen, *found.sinks(capacity), count, *self.ids, *self.models]
         clip = [stats, counts] if self.levels.clip else []
-        tables = found.sinks(capacity, local=True)
+        seen = [] if through is None else through.sinks(capacity, local=True)
+        tables = [*seen, *found.sinks(capacity, local=True)]
         cells, saved = self.levels.sink(self.image.spec.shape), self.levels.saved.values()
         return [*cells, *clip, *tables, count, *self.ids, *saved, *self.models]
 
@@ -166,13 +177,16 @@ class Search:
     def _attempt(self, room: Room) -> Islands | Short:
         count = np.zeros(1, np.int64)
         found = self.takers(count)
-        outs = self.outs(found, room.rows, host(count))
+        through = self._through(count)
+        outs = self.outs(found, room.rows, host(count), through)
         try:
             call("find_sources", self._steps(room), self.faces, outs, self.device, self.memory, progress=self.told,
                  on_plan=self.on_plan)  # fmt: skip
         except Crowded as short:
             # Without the frames it came through, which hold the plan's memory while it is planned again.
             return Short(room, short.rows, short.summits)
+        if through is not None:
+            found.columns["filtered_snr"] = through.snr
         return found
 
 

@@ -17,6 +17,7 @@ from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
 from footprint.api._light import check_photometry
+from footprint.api._matched import filter_of
 from footprint.api._negatives import beside, inverse
 from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
@@ -38,6 +39,7 @@ def find_sources(
     maxiters: int | None = None,
     connectivity: int = 4,
     min_area: int | str = "auto",
+    matched_filter: Any = None,
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -91,6 +93,10 @@ def find_sources(
         Pixels an island has at least, or a share of the beam's area, such as "0.3 beam"; with deblend every part of one, too.
         "auto" takes half of what a point source whose peak is at sigma has over the flood, the beam's area times
         ln(sigma / flood); 1 without a beam or a flood.
+    matched_filter : bool, "beam" or float, optional
+        Find sources in the image seen through a filter, the mean of each pixel's surroundings by the beam's shape (True or "beam")
+        or a round Gaussian of so many pixels' full width, over background and noise of that image; and measure them on the image
+        itself. A GPU takes the image whole.
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
         of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
@@ -169,6 +175,7 @@ def find_sources(
         pixels were independent). NaN where a fit went nowhere. With ``apertures`` aper1_flux, aper1_flux_err, aper1_area and so on,
         and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
         kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
+        With a ``matched_filter`` filtered_snr is the peak of the filtered image over its noise there, by which sources are found.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
         With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
         noise makes. It has the same columns but those of fits and apertures; peak, flux and snr are below 0, as in the image.
@@ -211,12 +218,14 @@ def find_sources(
         "light": None if light is None else light.op(1),
         "labels": bool(ids),
     }
-    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
+    smooth, told_of = filter_of(matched_filter, sky)
+    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
     check_capacity(capacity)
     runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, apart, seen.face)}
+    whole = apart is not None or smooth is not None
+    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, whole, seen.face)}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
@@ -234,7 +243,7 @@ def find_sources(
     clip = clip_of(search.stats, search.counts, seen.spec) if levels is None or levels.clip else None
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
-    more = {} if chosen is None else chosen.tell()
+    more = told_of | ({} if chosen is None else chosen.tell())
     how = (sky, "zero" if padded else blank, padded)
     table = catalogue(found.columns, search, clip, *how, more)
     return table if turned is None else (table, negatives_of(below, turned, *how, more))
@@ -250,6 +259,7 @@ def plan_find_sources(
     maxiters: int | None = None,
     connectivity: int = 4,
     min_area: int | str = "auto",
+    matched_filter: Any = None,
     deblend: bool = False,
     contrast: float = 0.002,
     fit: str | None = None,
@@ -300,8 +310,8 @@ def plan_find_sources(
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
-    sigma, flood, kappa, maxiters, connectivity, min_area, deblend, contrast, fit, residual, apertures, annulus, kron, reliability,
-    negatives, lesson, box, filter_size, capacity, memory, device
+    sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, apertures, annulus,
+    kron, reliability, negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -340,14 +350,15 @@ def plan_find_sources(
     known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
     known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
     known["light"] = None if light is None else light.op(1)
+    known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
     runs_on = host_only(device) if residual or kept else where(device)
-    ins = [from_file(spec, reading)] if streamed else foretold(spec)
+    ins = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 if smooth is None else 2)]
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    known = {"models": models, "light": light, "otherwise": by_parts(device, apart)}
+    known = {"models": models, "light": light, "otherwise": by_parts(device, apart is not None or smooth is not None)}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)

@@ -307,7 +307,7 @@ _UNITS = {
     "clip_count": "pixels",
     "sigma": "times the noise",
     "kappa": "standard deviations",
-} | dict.fromkeys(("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
+} | dict.fromkeys(("background", "noise", "filtered_noise", "threshold", "clip_mean", "clip_median", "clip_std"), "unit")
 
 
 def _shape(lengths: Any) -> str:

@@ -34,6 +34,12 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fit", default=None, metavar="SHAPE", help="Fit Gaussians: point for the beam's shape, gaussian for any of their own."
         ),
         click.option(
+            "--matched-filter",
+            default=None,
+            metavar="beam|FWHM",
+            help="Find sources in the image filtered by the beam, or by a Gaussian of so many pixels; measure them as they are.",
+        ),
+        click.option(
             "--reliability",
             type=float,
             default=None,

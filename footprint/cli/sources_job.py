@@ -17,9 +17,19 @@ from footprint.cli.render import Reporter
 from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
-_OF_A_PLANE = ("background", "noise", "threshold", "clip_mean", "clip_median", "clip_std", "clip_count", "clip_iterations")
+_OF_A_PLANE = (
+    "background",
+    "noise",
+    "filtered_noise",
+    "threshold",
+    "clip_mean",
+    "clip_median",
+    "clip_std",
+    "clip_count",
+    "clip_iterations",
+)
 # Options that bring kernels of their own, loaded before anything is measured.
-_LOADED = ("device", "deblend", "fit", "residual", "apertures", "annulus", "kron", "reliability")
+_LOADED = ("device", "deblend", "fit", "residual", "apertures", "annulus", "kron", "reliability", "matched_filter")
 _FOLDERS = {
     "out": "",
     "segmentation": ".fits",

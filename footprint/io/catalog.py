@@ -31,7 +31,7 @@ _UCDS = {
     "label": "meta.id;meta.main", "name": "meta.id", "island": "meta.id.parent", "component": "meta.id.part",
     "flags": "meta.code", "x": "pos.cartesian.x;instr.pixel", "y": "pos.cartesian.y;instr.pixel", "ra": "pos.eq.ra;meta.main",
     "dec": "pos.eq.dec;meta.main", "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density",
-    "npix": "phys.angArea;instr.pixel", "snr": "stat.snr", "ra_err": "stat.error;pos.eq.ra",
+    "npix": "phys.angArea;instr.pixel", "snr": "stat.snr", "filtered_snr": "stat.snr", "ra_err": "stat.error;pos.eq.ra",
     "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density", "peak_err": "stat.error;phot.flux.density",
     "fit_ra": "pos.eq.ra", "fit_dec": "pos.eq.dec", "fit_ra_err": "stat.error;pos.eq.ra", "fit_dec_err": "stat.error;pos.eq.dec",
     "fit_peak": "phot.flux.density;stat.max", "fit_flux": "phot.flux.density", "fit_flux_err": "stat.error;phot.flux.density",

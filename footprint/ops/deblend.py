@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import BASINS, strip_rows
 from footprint.kernels.sigma_clip.contract import rows_per_block
-from footprint.ops.base import Op
+from footprint.ops.matched import Pixels
 from footprint.ops.measure import SOURCE_ROW, table_specs
 from footprint.ops.residual import without
 from footprint.plan.builder import Builder
@@ -24,7 +23,7 @@ FITTED = ("fits", "count")
 
 
 @dataclass(frozen=True)
-class Deblend(Op):
+class Deblend(Pixels):
     """Labels and measures the sources on islands of pixels over ``flood`` noises, by the tree of their summits and passes.
 
     The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
@@ -86,7 +85,7 @@ class Deblend(Op):
             b.next_phase()
 
         def seen(again: bool) -> Seen:
-            x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+            x = self.pixels(b, image)
             x = turned(b, x, stats) if self.inverted else without(b, x, *fitted) if fitted else x
             return Seen(x, x, stats, lambda boxes, moments: None)
 

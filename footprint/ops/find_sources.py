@@ -12,6 +12,7 @@ from footprint.kernels.find_sources.contract import turns
 from footprint.ops.base import Op
 from footprint.ops.deblend import turned
 from footprint.ops.label import Label
+from footprint.ops.matched import Pixels
 from footprint.ops.measure import SOURCE_ROW, Measure, Renumber, table_specs
 from footprint.ops.pipeline import FUSIONS, Stage
 from footprint.plan.builder import Builder
@@ -46,7 +47,7 @@ class Over(Op):
 
 
 @dataclass(frozen=True)
-class Islands(Op):
+class Islands(Pixels):
     """`Over`, `Label` and `Measure` in one kernel, and `Renumber` where ``labels`` are wanted.
 
     ``inverted``: of the image turned about its background, without labels.
@@ -82,7 +83,7 @@ class Islands(Op):
         with ExitStack() as stack:
 
             def seen(last: bool) -> tuple[Ref, ...]:
-                x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+                x = self.pixels(b, image)
                 return turned(b, x, stats) if self.inverted else x, stats
 
             self.steps(b, "find_sources", image, results, seen, stack)

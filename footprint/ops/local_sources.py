@@ -93,7 +93,7 @@ class LocalIslands(OverMaps, Islands):  # type: ignore[misc]
         with ExitStack() as stack:
 
             def seen(last: bool) -> tuple[Ref, ...]:
-                x = b.bring(image, dtype=dtype)
+                x = self.pixels(b, image)
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept) if last}
                 maps = self._maps(b, x, given, targets)
                 return turned(b, x, maps[0]) if self.inverted else x, *maps
@@ -135,7 +135,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
         with ExitStack() as stack:
 
             def seen(again: bool) -> Seen:
-                x = b.bring(image, dtype=dtype)
+                x = self.pixels(b, image)
                 # Maps are results of the last time that a part is seen.
                 last = zip(self.saved, kept) if again or not b.several else ()
                 targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in last}

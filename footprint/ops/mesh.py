@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
 from footprint.ops.base import Op
+from footprint.ops.matched import Pixels
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -16,7 +17,7 @@ SPLINES = 4
 
 
 @dataclass(frozen=True)
-class Cells(Op):
+class Cells(Pixels):
     """Clipped statistics of cells of ``size`` x ``size`` pixels, filtered by a median of ``width`` x ``width`` cells, as splines.
 
     ``kappa``, ``good`` and ``up`` are those of `kernels.mesh.contract`.
@@ -51,7 +52,7 @@ class Cells(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Statistics part by part; what is smooth when all are known."""
         image, table = refs
-        self.steps(b, b.bring(image, dtype=kernel_dtype(image.spec.dtype)), table)
+        self.steps(b, self.pixels(b, image), table)
 
     def steps(self, b: Builder, x: Ref, table: Ref) -> None:
         """Record them, of the pixels of a part."""

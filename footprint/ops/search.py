@@ -10,8 +10,10 @@ from footprint.ops.base import Op
 from footprint.ops.deblend import MEMBER_ROW, Deblend
 from footprint.ops.find_sources import Islands, Over
 from footprint.ops.fit import Fit
+from footprint.ops.footprints import Footprints, LocalFootprints
 from footprint.ops.label import Label
 from footprint.ops.local_sources import MAPS, LocalDeblend, LocalFit, LocalIslands, LocalLight
+from footprint.ops.matched import Pixels, Smooth
 from footprint.ops.measure import LOCAL_ROW, Measure, Renumber
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
@@ -21,8 +23,15 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
+# The image once more, with what the filter reaches: who reads it without wants other rows of it.
+WIDE = "image to filter"
+# What is told of the image that a filter makes: its clip where there is one, and tables of what is found in it.
+SEEN = ("filtered stats", "filtered counts", "filtered moments", "filtered boxes")
 # Results of a search, in the order a plan has them.
-_RESULTS = ("cells", "stats", "counts", "moments", "boxes", "members", "fits", "light", "count", "labels", *MAPS, *MODELS)
+_RESULTS = ("cells", "stats", "counts", *SEEN, "moments", "boxes", "members", "fits", "light", "count", "labels", *MAPS, *MODELS)
+
+# Rows of another catalogue that room is made for at once.
+_FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,8 @@ class Rules:
         Whether the label image is a result.
     maps
         Background and noise from place to place; None for those of the clip.
+    smooth
+        The filter through which the image is searched; what is found is measured on the image itself.
     beside
         Rows of another catalogue that are kept meanwhile; -1 for as many as there is room for.
     """
@@ -106,6 +117,7 @@ class Rules:
     models: tuple[str, ...] = ()
     labels: bool = False
     maps: Maps | None = None
+    smooth: Smooth | None = None
     beside: int = 0
 
     def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
@@ -113,15 +125,18 @@ class Rules:
 
         ``summits``: room for those of what is taken apart, as `Deblend` has it.
         """
-        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps))
-        found = [Stage(Kept(capacity if self.beside < 0 else self.beside), (), ())] if self.beside else []
+        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps, self.smooth))
+        # What differs by few rows is one plan.
+        beside = capacity if self.beside < 0 else max(self.beside, min(-(-self.beside // _FEW) * _FEW, capacity))
+        found = [Stage(Kept(beside), (), ())] if beside else []
         found += self._levels()
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found += self._by_one(capacity, summits) if apart or self.inverted else self._by_steps(capacity, between)
         made = {name for stage in found for name in stage.writes}
         maps = self.maps.kinds if self.maps is not None else ()
         given = (f"{name} map" for name, kind in zip(MAPS, maps) if kind == "map")
-        return Pipeline(tuple(found), ("image", *given), tuple(name for name in _RESULTS if name in made))
+        wide = (WIDE,) if self.smooth is not None else ()
+        return Pipeline(tuple(found), ("image", *wide, *given), tuple(name for name in _RESULTS if name in made))
 
     def told(self) -> dict[str, float | int]:
         """What a catalogue's metadata say of it."""
@@ -140,7 +155,12 @@ class Rules:
         """What tells background and noise, as far as they are not given."""
         kinds = ("clip",) if self.maps is None else self.maps.kinds
         cells = [Stage(self.maps.cells, ("image",), ("cells",))] if self.maps is not None and "mesh" in kinds else []
-        return [*cells, *([Stage(self.clip, ("image",), ("stats", "counts"))] if "clip" in kinds else [])]
+        found = [*cells, *([Stage(self.clip, ("image",), ("stats", "counts"))] if "clip" in kinds else [])]
+        if self.smooth is not None:
+            levels: Pixels = self.clip if self.maps is None else self.maps.cells
+            names = tuple(f"filtered {name}" for name in levels.names()[1])
+            found.append(Stage(replace(levels, smooth=self.smooth), (WIDE,), names))
+        return found
 
     def _by_steps(self, capacity: int, between: tuple[Stage, ...]) -> list[Stage]:
         """Threshold, components and their measures, which a fusion takes together where nothing stands ``between``."""
@@ -158,7 +178,7 @@ class Rules:
         """Islands or their parts, and what is done with them when they are known."""
         local, how = self.maps is not None, self._how
         islands = self._islands(capacity, summits)
-        found = [Stage(islands, *islands.names())]
+        found = [Stage(islands, *islands.names())] if self.smooth is None else self._through_the_filter(islands, capacity)
         if self.fit is not None:
             fit: Op = replace(self.fit, capacity=capacity)
             if local:
@@ -172,6 +192,21 @@ class Rules:
                 light = LocalLight(capacity, self.light.radii, self.light.kron, self.light.least, **how)
             found.append(Stage(light, *light.names()))
         return found
+
+    def _through_the_filter(self, islands: Op, capacity: int) -> list[Stage]:
+        """What finds them there, with labels that are measured on the image itself while they are at hand."""
+        changes: dict[str, Any] = {"smooth": self.smooth, "labels": True}
+        if self.maps is not None:
+            changes |= {"background": "mesh", "noise": "mesh", "saved": ()}
+        seen = replace(islands, **changes)  # type: ignore[type-var]
+        own = {"image": WIDE} | {name: f"filtered {name}" for name in ("stats", "cells", "moments", "boxes")}
+        own |= {} if self.labels else {"labels": "labels of a part"}
+        reads, writes = (tuple(own.get(name, name) for name in names) for names in seen.names())
+        again: Op = Footprints(capacity, self.inverted)
+        if self.maps is not None:
+            again = LocalFootprints(capacity, self.inverted, **self._how, saved=self.maps.saved)
+        told = tuple("labels of a part" if name == "labels" and not self.labels else name for name in again.names()[0])
+        return [Stage(seen, reads, writes), Stage(again, told, again.names()[1])]
 
     @property
     def _rest(self) -> Stage | None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.sigma_clip.contract import DONE, ends_at_once, rows_per_block, usual_passes
-from footprint.ops.base import Op
+from footprint.ops.matched import Pixels
 from footprint.plan.builder import Builder
 from footprint.plan.slots import TURN, Ref
 from footprint.spec import ArraySpec
@@ -46,7 +45,7 @@ def as_rows(shape: tuple[int, ...], name: str = "image") -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class SigmaClip(Op):
+class SigmaClip(Pixels):
     """Bounds at median -+ ``sigma`` std, until nothing changes or ``maxiters`` (-1: no limit) clips were made.
 
     Writes statistics and counts, see `kernels.sigma_clip.contract`; ``zero`` takes the background as 0 for what follows.
@@ -78,7 +77,7 @@ class SigmaClip(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch, made again on all parts until it is done; what it knows of the image so far is kept."""
         image, stats, counts = refs
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        x = self.pixels(b, image)
         whole, again = image.slot.spec, b.several or not ends_at_once(b.limits)
         numbers: dict[str, Any] = {"size": whole.size, "width": whole.shape[1], "sigma": self.sigma, "maxiters": self.maxiters}
         with b.deliver(stats) as s, b.deliver(counts) as c:

@@ -63,9 +63,10 @@ class _Nowhere:
 
 
 def reliable(scale: int) -> Job:
-    """Four searches, two of the inverted image, whose catalogue is kept."""
+    """Four searches through a filter, two of the inverted image, whose catalogue is kept."""
+    about: dict[str, Any]
     source, about = opened(foreign_image(scale)), {"reliability": 0.9, "flood": 4.0, "background": "mesh", "device": "cpu"}
-    about["negatives"] = True
+    about |= {"negatives": True, "matched_filter": 3}
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, **about}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),

@@ -46,10 +46,23 @@ SKIES = [
     ),
     Mutant(
         "footprint/api/_negatives.py",
-        '("peak", "flux", "peak_interp")',
-        '("peak", "flux")',
+        '"peak_interp", "filtered_snr")',
+        '"filtered_snr")',
         ("tests/backend/test_reliability.py::test_so_many_are_real_at_any_budget",),
         "an interpolated peak of a hole is above the background",
-        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/matched/cpu.py",
+        "shares[y, x] >= LEAST",
+        "shares[y, x] > 0",
+        ("tests/backend/test_matched.py::test_finds_what_the_filtered_image_has_and_measures_the_image",),
+        "few pixels with data pass for the mean of a beam",
+    ),
+    Mutant(
+        "footprint/ops/matched.py",
+        "else first - begins",
+        "else 0",
+        ("tests/backend/test_matched.py::test_parts_change_no_bit",),
+        "a part's holes lie where the rows before it have theirs",
     ),
 ]

@@ -172,7 +172,8 @@ def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
     with fits.open(cube, "update") as hdus:
         hdus[0].data[:, 50:52, 20:23] = -30
     words = ("--plane", "all", "--sigma", 8, "-o", tmp_path / "c.ecsv", "--segmentation", tmp_path / "s.fits", "--json")
-    words += ("--negatives", tmp_path / "n.ecsv")
+    through = ("--matched-filter", "beam")
+    words += ("--negatives", tmp_path / "n.ecsv", *through)
     code, printed = run(monkeypatch, capsys, cube, *words)
     table, report = Table.read(tmp_path / "c.ecsv"), json.loads(printed.out)
     assert code == 0 and report["shape"] == [2, 120, 130] and report["sources"] == 4
@@ -181,7 +182,7 @@ def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
     assert report["negatives_catalogue"] == str(tmp_path / "n.ecsv")
     labels = fits.getdata(tmp_path / "s.fits")
     for plane in range(2):
-        assert run(monkeypatch, capsys, cube, "--plane", plane, "--sigma", 8, "-o", tmp_path / f"{plane}.ecsv")[0] == 0
+        assert run(monkeypatch, capsys, cube, "--plane", plane, "--sigma", 8, "-o", tmp_path / f"{plane}.ecsv", *through)[0] == 0
         one, rows = Table.read(tmp_path / f"{plane}.ecsv"), table[table["plane"] == plane]
         assert all(np.array_equal(one[name], rows[name]) for name in one.colnames)
         assert np.all(rows["noise"] == one.meta["noise"]) and labels[plane].max() == len(one) == 2
