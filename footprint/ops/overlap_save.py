@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.overlap_lines.contract import segments
 from footprint.kernels.overlap_save.contract import CHIP, FOLD, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
@@ -53,8 +54,9 @@ class OverlapSave(Correlate):
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
     def reads(self, dtype: str) -> str:
-        """Sums' own dtype: transforms are of floating numbers."""
-        return self.summed(dtype)
+        """Sums' own dtype, as transforms are of floating numbers; but tiles of images on the CPU are made of what is stored."""
+        sums = self.summed(dtype)
+        return sums if self.folded or len(self.taps) != 2 else stored_as(dtype, sums)
 
     @property
     def cut(self) -> str:  # type: ignore[override]

@@ -12,6 +12,13 @@ VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
+        "footprint/kernels/overlap_save/cpu.py",
+        "stored, kind, height, width, y + r, x,",
+        "stored, kind, height, width, y, x,",
+        (METHODS + "tiles_are_made_of_integers_as_they_are_stored",),
+        "a tile of integers is one row of them, again and again",
+    ),
+    Mutant(
         "footprint/api/_mask.py",
         "Array(seen.data[::-1], seen.kind",
         "Array(seen.data, seen.kind",

@@ -10,6 +10,13 @@ STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind
 
 THREADS_AND_TIMES = [
     Mutant(
+        "footprint/backend/notice.py",
+        "if not self._said:",
+        "if True:",
+        ("tests/unit/test_compiling.py::test_calls_from_python_say_once_that_they_compile",),
+        "every kernel that is compiled is told of",
+    ),
+    Mutant(
         "footprint/backend/cpu.py",
         "        if self._before != self._wanted:\n            _numba().write(self._before)",
         "        pass",

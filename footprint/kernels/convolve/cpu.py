@@ -74,7 +74,7 @@ def fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
 
 
 @njit(cache=True, nogil=True)
-def _fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
+def fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
     """The same of an image that is given as bytes: one loop over units then serves every dtype."""
     apart()
     if kind == 0:
@@ -201,7 +201,7 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
             top, filled = start, filled - (start - top)
         for r in range(filled, start - top + rows + height - 1):
             place = work, base + r * pitch, columns + width - 1, image, kind, image_height, image_width, top + r, strip + x0
-            _fill_stored(*place, code_y, code_x, cval)
+            fill_stored(*place, code_y, code_x, cval)
         filled, at = start - top + rows + height - 1, base + (start - top) * pitch
         count = columns // block if rows == ROWS else 0
         if count > 0:
@@ -284,7 +284,7 @@ def _stored_line_units(image, kind, weights, out, work, base, first, last, piece
         y, x = unit // across, unit % across * piece
         columns = min(piece, all_columns - x)
         place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
-        _fill_stored(*place, code_y, code_x, cval)
+        fill_stored(*place, code_y, code_x, cval)
         line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
 
 
@@ -316,8 +316,8 @@ def _stored_lines(image, kind, weights, out, work, size, threads, units, piece, 
         _stored_line_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
-# Those of `_fill_stored`.
-_KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
+# By which `fill_stored` knows what bytes are.
+KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
 # By whether the image is read as it is stored, and whether the mask is a single row: alone, and in threads.
 _LOOPS: dict[tuple[bool, bool], tuple[Any, Any]] = {
     (False, False): (_image_units, _images),
@@ -345,7 +345,7 @@ def convolve(
     line, stored = shapes[2] == 1, image.dtype != out.dtype
     piece, tall = (line_piece(columns), 1) if line else (stored_strip(columns) if stored else STRIP, ROWS)
     units = -(-rows // tall) * -(-columns // piece)
-    source = (image.reshape(-1).view(np.uint8), _KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
+    source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
     flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
     alone, together = _LOOPS[stored, line]
