@@ -42,6 +42,8 @@ LINE_TAPS = 4
 """Most vectors of its taps that go by together."""
 LINE_GROUP = 8
 """The same as GROUP, for masks of a single row."""
+TOGETHER = 8
+"""Blocks that a few taps go by before the next ones do: as many as stay near."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
