@@ -8,6 +8,7 @@ from typing import Any
 from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import Deblend
+from footprint.ops.elsewhere import Elsewhere
 from footprint.ops.find_sources import Islands, Over
 from footprint.ops.fit import Fit
 from footprint.ops.label import Label
@@ -71,6 +72,8 @@ class Rules:
         Whether the label image is a result.
     maps
         Background and noise from place to place; None for those of the clip.
+    elsewhere
+        Other images that what is found is measured on.
     """
 
     clip: SigmaClip = field(default_factory=SigmaClip)
@@ -86,20 +89,23 @@ class Rules:
     models: tuple[str, ...] = ()
     labels: bool = False
     maps: Maps | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
         """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``.
 
         ``summits``: room for those of what is taken apart, as `Deblend` has it.
         """
-        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps))
+        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps)) or bool(self.elsewhere)
         found = self._levels()
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found += self._by_one(capacity, summits) if apart or self.inverted else self._by_steps(capacity, between)
         made = {name for stage in found for name in stage.writes}
         maps = self.maps.kinds if self.maps is not None else ()
         given = (f"{name} map" for name, kind in zip(MAPS, maps) if kind == "map")
-        return Pipeline(tuple(found), ("image", *given), tuple(name for name in _RESULTS if name in made))
+        wanted = tuple(name for name in _RESULTS if name in made and (name != "labels" or self.labels))
+        others = tuple(one.image for one in self.elsewhere)
+        return Pipeline(tuple(found), ("image", *given, *others), (*wanted, *(n for one in self.elsewhere for n in one.results)))
 
     def told(self) -> dict[str, float | int]:
         """What a catalogue's metadata say of it."""
@@ -118,7 +124,8 @@ class Rules:
         """What tells background and noise, as far as they are not given."""
         kinds = ("clip",) if self.maps is None else self.maps.kinds
         cells = [Stage(self.maps.cells, ("image",), ("cells",))] if self.maps is not None and "mesh" in kinds else []
-        return [*cells, *([Stage(self.clip, ("image",), ("stats", "counts"))] if "clip" in kinds else [])]
+        own = [*cells, *([Stage(self.clip, ("image",), ("stats", "counts"))] if "clip" in kinds else [])]
+        return own + [stage for one in self.elsewhere for stage in one.levels()]
 
     def _by_steps(self, capacity: int, between: tuple[Stage, ...]) -> list[Stage]:
         """Threshold, components and their measures, which a fusion takes together where nothing stands ``between``."""
@@ -143,13 +150,17 @@ class Rules:
                 fit = LocalFit(capacity, self.fit.free, self.fit.radius, self.fit.beam, **how)
             found.append(Stage(fit, *fit.names()))
             found = twice(found[0], found[1], self.sigma, self._rest, local=local) if self.residual else found
+        # Where the labels are painted, of the first search.
+        count = found[0].writes[islands.names()[1].index("count")]
+        found[1:1] = [stage for one in self.elsewhere for stage in one.on_islands(capacity, count)]
+        if self.fit is not None:
             found += [Stage(Models(self.models), *Models(self.models).names())] if self.models else []
         if self.light is not None:
             light: Op = replace(self.light, capacity=capacity)
             if local:
                 light = LocalLight(capacity, self.light.radii, self.light.kron, self.light.least, **how)
             found.append(Stage(light, *light.names()))
-        return found
+        return found + [stage for one in self.elsewhere for stage in one.after(capacity)]
 
     @property
     def _rest(self) -> Stage | None:
@@ -162,7 +173,7 @@ class Rules:
         """What finds islands, or their parts."""
         level, seed = (self.sigma, 0.0) if self.flood is None else (self.flood, self.sigma)
         same: dict[str, Any] = {"connectivity": self.connectivity, "min_area": self.min_area, "capacity": capacity}
-        same |= {"labels": self.labels, "inverted": self.inverted} | self._how
+        same |= {"labels": self.labels or bool(self.elsewhere), "inverted": self.inverted} | self._how
         if self.maps is not None:
             same["saved"] = self.maps.saved
         if self.contrast is not None:
