@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, missing_extra
+from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
+from footprint.io.frames import existing_file
 from footprint.io.output import check_output, output
 
 _KINDS = {
@@ -114,11 +115,69 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
             table.write(temporary, format={"ecsv": "ascii.ecsv", "fits": "fits"}[kind], overwrite=True)
 
 
-def _pyarrow() -> Any:
+def read_catalog(path: str | os.PathLike[str]) -> Any:
+    """Read a table of sources, such as `write_catalog` wrote or any other of these formats.
+
+    Parameters
+    ----------
+    path
+        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
+        [Jy]``, become the columns'.
+
+    Returns
+    -------
+    astropy.table.Table
+        All its rows and columns.
+
+    Raises
+    ------
+    FormatError
+        The file is not there, or cannot be read.
+    ArgumentError
+        Unknown suffix, or regions.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> import footprint as fp
+    >>> from astropy.table import Table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fp.write_catalog(Table({"x": [1.5], "y": [2.0]}), os.path.join(folder, "c.csv"))
+    ...     fp.read_catalog(os.path.join(folder, "c.csv")).colnames
+    ['x', 'y']
+    """
+    kind = _KINDS.get(Path(path).suffix.lower(), "regions")
+    if kind == "regions":
+        endings = ", ".join(suffix for suffix, word in _KINDS.items() if word != "regions")
+        raise ArgumentError("path", repr(os.fspath(path)), f"a catalogue whose name ends in one of {endings}")
+    existing_file(os.fspath(path), "a catalogue")
+    from astropy.table import Table
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if kind == "parquet":
+                arrow = _pyarrow("reading").parquet.read_table(path)
+                return Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
+            table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
+        except (MemoryError, ImportError, FootprintError):
+            raise
+        except Exception as error:
+            # Parsers raise whatever they stumble over.
+            raise FormatError(path, f"cannot be read as a catalogue ({' '.join(str(error).split())[:200]})") from error
+    for name in table.colnames if kind == "csv" else ():
+        found = re.fullmatch(r"(.+) \[(.+)\]", name)
+        if found is not None:
+            table[name].unit = found[2]
+            table.rename_column(name, found[1])
+    return table
+
+
+def _pyarrow(purpose: str = "writing") -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
+        raise missing_extra("pyarrow", "parquet", f"{purpose} Parquet") from None
     return pyarrow
 
 

@@ -75,7 +75,7 @@ class Op(ABC):
 
     def looks(self, *specs: ArraySpec) -> float:
         """Nanoseconds of a core beside them."""
-        return self.look * specs[0].size
+        return self.look * specs[0].size if self.look else 0.0
 
     def placed(self, first: int) -> Op:
         """The same for projections that begin with another row of the detector than its first, where that makes a difference."""

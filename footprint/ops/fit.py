@@ -80,8 +80,13 @@ class Fit(Op):
 
     def correlation(self) -> np.ndarray:
         """How noise that went through the beam is correlated over so many pixels; not at all where no beam is known."""
-        d = np.arange(-2 * self.radius, 2 * self.radius + 1, dtype=np.float64)
-        if not self.beam:
-            return ((d[:, None] == 0) & (d == 0)).astype(np.float64)
-        yy, yx, xx = self.beam
-        return np.exp(-(yy * d[:, None] ** 2 + 2 * yx * d[:, None] * d + xx * d**2) / 4)
+        return correlation(self.beam, 2 * self.radius)
+
+
+def correlation(beam: tuple[float, ...], most: int) -> np.ndarray:
+    """How noise is correlated from pixel to pixel, up to ``most`` along either axis: by an inverse beam, () for not at all."""
+    d = np.arange(-most, most + 1, dtype=np.float64)
+    if not beam:
+        return ((d[:, None] == 0) & (d == 0)).astype(np.float64)
+    yy, yx, xx = beam
+    return np.exp(-(yy * d[:, None] ** 2 + 2 * yx * d[:, None] * d + xx * d**2) / 4)
