@@ -50,7 +50,7 @@ def looks(scan: Any, row: int, *, memory: int, device: str, black_frames: str, *
         with warnings.catch_warnings():
             # The run has said so.
             warnings.simplefilter("ignore", UserWarning)
-            scan, job["shifts"], _ = with_light(scan, row, job["shifts"], None)
+            scan, job["shifts"], job["axis_shifts"] = with_light(scan, row, job["shifts"], job["axis_shifts"])
     placed = job_of(scan, (row, row + 1), job["i0"], job["shifts"], job["log"])
     how = How.of(**{name: value for name, value in job.items() if name in SETTINGS})
     half = is_half(scan, job["half_acquisition"], scan.angles)

@@ -24,6 +24,7 @@ from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
+from footprint.api.background import cells_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError, choose
@@ -213,7 +214,8 @@ def find_sources(
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
-    levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
+    cells = cells_of(box, filter_size, kappa, robust=True)
+    levels, fitted = levels_of(background, noise, cells, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
     light = check_photometry(apertures, annulus, kron, sky)
     clipped = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters))
@@ -352,7 +354,7 @@ def plan_find_sources(
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     sky = sky_of(None, header)
     levels, fitted, light = (
-        kinds_of(*words, box, filter_size, kappa, saved),
+        kinds_of(*words, cells_of(box, filter_size, kappa, robust=True), saved),
         check_fit(fit, sky),
         check_photometry(apertures, annulus, kron, sky),
     )

@@ -21,6 +21,7 @@ from footprint.api._light import Photometry, check_photometry, describe_light
 from footprint.api._places import places_of, shapes_of
 from footprint.api._sky import Sky, sky_of
 from footprint.api._table import column_of
+from footprint.api.background import cells_of
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import LABEL, MOMENTS, PIXELS, SUM, SUM_X, SUM_Y, X_PEAK, Y_PEAK
 from footprint.kernels.fit.contract import COLUMNS, MAJOR, MINOR, THETA, X, Y
@@ -114,7 +115,8 @@ def measure_at(
     plain = see(given.data)
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
-    levels = levels_of(background, noise, box, filter_size, check_positive("kappa", kappa), plain, sky, {})
+    cells = cells_of(box, filter_size, kappa, robust=True)
+    levels = levels_of(background, noise, cells, plain, sky, {})
     light = check_photometry(apertures, annulus, False, sky)
     at = places_of(positions, sky)
     own = None if shapes is None else shapes_of(shapes, positions, len(at))
@@ -277,7 +279,8 @@ def plan_measure_at(
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     sky = sky_of(None, header)
-    levels, light = kinds_of(background, noise, box, filter_size, 3.0, ()), check_photometry(apertures, annulus, False, sky)
+    levels = kinds_of(background, noise, cells_of(box, filter_size, 3.0, robust=True), ())
+    light = check_photometry(apertures, annulus, False, sky)
     op = _held(int(count), sky, None if widest is None else check_positive("widest", widest), light)
     record: Maps | None = None if levels is None else levels.record
     steps = at_places(op, SigmaClip(), record, None if light is None else light.op(op.capacity))

@@ -13,19 +13,10 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
 from footprint.io.frames import existing_file
+from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
 
-_KINDS = {
-    ".ecsv": "ecsv",
-    ".fits": "fits",
-    ".fit": "fits",
-    ".vot": "votable",
-    ".votable": "votable",
-    ".xml": "votable",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".reg": "regions",
-}
+_KINDS = ("ecsv", "fits", "votable", "csv", "parquet", "regions")
 
 # What columns are, in the Virtual Observatory's words.
 _UCDS = {
@@ -47,9 +38,9 @@ _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "b
 
 def catalog_kind(path: str | os.PathLike[str]) -> str:
     """Return ``ecsv``, ``fits``, ``votable``, ``csv``, ``parquet`` or ``regions``, by the suffix."""
-    kind = _KINDS.get(Path(path).suffix.lower())
+    kind = called(path, *_KINDS)
     if kind is None:
-        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(_KINDS)}")
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*_KINDS))}")
     return kind
 
 
@@ -69,7 +60,7 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         astropy Table or QTable. Units are kept: in ECSV, FITS and VOTable as the format has them, in CSV as ``flux [Jy]`` in the
         column's name.
     path
-        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
+        ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
         (circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted
         from 0).
     overwrite

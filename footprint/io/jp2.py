@@ -27,7 +27,6 @@ from footprint.io.slice_files import SliceFolder
 
 SUFFIX = ".jp2"
 _ROWS = ".rows"
-_SIGNATURE = b"\x00\x00\x00\x0cjP  \r\n\x87\n"
 # Bytes of a box that are looked at for how a volume was made.
 _SAID = 1 << 20
 
@@ -147,12 +146,6 @@ class Jp2Slice:
     def close(self) -> None:
         """Let the slice go."""
         self._values = self._values[:0]
-
-
-def is_jp2(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as JPEG 2000 does."""
-    with open(path, "rb") as file:
-        return file.read(len(_SIGNATURE)) == _SIGNATURE
 
 
 def jp2_files(path: str | os.PathLike[str]) -> list[Path]:
