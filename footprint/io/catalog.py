@@ -137,9 +137,9 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     ...     fp.read_catalog(os.path.join(folder, "c.csv")).colnames
     ['x', 'y']
     """
-    kind = _KINDS.get(Path(path).suffix.lower(), "regions")
-    if kind == "regions":
-        endings = ", ".join(suffix for suffix, word in _KINDS.items() if word != "regions")
+    kind = called(path, *_KINDS)
+    if kind is None or kind == "regions":
+        endings = ", ".join(suffixes(*(word for word in _KINDS if word != "regions")))
         raise ArgumentError("path", repr(os.fspath(path)), f"a catalogue whose name ends in one of {endings}")
     existing_file(os.fspath(path), "a catalogue")
     from astropy.table import Table
