@@ -151,7 +151,8 @@ def operation(
     weights, _ = described(mask_shape, complex_of(sums) if complex_mask else sums, "mask_shape", COMPLEX)
     taps = weights.shape[how.several :]
     if how.axes is not None and len(how.axes) != len(taps):
-        raise ArgumentError("axes", how.axes, f"{len(taps)} of them, as many as the mask has")
+        fix = 'masks="all" takes its first axis for several masks' if len(how.axes) == len(taps) - 1 else ""
+        raise ArgumentError("axes", how.axes, f"{len(taps)} of them, as many as the mask has", fix)
     # A convolution's mask is turned, and moves the other way.
     moves = tuple(-n if flip else n for n in how.origin) * (len(taps) if len(how.origin) == 1 else 1)
     batch = max(len(image.shape) - len(taps), 0) if how.axes is not None else int(how.masks == "each")

@@ -9,15 +9,20 @@ import numpy as np
 from footprint.api._arrays import Memory, described, where
 from footprint.api._call import Described, planned
 from footprint.api._filtered import BESIDE, How, filtered, last, number, operation, returned
+from footprint.api._hints import hinted
 from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
+from footprint.elsewhere import ARGUMENTS
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
+_hinted = hinted(ARGUMENTS, "name what comes after mode, as in boundary= or method=")
 
+
+@_hinted
 def convolve(
     image: Any,
     mask: Any,
@@ -128,6 +133,7 @@ def convolve(
     return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
+@_hinted
 def correlate(
     image: Any,
     mask: Any,

@@ -12,6 +12,13 @@ VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
+        "footprint/api/_hints.py",
+        "(name not in known or name in taken)",
+        "name not in known",
+        ("tests/unit/test_arguments.py::test_arguments_of_other_libraries_are_answered",),
+        "who gives astropy's mask= is not told what it is called here",
+    ),
+    Mutant(
         "footprint/kernels/overlap_save/cpu.py",
         "stored, kind, height, width, y + r, x,",
         "stored, kind, height, width, y, x,",
