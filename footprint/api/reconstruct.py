@@ -13,6 +13,7 @@ from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_
 from footprint.api._black import BlackFrames, Watch, Without, is_watched, look_now
 from footprint.api._black import black_frames as black_frames_in
 from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._counts import PixelCounts, Tally
 from footprint.api._half import say_of_field, search_of
 from footprint.api._resume import done_by
 from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
@@ -26,6 +27,9 @@ from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Library
+
+# Share of saturated values that is warned of.
+_SATURATED = 0.01
 
 
 def reconstruct(
@@ -59,6 +63,7 @@ def reconstruct(
     device: str = "auto",
     fft: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
+    on_counts: Callable[[PixelCounts], None] | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Reconstruct slices from raw projections, read and written by as many detector rows as memory allows.
@@ -118,6 +123,9 @@ def reconstruct(
         As in `fbp`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
+    on_counts : callable, optional
+        Called at the end with how many of the detector's pixels are dead, and of the values read saturated: ``dead`` of ``pixels``
+        and ``saturated`` of ``values``; as text they are a sentence.
     progress : callable, optional
         ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
 
@@ -173,7 +181,7 @@ def reconstruct(
         weight=weight,
         nonnegative=nonnegative,
     )
-    taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, progress)
+    taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
     except BlackFrames as found:
@@ -193,12 +201,13 @@ class _Run(NamedTuple):
     device: str
     fft: str
     on_plan: Callable[[Plan], None] | None
+    on_counts: Callable[[PixelCounts], None] | None
     progress: Progress | None
 
 
 def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run: _Run) -> Any:
     """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
-    job, (out, memory, device, fft, on_plan, progress) = taken.job(scan), run
+    job, (out, memory, device, fft, on_plan, on_counts, progress) = taken.job(scan), run
     n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
     search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": taken.i0, "log": taken.log}
     if half and method:
@@ -232,7 +241,8 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
     watch = Watch(scan, way.needed[0], look, taken.log) if Dropouts in kinds else None
-    sources = job.streams(*way.needed, watch=watch)
+    tally = Tally(way.needed[1] - way.needed[0], getattr(job.scan, "saturation", None)) if Flat in kinds else None
+    sources = job.streams(*way.needed, watch=watch, tally=tally)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
     with job.kept(plan):
@@ -241,7 +251,19 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
     if watch is not None:
         watch.say(str(getattr(scan, "path", "the scan")))
+    if tally is not None:
+        _say_of_pixels(str(getattr(scan, "path", "the scan")), tally.counts(), on_counts)
     return finished(target, out) if isinstance(target, Array) else out
+
+
+def _say_of_pixels(path: str, counts: PixelCounts, on_counts: Callable[[PixelCounts], None] | None) -> None:
+    """Tell what was counted, and warn where so much is saturated that it is more than a few pixels."""
+    if counts.saturated > _SATURATED * counts.values:
+        found = f"{counts.saturated / counts.values:.1%} of its values are saturated ({counts.level:g} and more)"
+        what = f"{path}: {found} and were replaced from their neighbours; saturation='none' takes them as they are"
+        warnings.warn(what, UserWarning, stacklevel=4)
+    if on_counts is not None:
+        on_counts(counts)
 
 
 def _searched(plan: Plan, scan: Any, budget: int | None, search: dict[str, Any]) -> Plan:

@@ -36,6 +36,8 @@ class Run:
         The volume's metadata.
     cast, plan, budget, found
         What becomes of the values; the plan that is shown and run; the budget it is for; the axis.
+    counts
+        Of pixels that were not good.
     """
 
     source: Any
@@ -50,6 +52,7 @@ class Run:
     plan: Any = field(init=False, default=None)
     budget: int | None = field(init=False, default=None)
     found: Found | None = field(init=False, default=None)
+    counts: Any = field(init=False, default=None)
 
     def run(self) -> None:
         """Plan, find what has to be found, reconstruct, draw, report."""
@@ -108,9 +111,12 @@ class Run:
             files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
             kept = volume.resumed
-            settings = self.job | {"out": volume, "black_frames": self.black_frames}
+            settings = self.job | {"out": volume, "black_frames": self.black_frames, "on_counts": self._counted}
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
         return volume, kept
+
+    def _counted(self, counts: Any) -> None:
+        self.counts = counts
 
     def _draw(self, volume: Any, figures: dict[str, Any]) -> None:
         """The pictures that are asked for."""
@@ -134,6 +140,9 @@ class Run:
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
         figures |= {"unit": self.about["unit"], "method": self.job["method"]}
+        if self.counts is not None:
+            counts = self.counts
+            figures |= {"dead_pixels": counts.dead, "saturated_values": counts.saturated, "bad_pixels": str(counts)}
         figures |= {"written_bytes": size * n_rows * self.shape[1] * self.shape[2], "output": files.target}
         figures |= {
             name: file for name, file in (("png", files.png), ("axis_png", files.axis_png), ("report", files.report)) if file
