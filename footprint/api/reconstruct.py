@@ -58,6 +58,8 @@ def reconstruct(
     iterations: int | None = None,
     weight: float | None = None,
     nonnegative: bool = False,
+    centered: bool = False,
+    margin: int = 0,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -86,6 +88,11 @@ def reconstruct(
         As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
     iterations, weight, nonnegative
         As in `sirt`, `cgls` and `tv`: for these methods alone.
+    centered : bool
+        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
+        moved.
+    margin : int
+        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
@@ -180,6 +187,8 @@ def reconstruct(
         iterations=iterations,
         weight=weight,
         nonnegative=nonnegative,
+        centered=centered,
+        margin=margin,
     )
     taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
     try:
@@ -309,6 +318,8 @@ def plan_reconstruct(
     iterations: int | None = None,
     weight: float | None = None,
     nonnegative: bool = False,
+    centered: bool = False,
+    margin: int = 0,
     written: Any = False,
     memory: Memory = None,
     device: str = "auto",
@@ -325,7 +336,7 @@ def plan_reconstruct(
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
     center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
-    half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, memory, device, fft
+    half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -363,6 +374,8 @@ def plan_reconstruct(
         iterations=iterations,
         weight=weight,
         nonnegative=nonnegative,
+        centered=centered,
+        margin=margin,
     )
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.

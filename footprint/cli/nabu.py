@@ -155,13 +155,22 @@ def _tilt(r: Reader) -> None:
 def _phase(r: Reader) -> None:
     method = r.get("phase", "method").lower()
     keys = [("phase", key) for key in ("method", "delta_beta", "padding_type")]
+    material = [("phase", key) for key in ("material_formula", "material_density")]
     if method in ("paganin", "tie"):
         padding = {"": "", "edge": "", "zeros": ":padding=zeros", "reflect": ":padding=reflect"}.get(
             r.get("phase", "padding_type").lower()
         )
         if padding is None:
             r.skip("--phase pads by edge, reflect, symmetric, air or zeros", keys.pop())
-        r.say("phase", f"{r.number('phase', 'delta_beta') or 100.0:g}{padding or ''}", *keys)
+        ratio = r.number("phase", "delta_beta") if r.get("phase", "delta_beta") else 100.0
+        formula, density = r.get(*material[0]), r.number(*material[1])
+        if ratio is not None:
+            r.say("phase", f"{ratio:g}{padding or ''}", *keys)
+            r.same("not used where delta_beta is a number", *material)
+        elif r.get("phase", "delta_beta").lower() == "auto" and formula and density:
+            r.say("phase", f"{formula}{padding or ':'}{',' if padding else ''}density={density:g}", *keys, *material)
+        else:
+            r.skip("--phase wants delta/beta, or FORMULA:density=G_CM3", *keys, *material)
     elif method:
         r.skip("--phase is Paganin's filter", *keys)
     else:
@@ -262,10 +271,16 @@ def _slices(r: Reader) -> None:
     if offset is not None:
         key = (section, "angle_offset")
         r.say("angle-offset", offset, key) if offset else r.same("as it is here", key)
-    if r.flag(section, "centered_axis") is False:
-        r.same("as it is here", (section, "centered_axis"))
-    elif r.get(section, "centered_axis"):
-        r.skip("slices are not moved: the axis lies at (c, c)", (section, "centered_axis"))
+    key, all_of_it = (section, "centered_axis"), all(_within(r, name) == (0, None) for name in "xy")
+    if r.flag(*key) is False:
+        r.same("as it is here", key)
+    elif r.flag(*key) is None and r.get(*key):
+        r.skip("it is 1 or 0", key)
+    elif all_of_it:
+        r.say("centered-axis", True, key)
+    else:
+        # Theirs has the region's size then, and not its place.
+        r.skip("nabu puts the middle of the region on the axis: choose --roi for that, with or without --centered-axis", key)
     if r.number(section, "outer_circle_value") == 0:
         r.same("as it is here", (section, "outer_circle_value"))
     if r.get(section, "method").lower() in ("", "fbp"):
@@ -274,7 +289,7 @@ def _slices(r: Reader) -> None:
 
 def _part(r: Reader) -> None:
     section = "reconstruction"
-    ends = {name: _ends(r.get(section, f"start_{name}"), r.get(section, f"end_{name}")) for name in "xyz"}
+    ends = {name: _within(r, name) for name in "xyz"}
     for names, option, write in (("z", "rows", _rows), ("xy", "roi", _roi)):
         keys = [(section, f"{end}_{name}") for name in names for end in ("start", "end")]
         if not any(r.get(*key) for key in keys):
@@ -291,6 +306,11 @@ def _part(r: Reader) -> None:
             r.skip(f"counts from the end: give --{option} in numbers, ends excluded", *keys)
         else:
             r.say(option, said, *keys)
+
+
+def _within(r: Reader, name: str) -> tuple[int, int | None] | None:
+    """See `_ends`, of an axis."""
+    return _ends(r.get("reconstruction", f"start_{name}"), r.get("reconstruction", f"end_{name}"))
 
 
 def _ends(start: str, end: str) -> tuple[int, int | None] | None:

@@ -95,6 +95,10 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
+            "--margin", type=int, default=0, show_default=True, metavar="N", help="Slices are N pixels larger at all sides."
+        ),
+        click.option("--centered-axis", "centered", is_flag=True, help="Move slices so that the axis lies in their middle."),
+        click.option(
             "--cutoff",
             type=float,
             default=1.0,

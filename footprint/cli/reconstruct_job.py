@@ -7,6 +7,8 @@ from typing import Any
 
 from footprint.api._arrays import limits_and_budget, where
 from footprint.api._half import is_half, width_of
+from footprint.api._scan import Taken
+from footprint.api._way import How, axis_in_slices
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.cli.axis import Found, find_axis
 from footprint.cli.beside import beside
@@ -96,7 +98,7 @@ class Run:
     def _describe(self) -> dict[str, Any]:
         """Put what was found into the metadata; the figures of the cast."""
         assert self.found is not None
-        self.about |= self.found.figures
+        self.about |= self.found.figures | {"axis_in_slice": self._axis_in_slice()}
         self.about |= {"steps": str(self.job["steps"])} if self.job["steps"] is not None else {}
         numbers = self.cast.find(self.source, self.job, self.plan.footprint.total, self.device, self.black_frames)
         self.about |= numbers
@@ -114,6 +116,12 @@ class Run:
             settings = self.job | {"out": volume, "black_frames": self.black_frames, "on_counts": self._counted}
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
         return volume, kept
+
+    def _axis_in_slice(self) -> list[float]:
+        job = self.job
+        how = How(**{name: job[name] for name in How.__dataclass_fields__ if name in job})
+        placed = Taken(job["rows"], job["i0"], job["shifts"], job["log"]).job(self.source)
+        return axis_in_slices(placed, job["center"], how)
 
     def _counted(self, counts: Any) -> None:
         self.counts = counts
@@ -139,7 +147,7 @@ class Run:
         figures |= {name: value for name, value in self.about.items() if name.startswith("tilt_")}
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
-        figures |= {"unit": self.about["unit"], "method": self.job["method"]}
+        figures |= {"axis_in_slice": self.about["axis_in_slice"], "unit": self.about["unit"], "method": self.job["method"]}
         if self.counts is not None:
             counts = self.counts
             figures |= {"dead_pixels": counts.dead, "saturated_values": counts.saturated, "bad_pixels": str(counts)}
@@ -168,11 +176,12 @@ class Run:
 
 
 def check_roi(source: Any, job: dict[str, Any], half: bool) -> None:
-    """Raise unless X0,X1,Y0,Y1 lie inside a slice."""
+    """Raise unless X0,X1,Y0,Y1 lie inside a slice, or its margin."""
     if job["roi"] is None:
         return
     x0, x1, y0, y1 = job["roi"]
     width = width_of(source, half, None if isinstance(job["center"], str) else job["center"])
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
-        wanted = f"X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
-        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted)
+    first, last = -job["margin"], width + job["margin"]
+    if not (first <= x0 < x1 <= last and first <= y0 < y1 <= last):
+        wanted = f"X0 < X1 and Y0 < Y1, all from {first} to {last}, the {'margin' if first else 'width'} of a slice"
+        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted, "" if first else "--margin N makes slices larger")
