@@ -119,7 +119,11 @@ def _are_black(scan: Any, row: int, light: np.ndarray) -> np.ndarray:
     light = light - shade
     usual = float(np.nanmedian(light)) if np.isfinite(light).any() else 0.0
     flats = scan.flat_means(here) if scan.n_flats else None
-    beam = float(np.max(light)) if flats is None else float(np.max(np.mean(flats[..., ::_EVERY], axis=-1))) - shade
+    beam = float(np.max(light))
+    if flats is not None:
+        # Pixels that are saturated in every flat are NaN.
+        means = [float(np.mean(row[np.isfinite(row)])) for row in flats[:, 0, ::_EVERY] if np.isfinite(row).any()]
+        beam = max(means, default=0.0) - shade
     return np.asarray(light < min(_OPEN * beam, _USUAL * usual)) & (usual > 0)
 
 
@@ -153,6 +157,7 @@ class Without:
         self.n_angles = len(self.kept)
         self.shape = (self.n_angles, *scan.shape[1:])
         self.angles = np.asarray(scan.angles)[self.kept]
+        self.gain = self.of(getattr(scan, "gain", None))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scan, name)

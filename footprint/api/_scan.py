@@ -13,6 +13,7 @@ import numpy as np
 
 from footprint.api._arrays import described
 from footprint.api._call import Stream
+from footprint.api._counts import Tally
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
 from footprint.errors import ArgumentError, FormatError, ShapeError
@@ -34,6 +35,8 @@ _KEPT = "rows decoded ahead"
 _BORDER = 32
 # Share of a row that may be at or below 0 in projections that are not yet line integrals.
 _NEGATIVE = 0.05
+# Share of the flats' pixels that may be saturated where none is good.
+_SATURATED = 0.05
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,14 @@ class ScanJob:
         }
 
     def streams(
-        self, first: int, last: int, frames: Sequence[int] | None = None, watch: Callable[[Region, np.ndarray], None] | None = None
+        self,
+        first: int,
+        last: int,
+        frames: Sequence[int] | None = None,
+        watch: Callable[[Region, np.ndarray], None] | None = None,
+        tally: Tally | None = None,
     ) -> dict[str, Stream]:
-        """Sources of the same, blocks filled as they are asked for; ``watch`` is shown those of projections."""
+        """Sources of the same, blocks filled as they are asked for; ``watch`` is shown those of projections, ``tally`` all."""
         specs = self.specs(first, last, frames)
 
         def raw(region: Region, block: np.ndarray) -> None:
@@ -127,6 +135,8 @@ class ScanJob:
                 self.scan.read(rows, block, angles)
                 if watch is not None:
                     watch(region, block)
+                if tally is not None:
+                    tally.projections(region, block)
                 return
             for k, frame in enumerate(frames[angles]):
                 self.scan.read(rows, block[k : k + 1], slice(frame, frame + 1))
@@ -135,6 +145,8 @@ class ScanJob:
             rows = _moved(region[1], first)
             if self.scan.n_flats:
                 block[:] = self.scan.flat_means(rows)
+                if tally is not None:
+                    tally.flats(region, block, lambda: self._dark(rows))
             else:
                 block[:] = 1 if self.level is None else self.level + self._dark(rows)
 
@@ -216,12 +228,17 @@ class ScanJob:
         """Raise FormatError where no pixel's flat is above its dark; reads ``step`` rows at a time, until one is."""
         if not self.scan.n_flats:
             return
+        full = 0.0
         for at in range(self.start, self.stop, max(step, 1)):
             rows = slice(at, min(at + step, self.stop))
-            dark = self._dark(rows)
-            if (self.scan.flat_means(rows) - dark > DEAD * np.abs(dark)).any():
+            dark, flats = self._dark(rows), self.scan.flat_means(rows)
+            if (flats - dark > DEAD * np.abs(dark)).any():
                 return
+            full = max(full, float(np.isnan(flats).mean()))
         path = getattr(self.scan, "path", "the scan")
+        if full > _SATURATED and np.isfinite(self.flat.ceiling):
+            found = f"its flats are saturated ({self.flat.ceiling:g} and more) wherever they are brighter than its darks"
+            raise FormatError(path, found, "give saturation='none' to take them as they are, or another number")
         raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
 
 
@@ -239,6 +256,7 @@ class _LineIntegrals:
     """A scan whose projections are line integrals already: no flats and no darks are asked for."""
 
     n_flats = n_flat_groups = 0
+    gain = saturation = None
 
     def __init__(self, scan: Any) -> None:
         self._scan = scan
@@ -309,7 +327,10 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None, log: bool 
     moves = None if shifts is None else Table(numbers("shifts", shifts))
     if moves is not None:
         check_shifts(moves.array, n_angles, n_z)
-    flat = Flat(Table(lower, np.int64), Table(upper, np.int64), Table(weight, np.float32), border)
+    gain, ceiling = (getattr(scan, name, None) for name in ("gain", "saturation"))
+    beam = None if gain is None or not scan.n_flats else Table(gain, np.float32)
+    groups = Table(lower, np.int64), Table(upper, np.int64), Table(weight, np.float32)
+    flat = Flat(*groups, border, beam, np.inf if ceiling is None else float(ceiling))
     return ScanJob(scan, start, stop, flat, moves, level, log)
 
 

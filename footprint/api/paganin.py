@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory
+from footprint.api._optics import delta_beta_of
 from footprint.api._tomo import on_stack, planned_stack
 from footprint.errors import ArgumentError, choose
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
@@ -16,11 +17,12 @@ from footprint.plan.plan import Plan
 def paganin(
     projections: Any,
     *,
-    delta_beta: float,
+    delta_beta: float | str,
     energy: float,
     distance: float,
     pixel_size: float,
     padding: str = "edge",
+    density: float | None = None,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -33,8 +35,9 @@ def paganin(
     ----------
     projections : array (n_z, n_x) or (n_angles, n_z, n_x)
         Transmission, 1 in the open beam, with no NaN; any real dtype, worked on in float32.
-    delta_beta : float
-        Ratio of the refractive index's decrement to its absorption part.
+    delta_beta : float or str
+        Ratio of the refractive index's decrement to its absorption part; or the formula of a material, such as "SiO2", whose own it
+        is, by the extra ``optics`` (xraydb).
     energy : float
         Of the beam, in keV.
     distance : float
@@ -44,6 +47,8 @@ def paganin(
     padding : str
         What stands beyond the projection: ``edge``, ``reflect`` (d c b | a b c d), ``symmetric`` (c b a | a b c d), ``air`` (1) or
         ``zeros``.
+    density : float, optional
+        Of that material, in g/cm³.
     out : array like the projections, optional
         Where the result goes: a floating array of its own.
     memory : str, int or float, optional
@@ -75,7 +80,7 @@ def paganin(
     >>> fp.paganin(dot, delta_beta=100, energy=20, distance=0.1, pixel_size=5e-6)[2].round(2)
     array([0.98, 0.94, 0.87, 0.94, 0.98], dtype=float32)
     """
-    op = phase_of(delta_beta, energy, distance, pixel_size, padding)
+    op = phase_of(delta_beta, energy, distance, pixel_size, padding, density)
     return on_stack("paganin", "projections", projections, op, out, memory, device)
 
 
@@ -83,11 +88,12 @@ def plan_paganin(
     shape: tuple[int, ...],
     *,
     dtype: str = "float32",
-    delta_beta: float,
+    delta_beta: float | str,
     energy: float,
     distance: float,
     pixel_size: float,
     padding: str = "edge",
+    density: float | None = None,
     memory: Memory = None,
     device: str = "auto",
 ) -> Plan:
@@ -97,7 +103,7 @@ def plan_paganin(
     ----------
     shape, dtype
         Of the projections.
-    delta_beta, energy, distance, pixel_size, padding, memory, device
+    delta_beta, energy, distance, pixel_size, padding, density, memory, device
         As in `paganin`.
 
     Returns
@@ -112,15 +118,20 @@ def plan_paganin(
     >>> plan.notes[0][:40]
     'phase: a row counts for 64 to both sides'
     """
-    op = phase_of(delta_beta, energy, distance, pixel_size, padding)
+    op = phase_of(delta_beta, energy, distance, pixel_size, padding, density)
     return planned_stack("paganin", shape, dtype, op, memory, device)
 
 
-def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, padding: str = "edge", name: str = "phase") -> Paganin:
+def phase_of(
+    delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, padding: str = "edge", density: Any = None, name: str = "phase"
+) -> Paganin:
     """The operation of these settings, every one checked."""
-    units = {"delta_beta": "", "energy": " of keV", "distance": " of metres", "pixel_size": " of metres"}
-    numbers = []
-    for what, value in zip(units, (delta_beta, energy, distance, pixel_size)):
+    units = {"energy": " of keV", "distance": " of metres", "pixel_size": " of metres", "delta_beta": ""}
+    numbers: list[float] = []
+    for what, value in zip(units, (energy, distance, pixel_size, delta_beta)):
+        if what == "delta_beta" and isinstance(value, str) and value[:1].isalpha() and value.lower() not in ("nan", "inf"):
+            numbers.append(delta_beta_of(value, density, numbers[0]))
+            continue
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
@@ -128,5 +139,7 @@ def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, paddi
         if not (np.isfinite(number) and number > 0):
             raise ArgumentError(what, repr(value), f"a number{units[what]} above 0")
         numbers.append(number)
+        if what == "delta_beta" and density is not None:
+            raise ArgumentError("density", repr(density), "it with the formula of a material, such as SiO2, as delta_beta")
     choose("padding", padding, PADDINGS)
-    return Paganin(blur_length(*numbers), padding)
+    return Paganin(blur_length(numbers[3], *numbers[:3]), padding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, where
 from footprint.api._black import BlackFrames, Watch, is_watched, look_now, with_light
 from footprint.api._call import Face, Stream, call, meeting
+from footprint.api._counts import PixelCounts, Tally
 from footprint.api._half import say_of_field, search_of
 from footprint.api._resume import done_by
 from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
@@ -25,6 +27,9 @@ from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Library
+
+# Share of saturated values that is warned of.
+_SATURATED = 0.01
 
 
 def reconstruct(
@@ -53,11 +58,14 @@ def reconstruct(
     iterations: int | None = None,
     weight: float | None = None,
     nonnegative: bool = False,
+    centered: bool = False,
+    margin: int = 0,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
     fft: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
+    on_counts: Callable[[PixelCounts], None] | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Reconstruct slices from raw projections, read and written by as many detector rows as memory allows.
@@ -80,6 +88,11 @@ def reconstruct(
         As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
     iterations, weight, nonnegative
         As in `sirt`, `cgls` and `tv`: for these methods alone.
+    centered : bool
+        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
+        moved.
+    margin : int
+        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
@@ -117,6 +130,9 @@ def reconstruct(
         As in `fbp`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
+    on_counts : callable, optional
+        Called at the end with how many of the detector's pixels are dead, and of the values read saturated: ``dead`` of ``pixels``
+        and ``saturated`` of ``values``; as text they are a sentence.
     progress : callable, optional
         ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
 
@@ -154,8 +170,8 @@ def reconstruct(
     (4, 64, 64)
     """
     fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
-    taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, progress)
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
+    taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
     except BlackFrames as found:
@@ -173,12 +189,13 @@ class _Run(NamedTuple):
     device: str
     fft: str
     on_plan: Callable[[Plan], None] | None
+    on_counts: Callable[[PixelCounts], None] | None
     progress: Progress | None
 
 
 def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run: _Run) -> Any:
     """The job on the scan as it is; raises BlackFrames before anything is written where it is told to ``look``."""
-    job, (out, memory, device, fft, on_plan, progress) = taken.job(scan), run
+    job, (out, memory, device, fft, on_plan, on_counts, progress) = taken.job(scan), run
     n_x, method, half = scan.shape[2], searches(center), how.is_half(job)
     search: dict[str, Any] = {"method": method, "search": search_of(half, n_x), "i0": taken.i0, "log": taken.log}
     if half and method:
@@ -212,7 +229,8 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)
     watch = Watch(scan, way.needed[0], look, taken.log) if Dropouts in kinds else None
-    sources = job.streams(*way.needed, watch=watch)
+    tally = Tally(way.needed[1] - way.needed[0], getattr(job.scan, "saturation", None)) if Flat in kinds else None
+    sources = job.streams(*way.needed, watch=watch, tally=tally)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
     with job.kept(plan):
@@ -221,7 +239,19 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
     if watch is not None:
         watch.say(str(getattr(scan, "path", "the scan")))
+    if tally is not None:
+        _say_of_pixels(str(getattr(scan, "path", "the scan")), tally.counts(), on_counts)
     return finished(target, out) if isinstance(target, Array) else out
+
+
+def _say_of_pixels(path: str, counts: PixelCounts, on_counts: Callable[[PixelCounts], None] | None) -> None:
+    """Tell what was counted, and warn where so much is saturated that it is more than a few pixels."""
+    if counts.saturated > _SATURATED * counts.values:
+        found = f"{counts.saturated / counts.values:.1%} of its values are saturated ({counts.level:g} and more)"
+        what = f"{path}: {found} and were replaced from their neighbours; saturation='none' takes them as they are"
+        warnings.warn(what, UserWarning, stacklevel=4)
+    if on_counts is not None:
+        on_counts(counts)
 
 
 def _searched(plan: Plan, scan: Any, budget: int | None, search: dict[str, Any]) -> Plan:
@@ -267,6 +297,8 @@ def plan_reconstruct(
     iterations: int | None = None,
     weight: float | None = None,
     nonnegative: bool = False,
+    centered: bool = False,
+    margin: int = 0,
     written: Any = False,
     memory: Memory = None,
     device: str = "auto",
@@ -283,7 +315,7 @@ def plan_reconstruct(
         Of a scan given by its shape: radians or their number, the projections' dtype, and groups of flats (0 for none).
     center, rows, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, shifts, axis_shifts, cutoff, i0, log
         As in `reconstruct`.
-    half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, memory, device, fft
+    half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin, memory, device, fft
         As in `reconstruct`.
     written : bool, or an object with ``write``
         Whether the volume goes to a writer, whose blocks the plan then owns, and not to an array of the caller's; a writer with
@@ -304,7 +336,7 @@ def plan_reconstruct(
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job, n_x = job_of(scan, rows, i0, shifts, log), scan.shape[2]
     fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = axis_of(center, scan.shape)

@@ -14,7 +14,7 @@ from footprint.api._call import Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Op, Table
-from footprint.ops.flatfield import DeadPixels, Flat, MinusLog, Rows, Sinograms
+from footprint.ops.flatfield import DeadPixels, MinusLog, Rows, Sinograms
 from footprint.ops.fourier_metric import FourierMetric
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.rotation_axis import RotationAxis
@@ -285,9 +285,7 @@ def _prepare(
     first, last = _range(scan, search)
     op = _operation(method, scan.angles, scan.shape[2], first, last - first + 1)
     _, frames = op.out_specs()[0], op.frames
-    lower, upper, weight = (Table(table.array[frames]) for table in (job.flat.lower, job.flat.upper, job.flat.weight))
-    flat = Flat(lower, upper, weight, job.flat.border)
-    steps = [flat, *([MinusLog()] if log else []), DeadPixels()]
+    steps = [job.flat.of(frames), *([MinusLog()] if log else []), DeadPixels()]
     n = min(op.rows, job.n_rows)
     while True:
         start = job.start + (job.n_rows - n) // 2

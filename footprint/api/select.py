@@ -15,7 +15,9 @@ from footprint.errors import ArgumentError
 _BY_ROWS = ("keep", "decodings", "window_bytes")
 
 
-def select(scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, binning: int = 1, flip: bool = False) -> Any:
+def select(
+    scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, start: int = 0, binning: int = 1, flip: bool = False
+) -> Any:
     """Take a scan for one of fewer projections, of pixels averaged in squares, or seen from behind; nothing is read.
 
     The result goes wherever a scan goes: `reconstruct`, `rotation_axis`, `try_axes`, `value_range`, and their plans.
@@ -26,8 +28,8 @@ def select(scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, b
         See `open_scan`.
     exclude : whole numbers, optional
         Projections that are left out, counted from 0; their neighbours in angle weigh more.
-    every : int
-        Of those left, one in so many is taken, the first among them.
+    every, start : int
+        Of those left, one in so many is taken, from that number on, counted from 0: ``every=2, start=1`` takes the odd ones.
     binning : int
         Means of squares of so many pixels a side, of projections, flats and darks, take their place; rows and columns that fill no
         square are left out. Its pixels are so many times as large.
@@ -62,23 +64,25 @@ def select(scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, b
     if not hasattr(scan, "angles"):
         job_of(scan, None, "auto")
     n_angles, n_z, n_x = scan.shape
-    step, size = _whole("every", every), _whole("binning", binning)
+    step, size, begin = _whole("every", every), _whole("binning", binning), _whole("start", start, 0)
     if size > min(n_z, n_x):
         raise ArgumentError("binning", size, f"at most the {n_z} rows and {n_x} columns of the detector")
     left_out = np.unique(_frames(exclude, n_angles))
-    kept = np.setdiff1d(np.arange(n_angles), left_out)[::step]
+    kept = np.setdiff1d(np.arange(n_angles), left_out)[begin::step]
+    if not len(kept) and begin:
+        raise ArgumentError("start", begin, f"a number of the {n_angles - len(left_out)} projections that are left, from 0")
     if not len(kept):
         raise ArgumentError("exclude", f"all {n_angles} projections", "some to be left")
     return Selected(scan, kept, size, bool(flip))
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole(name: str, value: Any, least: int = 1) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        number = 0
-    if number < 1:
-        raise ArgumentError(name, repr(value), "a whole number above 0")
+        number = least - 1
+    if number < least:
+        raise ArgumentError(name, repr(value), "a whole number above 0" if least else "a whole number, 0 or more")
     return number
 
 
@@ -104,7 +108,7 @@ class Selected:
         self.shape, self.whole = (self.n_angles, self.n_z, self.n_x), tuple(scan.shape)
         self.counted = np.dtype(getattr(scan, "counted", scan.dtype))
         self.dtype = np.dtype(scan.dtype if binning == 1 else np.float32)
-        self.angles = np.asarray(scan.angles)[kept]
+        self.angles, self.gain = np.asarray(scan.angles)[kept], self.of(getattr(scan, "gain", None))
         size = getattr(scan, "pixel_size", None)
         self.pixel_size = None if size is None else size * binning
 
@@ -145,11 +149,11 @@ class Selected:
             return int(self._scan.host_bytes(n_rows, dtype)) + 8 * self.n_x * self.flip
         rows, n_x = n_rows * size, self._scan.shape[2]
         frame = rows * n_x * np.dtype(self._scan.dtype).itemsize
-        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 8 * n_rows * self.n_x
+        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 10 * n_rows * self.n_x
 
     def means_bytes(self, n_rows: int) -> int:
         """What the scan takes, and where pixels are averaged their sums and means."""
-        averaged = 8 * n_rows * self.n_x * (int(self._scan.n_flat_groups) + 1) if self.binning > 1 else 0
+        averaged = 9 * n_rows * self.n_x * (int(self._scan.n_flat_groups) + 1) if self.binning > 1 else 0
         return means_bytes(self._scan, n_rows * self.binning) + averaged
 
     def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
@@ -160,7 +164,7 @@ class Selected:
             frame = np.empty((1, here.stop - here.start, self._scan.shape[2]), self._scan.dtype)
             for i, projection in enumerate(index):
                 self._scan.read(here, frame, slice(int(projection), int(projection) + 1))
-                np.copyto(out[i], self._binned(frame)[0], casting="unsafe")
+                np.copyto(out[i], self._binned(frame, getattr(self._scan, "saturation", None))[0], casting="unsafe")
             return
         ends = np.flatnonzero(np.diff(index) != 1) + 1
         for a, b in zip(np.r_[0, ends], np.r_[ends, len(index)]):
@@ -182,16 +186,22 @@ class Selected:
     def _rows(self, rows: slice) -> slice:
         return slice(rows.start * self.binning, rows.stop * self.binning)
 
-    def _binned(self, frames: Any) -> Any:
-        """Frames of this scan's pixels, of rows that are whole."""
+    def _binned(self, frames: Any, level: float | None = None) -> Any:
+        """Frames of this scan's pixels, of rows that are whole; one is saturated where any of its square is, from ``level`` on."""
         if frames is None:
             return None
         size, wide = self.binning, self.n_x * self.binning
         found = frames
         if size > 1:
             found = np.zeros((len(frames), frames.shape[1] // size, self.n_x), np.float32)
+            full = np.zeros(found.shape, bool)
             for i in range(size):
                 for j in range(size):
-                    found += frames[:, i::size, j:wide:size]
+                    part = frames[:, i::size, j:wide:size]
+                    found += part
+                    if level is not None:
+                        full |= part >= level
             found /= size * size
+            if level is not None:
+                np.copyto(found, level, where=full)
         return found[..., ::-1] if self.flip else found

@@ -70,8 +70,8 @@ def try_axes(
         ``progress(axes_done, axes)``.
     **settings
         ``filter``, ``padding``, ``method``, ``interpolation``, ``accuracy``, ``roi``, ``pixel_size``, ``circle``, ``cutoff``,
-        ``half_acquisition``, ``steps``, ``iterations``, ``weight`` and ``nonnegative`` of `reconstruct`. Slices of a half
-        acquisition are as wide as the narrowest field.
+        ``half_acquisition``, ``steps``, ``iterations``, ``weight``, ``nonnegative``, ``centered`` and ``margin`` of `reconstruct`.
+        Slices of a half acquisition are as wide as the narrowest field.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def _prepare(
     half = how.is_half(job)
     if half and how.fbp.roi is None:
         width = min(width_of(scan, half, axis) for axis in axes)
-        how = replace(how, fbp=how.fbp._replace(roi=(0, width, 0, width)))
+        how = replace(how, fbp=how.fbp._replace(roi=(-how.margin, width + how.margin) * 2))
     # How large a field is depends on its axis, and on nothing else that differs; every axis is checked.
     ways = [how.way(job, axis, half) for axis in (axes if half else (min(axes), max(axes)))]
     way = max(ways, key=lambda one: one.field.width if one.field is not None else 0)

@@ -18,7 +18,7 @@ def chosen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--flip", is_flag=True, help="Detector columns in reverse order; --center is still that of the detector."),
         click.option("--binning", type=int, default=None, metavar="N", help=_BINNING),
-        click.option("--every", type=int, default=None, metavar="N", help="Take every N-th projection."),
+        click.option("--every", default=None, metavar="N[:FIRST]", help="Take every N-th projection, from number FIRST (0) on."),
         click.option("--exclude-angles", default=None, metavar="LIST", help=_EXCLUDE),
     ):
         command = option(command)
@@ -35,12 +35,20 @@ def chosen(scan: Any, options: dict[str, Any]) -> Any:
         return scan
     try:
         exclude = None if text is None else _numbers(text, scan.n_angles)
-        return select(
-            scan, exclude=exclude, every=1 if every is None else every, binning=1 if binning is None else binning, flip=flip
-        )
+        step, start = (1, 0) if every is None else _step(every)
+        return select(scan, exclude=exclude, every=step, start=start, binning=1 if binning is None else binning, flip=flip)
     except ArgumentError as error:
-        name = {"exclude": "--exclude-angles"}.get(error.name, f"--{error.name}")
+        name = {"exclude": "--exclude-angles", "start": "--every"}.get(error.name, f"--{error.name}")
         raise ArgumentError(name, error.got, error.wanted, error.fix) from None
+
+
+def _step(text: str) -> tuple[int, int]:
+    """``N`` or ``N:FIRST``."""
+    step, _, first = str(text).partition(":")
+    try:
+        return int(step), int(first or 0)
+    except ValueError:
+        raise ArgumentError("every", repr(text), "N or N:FIRST, whole numbers such as 2 or 2:1") from None
 
 
 def _numbers(text: str, n_angles: int) -> list[int]:

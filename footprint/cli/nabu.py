@@ -6,6 +6,7 @@ import configparser
 import os
 from typing import Any
 
+from footprint.cli.nabu_keys import ITERATIVE, KNOWN, MACHINE
 from footprint.cli.translate import FALSE, TRUE, Reader, Translation
 from footprint.errors import FormatError
 
@@ -14,19 +15,6 @@ _FILTERS = (
     "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "none",
 )  # fmt: skip
 _AXES = ("sliding-window", "growing-window")
-# What names the machine and the way there, and changes no number.
-_MACHINE = {
-    ("resources", "workers"), ("resources", "num_threads"), ("pipeline", "ignore_checkpoint_config"),
-    ("pipeline", "processing_margin"), ("reconstruction", "implementation"), ("resources", "method"),
-    ("resources", "cpu_workers"), ("resources", "threads_per_node"),
-    ("resources", "queue"), ("resources", "walltime"), ("pipeline", "verbosity"), ("about", "nabu_version"),
-    ("about", "nabu_config_version"), ("dataset", "nexus_version"), ("resources", "python_executable"),
-}  # fmt: skip
-# Of methods that are not chosen: they say nothing here.
-_ITERATIVE = (
-    "iterations", "optim_algorithm", "weight_tv", "preconditioning_filter", "positivity_constraint", "source_sample_dist",
-    "sample_detector_dist", "hbp_legs", "hbp_reduction_steps", "regularization_weight", "expand_support_factor",
-)  # fmt: skip
 _MEMORY = (("resources", "memory_fraction"), ("resources", "memory_per_node"))
 _RINGS = {"munch": "fw", "vo": "all", "mean-subtraction": "mean", "mean-division": "mean-division"}
 
@@ -70,7 +58,7 @@ def read_nabu(path: str) -> Translation:
     reader = Reader(lines)
     for part in (_data, _corrections, _tilt, _phase, _rings, _slices, _part, _output, _machine):
         part(reader)
-    reader.rest(_KNOWN, _MACHINE)
+    reader.rest(KNOWN, MACHINE)
     return reader.found
 
 
@@ -88,11 +76,13 @@ def _data(r: Reader) -> None:
     else:
         r.same("as it is here", *keys)
     every, _, first = r.get("dataset", "projections_subsampling").partition(":")
-    if every and (every.isdecimal() and first in ("", "0")):
-        words = ("dataset", "projections_subsampling")
-        r.say("every", int(every), words) if int(every) > 1 else r.same("as it is here", words)
+    words = ("dataset", "projections_subsampling")
+    if every.isdecimal() and (first or "0").isdecimal() and int(every):
+        start = int(first or 0)
+        said = f"{int(every)}:{start}" if start else int(every)
+        r.say("every", said, words) if said != 1 else r.same("as it is here", words)
     elif every:
-        r.skip("--every begins with the first projection", ("dataset", "projections_subsampling"))
+        r.skip("--every is N, or N:FIRST", words)
     if r.get("dataset", "exclude_projections"):
         r.skip("give the numbers to --exclude-angles", ("dataset", "exclude_projections"))
     if r.get("dataset", "overwrite_metadata"):
@@ -129,7 +119,11 @@ def _corrections(r: Reader) -> None:
         r.same("not asked for", *keys)
     else:
         r.skip("nabu adds the threshold to the median, --zingers multiplies: choose one, such as --zingers 0.04:size=3", *keys)
-    for key in ("normalize_srcurrent", "autonormalize", "flat_distortion_correction_enabled"):
+    if r.get("preproc", "normalize_srcurrent"):
+        # Theirs does without where the file has none, as ours does where it is not told.
+        words = dict.fromkeys(TRUE) | dict.fromkeys(FALSE, False)
+        r.one_of("preproc", "normalize_srcurrent", "machine-current", words, "it is 1 or 0")
+    for key in ("autonormalize", "flat_distortion_correction_enabled"):
         if r.off("preproc", key):
             r.same("not asked for", ("preproc", key))
     if r.off("preproc", "flat_distortion_correction_enabled"):
@@ -161,13 +155,22 @@ def _tilt(r: Reader) -> None:
 def _phase(r: Reader) -> None:
     method = r.get("phase", "method").lower()
     keys = [("phase", key) for key in ("method", "delta_beta", "padding_type")]
+    material = [("phase", key) for key in ("material_formula", "material_density")]
     if method in ("paganin", "tie"):
         padding = {"": "", "edge": "", "zeros": ":padding=zeros", "reflect": ":padding=reflect"}.get(
             r.get("phase", "padding_type").lower()
         )
         if padding is None:
             r.skip("--phase pads by edge, reflect, symmetric, air or zeros", keys.pop())
-        r.say("phase", f"{r.number('phase', 'delta_beta') or 100.0:g}{padding or ''}", *keys)
+        ratio = r.number("phase", "delta_beta") if r.get("phase", "delta_beta") else 100.0
+        formula, density = r.get(*material[0]), r.number(*material[1])
+        if ratio is not None:
+            r.say("phase", f"{ratio:g}{padding or ''}", *keys)
+            r.same("not used where delta_beta is a number", *material)
+        elif r.get("phase", "delta_beta").lower() == "auto" and formula and density:
+            r.say("phase", f"{formula}{padding or ':'}{',' if padding else ''}density={density:g}", *keys, *material)
+        else:
+            r.skip("--phase wants delta/beta, or FORMULA:density=G_CM3", *keys, *material)
     elif method:
         r.skip("--phase is Paganin's filter", *keys)
     else:
@@ -264,20 +267,29 @@ def _slices(r: Reader) -> None:
         r.say("circle", True, (section, "clip_outer_circle"))
     elif r.flag(section, "clip_outer_circle") is False:
         r.same("not asked for", (section, "clip_outer_circle"), (section, "outer_circle_value"))
-    for key, why in (("centered_axis", "slices are not moved: the axis lies at (c, c)"), ("angle_offset", "angles are the scan's")):
-        if r.flag(section, key) is False or r.number(section, key) == 0:
-            r.same("as it is here", (section, key))
-        elif r.get(section, key):
-            r.skip(why, (section, key))
+    offset = r.number(section, "angle_offset")
+    if offset is not None:
+        key = (section, "angle_offset")
+        r.say("angle-offset", offset, key) if offset else r.same("as it is here", key)
+    key, all_of_it = (section, "centered_axis"), all(_within(r, name) == (0, None) for name in "xy")
+    if r.flag(*key) is False:
+        r.same("as it is here", key)
+    elif r.flag(*key) is None and r.get(*key):
+        r.skip("it is 1 or 0", key)
+    elif all_of_it:
+        r.say("centered-axis", True, key)
+    else:
+        # Theirs has the region's size then, and not its place.
+        r.skip("nabu puts the middle of the region on the axis: choose --roi for that, with or without --centered-axis", key)
     if r.number(section, "outer_circle_value") == 0:
         r.same("as it is here", (section, "outer_circle_value"))
     if r.get(section, "method").lower() in ("", "fbp"):
-        r.same("of another method", *((section, key) for key in _ITERATIVE))
+        r.same("of another method", *((section, key) for key in ITERATIVE))
 
 
 def _part(r: Reader) -> None:
     section = "reconstruction"
-    ends = {name: _ends(r.get(section, f"start_{name}"), r.get(section, f"end_{name}")) for name in "xyz"}
+    ends = {name: _within(r, name) for name in "xyz"}
     for names, option, write in (("z", "rows", _rows), ("xy", "roi", _roi)):
         keys = [(section, f"{end}_{name}") for name in names for end in ("start", "end")]
         if not any(r.get(*key) for key in keys):
@@ -294,6 +306,11 @@ def _part(r: Reader) -> None:
             r.skip(f"counts from the end: give --{option} in numbers, ends excluded", *keys)
         else:
             r.say(option, said, *keys)
+
+
+def _within(r: Reader, name: str) -> tuple[int, int | None] | None:
+    """See `_ends`, of an axis."""
+    return _ends(r.get("reconstruction", f"start_{name}"), r.get("reconstruction", f"end_{name}"))
 
 
 def _ends(start: str, end: str) -> tuple[int, int | None] | None:
@@ -363,28 +380,3 @@ def _machine(r: Reader) -> None:
         r.say("device", "cpu", ("resources", "gpus"))
     elif r.get("resources", "gpus"):
         r.skip("--device auto takes the first GPU; several are --device cuda:*", ("resources", "gpus"))
-
-
-_KEYS = """
-dataset: location hdf5_entry binning binning_z projections_subsampling exclude_projections overwrite_metadata darks_flats_dir layout
-dataset: flip_lr flip_ud
-preproc: flatfield take_logarithm log_min_clip log_max_clip ccd_filter_enabled ccd_filter_threshold normalize_srcurrent
-preproc: autonormalize flat_distortion_correction_enabled flat_distortion_params tilt_correction autotilt_options
-preproc: rotate_projections rotate_projections_center detector_distortion_correction detector_distortion_correction_options
-preproc: double_flatfield double_flatfield_enabled dff_sigma sino_normalization sino_normalization_file sino_rings_correction
-preproc: sino_rings_options
-preproc: processes_file flatfield_loading_mode target_dark_mean
-phase: method delta_beta padding_type unsharp_coeff unsharp_sigma unsharp_method ctf_geometry ctf_advanced_params beam_shape
-phase: material_formula material_density
-reconstruction: method angles_file rotation_axis_position cor_options cor_slice axis_correction_file angle_offset
-reconstruction: translation_movements_file fbp_filter_type fbp_filter_cutoff padding_type enable_halftomo clip_outer_circle
-reconstruction: outer_circle_value centered_axis start_x end_x start_y end_y start_z end_z crop_filtered_data
-output: location file_prefix file_format overwrite_results tiff_single_file float_clip_values jpeg2000_compression_ratio
-output: keep_existing_files zarr_options
-postproc: output_histogram histogram_bins
-resources: memory_per_node memory_fraction gpus gpu_id
-pipeline: save_steps resume_from_step steps_file
-"""
-_LINES = [line.split() for line in _KEYS.strip().splitlines()]
-_KNOWN = {(section.rstrip(":"), key) for section, *keys in _LINES for key in keys} | _MACHINE
-_KNOWN |= {("reconstruction", key) for key in _ITERATIVE}

@@ -36,7 +36,26 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
         ),
         click.option("--angle-unit", default=None, metavar="UNIT", help="What angles are in, deg or rad, whatever the file says."),
+        click.option("--angle-offset", type=float, default=0.0, show_default=True, metavar="DEGREES", help="Added to every angle."),
+        click.option(
+            "--direction",
+            default="clockwise",
+            show_default=True,
+            help="How the sample turns as angles grow, seen with row 0 of a slice on top: clockwise or counterclockwise.",
+        ),
         click.option("--sinograms", is_flag=True, help="SCAN is a stack of sinograms (n_z, n_angles, n_x)."),
+        click.option(
+            "--saturation",
+            default="auto",
+            show_default=True,
+            metavar="LEVEL",
+            help="Raw value from which on pixels are saturated, and replaced; none, or auto: the largest of 16 bits and more.",
+        ),
+        click.option(
+            "--machine-current/--no-machine-current",
+            default=None,
+            help="Whether projections and flats are divided by the machine's current (default: where an NXtomo file has it).",
+        ),
         click.option("--dark-reduction", default="mean", show_default=True, help="The same of darks: mean or median."),
         click.option(
             "--flat-reduction",
@@ -75,6 +94,10 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cast_options,
         click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
+        click.option(
+            "--margin", type=int, default=0, show_default=True, metavar="N", help="Slices are N pixels larger at all sides."
+        ),
+        click.option("--centered-axis", "centered", is_flag=True, help="Move slices so that the axis lies in their middle."),
         click.option(
             "--cutoff",
             type=float,
@@ -221,7 +244,8 @@ def command(
 def _open(scan: str, options: dict[str, Any]) -> Any:
     from footprint.io.scan import open_scan
 
-    named = ("flats", "darks", "angles", "entry", "angle_unit", "sinograms", "flat_reduction", "dark_reduction")
+    named = ["flats", "darks", "angles", "entry", "angle_unit", "sinograms", "flat_reduction", "dark_reduction"]
+    named += ["machine_current", "saturation", "direction", "angle_offset"]
     with warnings.catch_warnings():
         if not options["log"]:
             warnings.filterwarnings("ignore", ".* has no (flats|darks)")
@@ -287,6 +311,7 @@ def _about(scan: str, source: Any, options: dict[str, Any]) -> dict[str, Any]:
     start, stop = (options["rows"].start, options["rows"].stop) if options["rows"] else (0, source.n_z)
     span = f"{counted(source.n_angles, 'angles')}, {_degrees(source.angles.min())} to {_degrees(source.angles.max())} degrees"
     about |= {"rows": f"{start}:{stop}", "angles_used": span}
+    about["machine_current"] = "divided by" if getattr(source, "gain", None) is not None else "not used"
     unit = "1/pixel" if options["pixel_size"] is None else "1/cm"
     return about | {"program": f"footprint {__version__}", "scan": scan, "sample": source.name, "unit": unit}
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from footprint.api._arrays import limits_and_budget, where
 from footprint.api._half import is_half, width_of
+from footprint.api._scan import Taken
+from footprint.api._way import How, axis_in_slices
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.cli.axis import Found, find_axis
 from footprint.cli.beside import beside
@@ -37,6 +39,8 @@ class Run:
         The volume's metadata.
     cast, plan, budget, found
         What becomes of the values; the plan that is shown and run; the budget it is for; the axis.
+    counts
+        Of pixels that were not good.
     """
 
     source: Any
@@ -51,6 +55,7 @@ class Run:
     plan: Any = field(init=False, default=None)
     budget: int | None = field(init=False, default=None)
     found: Found | None = field(init=False, default=None)
+    counts: Any = field(init=False, default=None)
 
     def run(self) -> None:
         """Plan, find what has to be found, reconstruct, draw, report."""
@@ -94,7 +99,7 @@ class Run:
     def _describe(self) -> dict[str, Any]:
         """Put what was found into the metadata; the figures of the cast."""
         assert self.found is not None
-        self.about |= self.found.figures
+        self.about |= self.found.figures | {"axis_in_slice": self._axis_in_slice()}
         self.about |= {"steps": str(self.job["steps"])} if self.job["steps"] is not None else {}
         numbers = self.cast.find(self.source, self.job, self.plan.footprint.total, self.device, self.black_frames)
         self.about |= numbers
@@ -109,9 +114,18 @@ class Run:
             files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
             kept = volume.resumed
-            settings = self.job | {"out": volume, "black_frames": self.black_frames}
+            settings = self.job | {"out": volume, "black_frames": self.black_frames, "on_counts": self._counted}
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
         return volume, kept
+
+    def _axis_in_slice(self) -> list[float]:
+        job = self.job
+        how = How(**{name: job[name] for name in How.__dataclass_fields__ if name in job})
+        placed = Taken(job["rows"], job["i0"], job["shifts"], job["log"]).job(self.source)
+        return axis_in_slices(placed, job["center"], how)
+
+    def _counted(self, counts: Any) -> None:
+        self.counts = counts
 
     def _draw(self, volume: Any, figures: dict[str, Any]) -> None:
         """The pictures that are asked for."""
@@ -134,7 +148,10 @@ class Run:
         figures |= {name: value for name, value in self.about.items() if name.startswith("tilt_")}
         figures |= self.found.figures | numbers
         figures |= {"resumed": kept} if files.resume else {}
-        figures |= {"unit": self.about["unit"], "method": self.job["method"]}
+        figures |= {"axis_in_slice": self.about["axis_in_slice"], "unit": self.about["unit"], "method": self.job["method"]}
+        if self.counts is not None:
+            counts = self.counts
+            figures |= {"dead_pixels": counts.dead, "saturated_values": counts.saturated, "bad_pixels": str(counts)}
         figures |= {"written_bytes": size * n_rows * self.shape[1] * self.shape[2], "output": files.target}
         figures |= {
             name: file for name, file in (("png", files.png), ("axis_png", files.axis_png), ("report", files.report)) if file
@@ -160,11 +177,12 @@ class Run:
 
 
 def check_roi(source: Any, job: dict[str, Any], half: bool) -> None:
-    """Raise unless X0,X1,Y0,Y1 lie inside a slice."""
+    """Raise unless X0,X1,Y0,Y1 lie inside a slice, or its margin."""
     if job["roi"] is None:
         return
     x0, x1, y0, y1 = job["roi"]
     width = width_of(source, half, None if isinstance(job["center"], str) else job["center"])
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= width):
-        wanted = f"X0 < X1 and Y0 < Y1, all from 0 to {width}, the width of a slice"
-        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted)
+    first, last = -job["margin"], width + job["margin"]
+    if not (first <= x0 < x1 <= last and first <= y0 < y1 <= last):
+        wanted = f"X0 < X1 and Y0 < Y1, all from {first} to {last}, the {'margin' if first else 'width'} of a slice"
+        raise ArgumentError("--roi", f"'{x0},{x1},{y0},{y1}'", wanted, "" if first else "--margin N makes slices larger")

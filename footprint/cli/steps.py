@@ -14,7 +14,10 @@ _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, d
 
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
 _TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright; auto finds the tilt."
-_PHASE = "Phase retrieval by Paganin's filter; with its padding, 500:padding=air. The pixel size is --pixel-size, or the scan's."
+_PHASE = (
+    "Phase retrieval by Paganin's filter; with its padding, 500:padding=air; of a material (extra optics), SiO2:density=2.65. "
+    "The pixel size is --pixel-size, or the scan's."
+)
 
 
 def step_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from footprint.io.volume import create_volume
 
 def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
-    few = _Few(source.dtype, source.n_flats)
+    few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
     settings = {name: job[name] for name in names}
     if job["iterations"] is not None:
@@ -51,9 +51,10 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
 class _Few:
     """A scan of 9 projections of 2 x 24 pixels: so wide that the same kernels are compiled as for wide ones."""
 
-    def __init__(self, dtype: Any, n_flats: int) -> None:
+    def __init__(self, dtype: Any, n_flats: int, gain: bool) -> None:
         self.shape, self.dtype, self.n_flats = (9, 2, 24), np.dtype(dtype), min(n_flats, 1)
         self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
+        self.gain = np.ones(9, np.float32) if gain else None
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Nothing is staged."""

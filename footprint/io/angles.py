@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -12,6 +13,7 @@ from footprint.io.shifts import check_count, read_numbers
 
 _UNITS = {"deg": np.pi / 180, "degree": np.pi / 180, "°": np.pi / 180, "rad": 1.0, "radian": 1.0, "mrad": 1e-3}
 CHOICES = ("deg", "rad")
+DIRECTIONS = ("clockwise", "counterclockwise")
 # Degrees that no scan of so many projections spans; half a turn and a whole one in radians do.
 _SHORTEST, _MANY = 7.0, 10
 # Radians that are whole turns of a long scan, or degrees that somebody called radians.
@@ -25,6 +27,18 @@ def unit_of(path: str, name: str, unit: str) -> str:
         fix = "say what they are with angle_unit=deg or angle_unit=rad, or give them with angles=FILE"
         raise FormatError(path, f"{name} has the unit {unit!r}, wanted degrees or radians", fix)
     return known or "deg"
+
+
+def turned(angles: np.ndarray, direction: str, offset: float) -> np.ndarray:
+    """Radians as they are meant: of a sample that turns the other way they count backwards; ``offset`` is in degrees."""
+    choose("direction", direction, DIRECTIONS)
+    try:
+        added = math.radians(float(offset))
+    except (TypeError, ValueError, OverflowError):
+        added = math.nan
+    if not math.isfinite(added):
+        raise ArgumentError("angle_offset", repr(offset), "a number of degrees")
+    return (angles if direction == "clockwise" else -angles) + added
 
 
 def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None, unit: str | None) -> np.ndarray:

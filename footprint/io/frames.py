@@ -44,11 +44,15 @@ class Frames(Protocol):
 
 @dataclass
 class Group:
-    """Frames of one kind: which frames of which file, and when each was taken (a frame number, or unknown = before all)."""
+    """Frames of one kind: which frames of which file, and when each was taken (a frame number, or unknown = before all).
+
+    ``current`` is the beam's at each, or what a monitor counted; None where the file does not say.
+    """
 
     frames: Frames
     index: np.ndarray
     time: np.ndarray
+    current: np.ndarray | None = None
 
     @classmethod
     def all_of(cls, frames: Frames, time: float = 0.0) -> Group:

@@ -135,9 +135,24 @@ def _sort_frames(
     index = [np.flatnonzero(keep & (kinds == kind)) for kind in (0, 1, 2)]
     if index[0].size == 0:
         raise FormatError(path, f"holds no projections among its {n} frames (image_key 0)")
-    groups = [Group(frames, i, i.astype(np.float64)) if i.size else None for i in index]
+    current = _current(path, group, n, notes)
+    groups = [Group(frames, i, i.astype(np.float64), None if current is None else current[i]) if i.size else None for i in index]
     assert groups[0] is not None
     return groups[0], groups[1], groups[2]
+
+
+def _current(path: str, group: h5py.Group, n: int, notes: list[str]) -> np.ndarray | None:
+    """The machine's current, or a monitor's counts, at each frame: NXtomo's control/data."""
+    try:
+        dataset = hdf5.first(group, ("control/data",))
+        if dataset is None or dataset.dtype.kind not in "iuf" or dataset.size == 0:
+            return None
+        if dataset.size == n:
+            return stacks.values(path, dataset, "currents")
+        notes.append(f"{path}: {dataset.name} has {dataset.size} values for {n} frames: the machine current is not used")
+    except (FormatError, OSError, RuntimeError, ValueError, KeyError, TypeError):
+        notes.append(f"{path}: its machine current (control/data) cannot be read, and is not used")
+    return None
 
 
 def _angles(

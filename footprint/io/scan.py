@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, choose
-from footprint.io.angles import resolve
+from footprint.io.angles import resolve, turned
 from footprint.io.frames import Group, ScanParts, check_out, reading, row_range, runs
-from footprint.io.reduction import CHOICES, reduced, reduction_bytes
+from footprint.io.reduction import CHOICES, Reduction, saturation_of
 from footprint.io.stack import attach, open_parts, open_sinograms
 
 
@@ -35,14 +35,35 @@ class Scan:
         Frame number at which each projection, flat and dark was taken.
     flat_reduction, dark_reduction
         What many flats, and many darks, are made one by: "mean" or "median".
+    current, gain
+        The machine's current at each projection, as the file has it, and how bright the beam then is beside that of
+        `flat_means`, float32; None where it is not taken.
+    saturation
+        The raw value from which on pixels are saturated, None for none.
     notes
         What was assumed while reading, each also given as a warning.
     """
 
-    def __init__(self, parts: ScanParts, angles: np.ndarray, flat_reduction: str = "mean", dark_reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        parts: ScanParts,
+        angles: np.ndarray,
+        flat_reduction: str = "mean",
+        dark_reduction: str = "mean",
+        machine_current: bool | None = None,
+        saturation: str | float | None = "auto",
+    ) -> None:
         self._parts = parts
         self.flat_reduction = choose("flat_reduction", flat_reduction, CHOICES)
         self.dark_reduction = choose("dark_reduction", dark_reduction, CHOICES)
+        self.saturation = saturation_of(saturation, np.dtype(parts.projections.frames.dtype))
+        self.current = self.gain = scale = None
+        if machine_current is not False and _has_current(parts, bool(machine_current)):
+            assert parts.projections.current is not None and parts.flats is not None and parts.flats.current is not None
+            self.current, usual = parts.projections.current, float(parts.flats.current.mean())
+            self.gain, scale = (self.current / usual).astype(np.float32), usual / parts.flats.current
+        self._flats = Reduction(self.flat_reduction, self.saturation, scale)
+        self._darks = Reduction(self.dark_reduction)
         self.path, self.name, self.layout = parts.path, parts.name, parts.layout
         frames = parts.projections.frames
         self.n_angles, self.n_z, self.n_x = len(parts.projections.index), frames.shape[1], frames.shape[2]
@@ -102,28 +123,28 @@ class Scan:
 
         A group is a run of flats with no projection in between, so flats taken before and after the scan are two. For means frames
         are summed in float64 one at a time, so the memory does not grow with their number; for medians all of a group are held.
+        Saturated values are left out, and pixels that have no others are NaN. Where the machine's current is taken, flats are what
+        they would be at the mean of their currents.
         """
         group = self._parts.flats
         if group is None:
             return None
-        return np.stack([self._reduced(group, part, rows, self.flat_reduction) for part in self._flat_groups()])
+        dark = None if self.gain is None else self.dark_mean(rows)
+        return np.stack([self._reduced(group, part, rows, self._flats, dark) for part in self._flat_groups()])
 
     def dark_mean(self, rows: slice | None = None) -> np.ndarray | None:
         """Return the mean, or median, of all darks, float32 ``(n_rows, n_x)``; None where there are none."""
         group = self._parts.darks
-        return None if group is None else self._reduced(group, np.arange(len(group.index)), rows, self.dark_reduction)
+        return None if group is None else self._reduced(group, np.arange(len(group.index)), rows, self._darks)
 
     def means_bytes(self, n_rows: int) -> int:
         """Bytes that `flat_means` and `dark_mean` of ``n_rows`` rows hold, results included: an upper bound."""
         pixels, held = n_rows * self.n_x, 0
         flats = [len(part) for part in self._flat_groups()]
-        many = (
-            (self._parts.flats, max(flats, default=0), self.flat_reduction),
-            (self._parts.darks, self.n_darks, self.dark_reduction),
-        )
-        for group, n_frames, method in many:
+        many = (self._parts.flats, max(flats, default=0), self._flats), (self._parts.darks, self.n_darks, self._darks)
+        for group, n_frames, how in many:
             if group is not None:
-                held = max(held, reduction_bytes(pixels, n_frames, group.frames.dtype.itemsize, method))
+                held = max(held, how.held(pixels, n_frames, group.frames.dtype.itemsize))
         # Every group's, the stack of them, and one more while it is made.
         return held + 4 * pixels * (2 * len(flats) + 2)
 
@@ -208,13 +229,33 @@ class Scan:
         self._read(group, slice(r0, r1), out)
         return out
 
-    def _reduced(self, group: Group, part: np.ndarray, rows: slice | None, method: str) -> np.ndarray:
+    def _reduced(
+        self, group: Group, part: np.ndarray, rows: slice | None, how: Reduction, dark: np.ndarray | None = None
+    ) -> np.ndarray:
         r0, r1 = row_range(rows, self.n_z)
 
         def read(number: int, frame: np.ndarray) -> None:
             self._read(group, slice(r0, r1), frame, slice(number, number + 1))
 
-        return reduced(read, part, (r1 - r0, self.n_x), group.frames.dtype, method)
+        return how.reduced(read, part, (r1 - r0, self.n_x), group.frames.dtype, dark)
+
+
+def _has_current(parts: ScanParts, wanted: bool) -> bool:
+    """Whether projections and flats have currents that they can be divided by; raises where they are wanted and do not."""
+    groups = {"projections": parts.projections, "flats": parts.flats}
+    for name, group in groups.items():
+        if group is None or group.current is None:
+            if not wanted:
+                return False
+            raise FormatError(parts.path, f"has no machine current of its {name} (control/data)", "leave machine_current out")
+        bad = np.flatnonzero(~(np.isfinite(group.current) & (group.current > 0)))
+        if bad.size:
+            found = f"{bad.size} of its {name} have a machine current that is not above 0, the first is number {bad[0]}"
+            if wanted:
+                raise FormatError(parts.path, found, "leave machine_current out")
+            parts.notes.append(f"{parts.path}: {found}: the machine current is not used")
+            return False
+    return True
 
 
 def open_scan(
@@ -228,6 +269,10 @@ def open_scan(
     sinograms: bool = False,
     flat_reduction: str = "mean",
     dark_reduction: str = "mean",
+    machine_current: bool | None = None,
+    saturation: str | float | None = "auto",
+    direction: str = "clockwise",
+    angle_offset: float = 0.0,
 ) -> Scan:
     """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or a plain stack; recognised by content, not by suffix.
 
@@ -251,6 +296,17 @@ def open_scan(
     flat_reduction, dark_reduction : {"mean", "median"}
         What many flats taken together, and all darks, are made one frame by: a median takes no notice of a zinger in a few of them,
         and holds all of a group in memory, of the rows that are read at a time.
+    machine_current : bool, optional
+        Whether projections and flats are divided by the machine's current (or a monitor's counts) at each, ``control/data`` of an
+        NXtomo file. By default where the file has it for all of them.
+    saturation : "auto", "none" or float
+        The raw value from which on pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of
+        integers of 16 bits and more, and none of 8 bits and floating-point numbers.
+    direction : {"clockwise", "counterclockwise"}
+        How the sample turns as angles grow, in a slice whose row 0 is on top: the other way angles change their sign, and slices
+        that were mirrored are right.
+    angle_offset : float
+        Degrees added to every angle, after that: slices are turned by so much.
 
     Returns
     -------
@@ -286,7 +342,8 @@ def open_scan(
     try:
         with reading(path):
             attach(parts, flats, darks)
-            scan = Scan(parts, resolve(parts, angles, angle_unit), flat_reduction, dark_reduction)
+            radians = turned(resolve(parts, angles, angle_unit), direction, angle_offset)
+            scan = Scan(parts, radians, flat_reduction, dark_reduction, machine_current, saturation)
             if scan.n_z == 0 or scan.n_x == 0:
                 raise FormatError(path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:

@@ -57,7 +57,7 @@ def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Parallel-beam geometry of one slice: h = center + shift_a + cos t (x - center) - sin t (y - center).
+    """Parallel-beam geometry of one slice: h = center + shift_a + cos t (x - middle) - sin t (y - middle).
 
     Attributes
     ----------
@@ -77,6 +77,8 @@ class Geometry:
         How far each slice's axis lies from ``center`` on the detector: slices are about the same pixel all the same.
     first
         The one of them that slices begin with.
+    middle
+        The column and the row of the slice that the axis lies on; ``center`` where it is None.
 
     Arrays given become tables, so that equal geometries are equal.
     """
@@ -89,6 +91,7 @@ class Geometry:
     turn: bool = False
     slice_shifts: Any = None
     first: int = 0
+    middle: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("angles", "axis_shifts", "slice_shifts"):
@@ -166,7 +169,11 @@ class Geometry:
         x0, _, top, _ = self.box
         least, most = self.ends
         radius = min(self.center + least, self.n_x - 1 - self.center - most) + 0.5
-        return {"cx": self.center - x0, "cy": self.center - top, "radius": radius}
+        return {"cx": self._axis - x0, "cy": self._axis - top, "radius": radius}
+
+    @property
+    def _axis(self) -> float:
+        return self.center if self.middle is None else self.middle
 
     def table(self, scale: float = 1.0, weighted: bool = True) -> np.ndarray:
         """(n_angles, 4) float64: cos, -sin, detector position of the first pixel, weight (or 1) times ``scale``."""
@@ -182,7 +189,7 @@ class Geometry:
         cos, nsin = np.cos(angles), -np.sin(angles)
         x0, _, y0, _ = self.box
         shifts = 0.0 if self.axis_shifts is None else np.asarray(self.axis_shifts, np.float64)
-        offset = self.center + shifts + cos * (x0 - self.center) + nsin * (y0 - self.center)
+        offset = self.center + shifts + cos * (x0 - self._axis) + nsin * (y0 - self._axis)
         return np.stack([cos, nsin, offset, angle_weights(angles, self.turn)], axis=1)
 
 

@@ -36,7 +36,7 @@ class Fbp(Op):
 
     Attributes
     ----------
-    angles, n_x, center, roi, axis_shifts, turn, slice_shifts, first
+    angles, n_x, center, roi, axis_shifts, turn, slice_shifts, first, middle
         See `Geometry`.
     filter, padding, cutoff
         See `RampFilter`.
@@ -68,6 +68,7 @@ class Fbp(Op):
     accuracy: float = 1e-4
     slice_shifts: Table | None = None
     first: int = 0
+    middle: float | None = None
 
     axes = ("zax",)
     sums = "a"
@@ -81,7 +82,7 @@ class Fbp(Op):
     @cached_property
     def geometry(self) -> Geometry:
         """Where every projection falls on the slice."""
-        shifts = self.axis_shifts, self.turn, self.slice_shifts, self.first
+        shifts = self.axis_shifts, self.turn, self.slice_shifts, self.first, self.middle
         return Geometry(self.angles, self.n_x, self.center, self.roi, *shifts)
 
     def placed(self, first: int) -> Fbp:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +30,18 @@ class Flat(Op):
         For each projection the groups of flats around it in time, and how far it is from the first to the second.
     border
         Above 0: the open beam is each row's own mean over so many pixels at both ends, and flats are not read.
+    gain
+        How bright the beam of each projection is beside that of the flats; None where they are alike.
+    ceiling
+        Raw values from here on are saturated: NaN.
     """
 
     lower: Table
     upper: Table
     weight: Table
     border: int = 0
+    gain: Table | None = None
+    ceiling: float = np.inf
 
     axes = ("azx", ".zx", "zx")
     cut = "za"
@@ -46,9 +54,10 @@ class Flat(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Like the projections, float32."""
         n_angles = specs[0].shape[0]
-        for name in ("lower", "upper", "weight"):
-            if len(getattr(self, name)) != n_angles:
-                raise ShapeError(name, f"{len(getattr(self, name))} values", f"{n_angles}, one per projection")
+        for name in ("lower", "upper", "weight", "gain"):
+            table = getattr(self, name)
+            if table is not None and len(table) != n_angles:
+                raise ShapeError(name, f"{len(table)} values", f"{n_angles}, one per projection")
         return (ArraySpec(specs[0].shape, "float32", "azx"),)
 
     def flops(self, *specs: ArraySpec) -> float:
@@ -65,9 +74,17 @@ class Flat(Op):
             "flat after": (self.upper, "int64"),
             "flat weight": (self.weight, "float32"),
         }
+        if self.gain is not None:
+            tables["beam of each projection"] = (self.gain, "float32")
         times = [b.const(np.asarray(table.array, dtype), name, "a", of=raw) for name, (table, dtype) in tables.items()]
         with b.deliver(out, "float32") as y:
-            b.launch(self.kernel, x, light, shade, *times, y, border=self.border)
+            b.launch(self.kernel, x, light, shade, *times, y, border=self.border, ceiling=float(self.ceiling))
+
+    def of(self, frames: Sequence[int]) -> Flat:
+        """The same of some projections."""
+        tables = {name: getattr(self, name) for name in ("lower", "upper", "weight", "gain")}
+        chosen: dict[str, Any] = {name: Table(table.array[list(frames)]) for name, table in tables.items() if table is not None}
+        return replace(self, **chosen)
 
 
 @dataclass(frozen=True)
@@ -157,7 +174,8 @@ def _one_pass(stages: tuple[Stage, ...]) -> Stage | None:
     assert isinstance(flat, Flat)
     if log != MinusLog() or dead != DeadPixels():
         return None
-    return Stage(Flatfield(flat.lower, flat.upper, flat.weight, flat.border), stages[0].reads, stages[-1].writes)
+    settings = {field.name: getattr(flat, field.name) for field in fields(flat)}
+    return Stage(Flatfield(**settings), stages[0].reads, stages[-1].writes)
 
 
 FUSIONS[(Flat, MinusLog, DeadPixels, Sinograms)] = _one_pass

@@ -11,8 +11,10 @@ def flatfield(
     upper: np.ndarray,
     weight: np.ndarray,
     border: int = 0,
+    gain: np.ndarray | None = None,
+    ceiling: float = np.inf,
 ) -> np.ndarray:
-    """-log of (raw - dark) / (flat - dark), clipped to 1e-6 .. 10; bad pixels from their neighbours along x.
+    """-log of (raw - dark) / (gain (flat - dark)), clipped to 1e-6 .. 10; bad pixels from their neighbours along x.
 
     ``raw`` (n_angles, n_z, n_x), ``flats`` (n_groups, n_z, n_x), ``dark`` (n_z, n_x); the result is (n_z, n_angles, n_x).
     """
@@ -31,8 +33,8 @@ def flatfield(
                 ends = light[near_end & np.isfinite(light)]
                 open_beam = np.full(n_x, ends.mean() if ends.size else 0.0)
             with np.errstate(all="ignore"):
-                share = light / open_beam
-                good = np.isfinite(share) & np.isfinite(open_beam) & (open_beam > 1e-5 * abs(d))
+                share = light / open_beam / (1.0 if gain is None or border else float(gain[a]))
+                good = np.isfinite(share) & np.isfinite(open_beam) & (open_beam > 1e-5 * abs(d)) & (raw[a, z] < ceiling)
                 line = -np.log(np.clip(share, 1e-6, 10))
             x = np.arange(n_x)
             if good.any():

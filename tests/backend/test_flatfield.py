@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+import footprint as fp
 from footprint.plan.builder import Builder
 from footprint.plan.plan import finish
 from footprint.reference.flatfield import flatfield as reference
 from footprint.reference.flatfield import shift as shift_reference
 from footprint.spec import ArraySpec
+from tests.scans import raw_scan
 
 
 def launch(backend, kernel, arrays, shape, **numbers):
@@ -39,8 +41,12 @@ def scan(rng, n_a, n_z, n_x, dtype="u2", n_groups=2):
 @pytest.mark.parametrize("dtype", ["u2", "f4", "u1"])
 def test_lines(backend, rng, shape, dtype):
     arrays = scan(rng, *shape, dtype)
-    got = launch(backend, "flatfield", arrays, (shape[1], shape[0], shape[2]))
-    np.testing.assert_allclose(got, reference(*arrays), rtol=2e-6, atol=2e-6)
+    # Bytes with a beam of its own for every projection, 16 bits with pixels that are saturated.
+    gain = [rng.uniform(0.5, 2, shape[0]).astype("f4")] if dtype == "u1" else []
+    ceiling = {"ceiling": 30000.0} if dtype == "u2" else {}
+    got = launch(backend, "flatfield", arrays + gain, (shape[1], shape[0], shape[2]), **ceiling)
+    want = reference(*arrays, gain=gain[0] if gain else None, **ceiling)
+    np.testing.assert_allclose(got, want, rtol=2e-6, atol=4e-6)
 
 
 @pytest.mark.parametrize("border", [1, 3, 40])
@@ -84,3 +90,11 @@ def test_shift(backend, rng, n_in, n_out, z0):
     fraction = np.array([0, 0.25, 0.5, 0, 0.999, 0.5], "f4")
     got = launch(backend, "flatfield.shift", [sinograms, whole, fraction], (n_out, 6, 33), z0=z0)
     np.testing.assert_allclose(got, shift_reference(sinograms, whole, fraction, n_out, z0), rtol=1e-6, atol=1e-6)
+
+
+def test_dead_and_saturated_pixels_are_counted_alike_on_every_device(backend, rng):
+    """On devices blocks are filled where the one before was: what is counted of them is counted at once."""
+    scan = raw_scan(rng.random((24, 2, 32)), np.arange(24) * np.pi / 24, rng)
+    scan.raw[3, 1, 4:9], scan.saturation, found = 65535, 65535, []
+    fp.reconstruct(scan, center=15.5, device=backend.limits.device, on_counts=found.append)
+    assert (found[0].dead, found[0].pixels, found[0].saturated, found[0].values) == (2, 64, 5, 24 * 64)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.api._optics import delta_beta_of
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
 from footprint.reference import paganin as reference
 
@@ -151,3 +154,40 @@ def test_phase_needs_transmissions():
     only = lambda steps: fp.steps(phase=BEAM)([step for step in steps if type(step).__name__ != "MinusLog"])
     with pytest.raises(fp.ArgumentError, match="phase: got steps without MinusLog"):
         fp.plan_reconstruct((6, 4, 8), steps=only, device="cpu")
+
+
+def test_a_material_needs_its_density_and_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xraydb", None)
+    how = {**BEAM, "delta_beta": "H2O", "device": "cpu"}
+    with pytest.raises(ImportError, match=r"delta/beta of H2O needs the package xraydb.*footprint\[optics\]"):
+        fp.paganin(np.ones((4, 6)), **how, density=1.0)
+    for wrong, words in (
+        ({}, "delta_beta: got 'H2O', wanted a number above 0, or a chem"),
+        ({"density": 1, "energy": 900}, "energy: got 900"),
+    ):
+        with pytest.raises(fp.ArgumentError, match=words):
+            fp.paganin(np.ones((4, 6)), **how | wrong)
+    with pytest.raises(fp.ArgumentError, match="density: got 1, wanted it with the formula"):
+        fp.paganin(np.ones((4, 6)), **BEAM, density=1, device="cpu")
+
+
+def test_materials_against_published_numbers():
+    """NIST's attenuation of water and quartz, and the decrement of free electrons, which is near that of light elements."""
+    pytest.importorskip("xraydb")
+    electrons = {"H2O": 10 / 18.015, "SiO2": 30 / 60.084}
+    for formula, density, energy, attenuation in (
+        ("H2O", 1.0, 10.0, 5.329),
+        ("H2O", 1.0, 20.0, 0.8096),
+        ("SiO2", 2.65, 20.0, 6.75),
+    ):
+        wavelength = 12.39842e-8 / energy
+        delta = 2.8179403e-13 * wavelength**2 * density * electrons[formula] * 6.02214e23 / (2 * np.pi)
+        want = delta / (wavelength * attenuation / (4 * np.pi))
+        assert delta_beta_of(formula, density, energy) == pytest.approx(want, rel=0.01)
+    water = {**BEAM, "energy": 10, "device": "cpu"}
+    drop = 1 + np.arange(24.0).reshape(4, 6)
+    ratio = delta_beta_of("H2O", 1.0, 10.0)
+    named = fp.paganin(drop, **water | {"delta_beta": "H2O", "density": 1.0})
+    np.testing.assert_array_equal(named, fp.paganin(drop, **water | {"delta_beta": ratio}))
+    with pytest.raises(fp.ArgumentError, match="delta_beta: got 'Xx'"):
+        delta_beta_of("Xx", 1.0, 10.0)

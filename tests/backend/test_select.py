@@ -31,9 +31,9 @@ def binned(stack, size):
 
 @pytest.mark.parametrize(("size", "flip"), [(1, True), (2, False), (3, True), (4, False)])
 def test_reads_are_those_of_the_arrays(scan, size, flip):
-    some = fp.select(scan, exclude=[0, 7, 8, 59], every=2, binning=size, flip=flip)
+    some = fp.select(scan, exclude=[0, 7, 8, 59], every=2, start=1, binning=size, flip=flip)
     turn = slice(None, None, -1 if flip else None)
-    frames = np.setdiff1d(np.arange(60), [0, 7, 8, 59])[::2]
+    frames = np.setdiff1d(np.arange(60), [0, 7, 8, 59])[1::2]
     want = binned(scan.raw[frames], size)[..., turn]
     assert some.shape == want.shape and some.dtype == ("u2" if size == 1 else "f4")
     np.testing.assert_allclose(all_of(some), want, rtol=1e-6)
@@ -113,6 +113,8 @@ def test_files_and_budgets(tmp_path):
         ({"binning": 1.5}, "binning"),
         ({"binning": 8}, "at most the 7 rows"),
         ({"every": -1}, "every"),
+        ({"start": -1}, "start: got -1, wanted a whole number, 0 or more"),
+        ({"start": 60}, "start: got 60, wanted a number of the 60 projections"),
         ({"exclude": [60]}, "from 0 to 59"),
         ({"exclude": [0.5]}, "numbers of projections"),
         ({"exclude": range(60)}, "some to be left"),

@@ -283,6 +283,22 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",
+        "beam *= gain",
+        "beam /= gain",
+        (BACKEND + "flatfield.py::test_lines",),
+        "a brighter beam makes a darker one",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/flat/cpu.py",
+        "and own < ceiling",
+        "and own - d < ceiling",
+        (BACKEND + "flatfield.py::test_lines",),
+        "saturation is judged without the dark",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/flat/cpu.py",
         "if x < border or x >= n - border:",
         "if x < border or x > n - border:",
         (BACKEND + "flatfield.py::test_border",),

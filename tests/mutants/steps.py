@@ -20,6 +20,34 @@ OWN = (BY_ROW + "slices_about_axes_of_their_own",)
 
 STEPS = [
     Mutant(
+        "footprint/io/scan.py",
+        "usual / parts.flats.current",
+        "parts.flats.current / usual",
+        ("tests/unit/test_io_reduction.py::test_projections_and_flats_are_divided_by_their_current",),
+        "flats are multiplied by their current",
+    ),
+    Mutant(
+        "footprint/api/_counts.py",
+        "seen[rows] = b",
+        "seen[:0] = b",
+        ("tests/unit/test_bad_pixels.py::test_rows_are_counted_once",),
+        "rows that are read again are counted again",
+    ),
+    Mutant(
+        "footprint/io/reduction.py",
+        "len(frames) if self.level is None else count",
+        "len(frames)",
+        ("tests/unit/test_io_reduction.py::test_saturated_flats_are_left_out",),
+        "saturated flats count as dark ones",
+    ),
+    Mutant(
+        "footprint/ops/backproject.py",
+        '"cx": self._axis - x0',
+        '"cx": self.center - x0',
+        ("tests/backend/test_centered.py::test_parts_of_a_pixel_and_the_circle",),
+        "the circle of a slice that is moved stays",
+    ),
+    Mutant(
         "footprint/io/zarr_levels.py",
         "[*shares, (sums[-1:], rows[-1:])] if odd",
         "shares if odd",

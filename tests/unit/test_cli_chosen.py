@@ -58,18 +58,20 @@ def test_the_axis_is_that_of_the_detector(said, truth):
 def test_what_is_given_is_what_the_library_is_given(said, truth, tmp_path):
     shifts = np.linspace(-2, 2, N_ANGLES)
     np.savetxt(tmp_path / "shifts.txt", shifts)
-    words = "--exclude-angles 3,10:13,57: --every 2 --binning 2 --flip --center 34.5 --rows 3:7 --shifts shifts.txt --pixel-size .1"
-    words += " --axis-shifts shifts.txt"
+    words = (
+        "--exclude-angles 3,10:13,57: --every 2:1 --binning 2 --flip --center 34.5 --rows 3:7 --shifts shifts.txt --pixel-size .1"
+    )
+    words += " --pixel-size .1 --axis-shifts shifts.txt --direction counterclockwise --angle-offset 30"
     said(f"-o v.h5 {words}")
-    with fp.open_scan(truth.path) as scan:
-        some = fp.select(scan, exclude=[3, 10, 11, 12, 57, 58, 59], every=2, binning=2, flip=True)
+    with fp.open_scan(truth.path, direction="counterclockwise", angle_offset=30) as scan:
+        some = fp.select(scan, exclude=[3, 10, 11, 12, 57, 58, 59], every=2, start=1, binning=2, flip=True)
         how = {"rows": (1, 4), "shifts": some.of(shifts) / 2, "pixel_size": 0.2, "device": "cpu"}
         # Of what is flipped the axis goes the other way.
         how["axis_shifts"] = -how["shifts"]
         want = fp.reconstruct(some, center=some.own_axis(34.5), **how)
     values, about = volume("v.h5")
     np.testing.assert_array_equal(values, want)
-    assert about["exclude_angles"] == "3,10:13,57:" and about["every"] == 2 and about["flip"] and about["rows"] == "1:4"
+    assert about["exclude_angles"] == "3,10:13,57:" and about["every"] == "2:1" and about["flip"] and about["rows"] == "1:4"
     assert said(words, job="plan reconstruct")["nbytes"] > 0
     report = said("-o tries.h5 --binning 2 --center try:34:35:.5 --pixel-size none")
     values, about = volume("tries.h5")
@@ -95,6 +97,9 @@ def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
         ("--binning 0", "--binning: got 0"),
         ("--binning 10", "at most the 9 rows"),
         ("--every 0", "--every: got 0"),
+        ("--every 2:x", "--every: got '2:x', wanted N or N:FIRST"),
+        ("--every 2:60", "--every: got 60"),
+        ("--direction left", "one of clockwise, counterclockwise"),
         ("--exclude-angles 60", "--exclude-angles: got '60'"),
         ("--exclude-angles 5:5", "--exclude-angles: got '5:5'"),
         ("--exclude-angles a", "3,10:20"),

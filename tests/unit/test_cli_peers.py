@@ -14,7 +14,8 @@ from skimage.transform import rotate
 import footprint as fp
 from footprint.cli.config import _names
 from footprint.cli.main import main
-from footprint.cli.nabu import _KNOWN, read_nabu
+from footprint.cli.nabu import read_nabu
+from footprint.cli.nabu_keys import KNOWN
 from footprint.cli.peers import in_our_words
 from footprint.io.phantom import write_scan
 from tests.unit.cli_files import shell
@@ -132,10 +133,10 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
     lines = [f"[{section}] {key} = {value}".rstrip() for section in parser.sections() for key, value in parser[section].items()]
     assert sorted(line for line, _ in found.done + found.left) == sorted(lines)
     with open("all.conf", "w") as file:
-        for section in sorted({section for section, _ in _KNOWN}):
-            file.write(f"[{section}]\n" + "".join(f"{key} = strange\n" for of, key in sorted(_KNOWN) if of == section))
+        for section in sorted({section for section, _ in KNOWN}):
+            file.write(f"[{section}]\n" + "".join(f"{key} = strange\n" for of, key in sorted(KNOWN) if of == section))
     everything = read_nabu("all.conf")
-    assert len(everything.done + everything.left) == len(_KNOWN)
+    assert len(everything.done + everything.left) == len(KNOWN)
     # Words that mean nothing are left, but for names of files and entries.
     done = {line.split(" = ")[0] for line, _ in everything.done}
     assert done == {"[dataset] location", "[dataset] hdf5_entry", "[reconstruction] angles_file"}
@@ -160,6 +161,9 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[preproc]\ntilt_correction=fft-polar", "tilt", "auto"),
         ("[preproc]\ntilt_correction=1\nrotate_projections_center=(20, 30)", "tilt", None),
         ("[phase]\nmethod=CTF", "phase", None),
+        ("[phase]\nmethod=paganin\ndelta_beta=auto\nmaterial_formula=SiO2\nmaterial_density=2.65", "phase", "SiO2:density=2.65"),
+        ("[phase]\nmethod=paganin\ndelta_beta=auto", "phase", None),
+        ("[reconstruction]\ncentered_axis=1", "centered-axis", True),
         ("[phase]\nunsharp_coeff=2\nunsharp_sigma=.8", "unsharp", "2:sigma=0.8"),
         ("[phase]\nunsharp_coeff=2\nunsharp_sigma=.8\nunsharp_method=log", "unsharp", None),
         ("[reconstruction]\nenable_halftomo=1", "half-acquisition", True),
@@ -171,7 +175,10 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[reconstruction]\nstart_x=5", "roi", None),
         ("[dataset]\nbinning=2\nbinning_z=2", "binning", 2),
         ("[dataset]\nbinning=2", "binning", None),
-        ("[dataset]\nprojections_subsampling=2:1", "every", None),
+        ("[dataset]\nprojections_subsampling=2:1", "every", "2:1"),
+        ("[dataset]\nprojections_subsampling=2:b", "every", None),
+        ("[reconstruction]\nangle_offset=-90", "angle-offset", -90.0),
+        ("[preproc]\nnormalize_srcurrent=0", "machine-current", False),
         ("[output]\nfile_prefix=a\nfile_format=tiff", "out", "a"),
         ("[output]\nfile_prefix=a\nfile_format=edf", "out", None),
         ("[output]\nfile_prefix=a\nfile_format=jp2", "image-format", "jp2"),

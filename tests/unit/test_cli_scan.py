@@ -137,6 +137,21 @@ def test_regions_beyond_the_slice_are_refused(said, tmp_path):
     assert said("reconstruct scan.nx -o v.h5 --center 25 --roi 0,48,3,48 --json")["shape"] == [2, 45, 48]
 
 
+def test_centered_and_larger_slices_say_where_the_axis_is(said, tmp_path):
+    write_scan(tmp_path / "scan.nx", n_angles=N_ANGLES, n_z=2, n_x=N_X)
+    words = "reconstruct scan.nx --center 25 --device cpu --json"
+    report = said(f"{words} -o c.h5 --centered-axis --margin 3")
+    values, about = volume("c.h5")
+    assert report["shape"] == [2, 54, 54] and report["axis_in_slice"] == list(about["axis_in_slice"]) == [26.5, 26.5]
+    with fp.open_scan(tmp_path / "scan.nx") as scan:
+        want = fp.reconstruct(scan, center=25, centered=True, margin=3, device="cpu")
+    np.testing.assert_array_equal(values, want)
+    report = said(f"{words} -o r.h5 --margin 3 --roi -3,20,4,51")
+    assert report["shape"] == [2, 47, 23] and report["axis_in_slice"] == [28.0, 21.0]
+    result = said("reconstruct scan.nx -o v.h5 --center 25 --margin 3 --roi -4,20,4,51", code=1)
+    assert "from -3 to 51, the margin of a slice" in str(result.exception)
+
+
 def test_the_files_pixel_size_is_used_and_said(said, tmp_path):
     write_scan(tmp_path / "scan.nx", n_angles=N_ANGLES, n_z=2, n_x=N_X)
     said("reconstruct scan.nx -o pixel.h5 --center 25 --method direct --device cpu --json")

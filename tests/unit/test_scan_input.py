@@ -149,3 +149,26 @@ def test_names_with_a_star_and_files_of_several_pages(tmp_path):
         np.testing.assert_array_equal(whole(scan), data[[1, 10, 11]])
     with pytest.raises(FormatError, match=r"none_\*\.tif: there is no such file"):
         fp.open_scan(f"{tmp_path}/none_*.tif")
+
+
+def test_direction_and_offset_of_angles(tmp_path, rng):
+    """What turns the other way is mirrored, y becomes 2 c - y; an offset turns slices: by 90 degrees they are the same numbers."""
+    np.save(tmp_path / "s.npy", rng.random((24, 1, 16), np.float32))
+    angles = np.arange(24) * np.pi / 24
+    how = {"center": 7.5, "log": False, "device": "cpu"}
+
+    def made(**options):
+        scan, _ = opened(tmp_path / "s.npy", angles=angles, **options)
+        np.testing.assert_allclose(scan.angles[0], np.deg2rad(options.get("angle_offset", 0)))
+        with fp.open_scan(tmp_path / "s.npy", angles=angles, **options) as scan:
+            return fp.reconstruct(scan, **how)[0]
+
+    whole = made()
+    near = {"atol": 1e-5 * np.abs(whole).max()}
+    np.testing.assert_allclose(made(direction="counterclockwise"), whole[::-1], **near)
+    np.testing.assert_allclose(made(angle_offset=90.0), whole.T[::-1], **near)
+    both = made(direction="counterclockwise", angle_offset=90.0)
+    np.testing.assert_allclose(both, whole[::-1].T[::-1], **near)
+    for wrong in ({"direction": "left"}, {"angle_offset": np.nan}):
+        with pytest.raises(fp.ArgumentError, match=next(iter(wrong))):
+            fp.open_scan(tmp_path / "s.npy", angles=angles, **wrong)

@@ -8,6 +8,8 @@ from numba import njit, prange
 from footprint.kernels.flat.contract import DEAD
 
 _DEAD, _ONE = np.float32(DEAD), np.float32(1)
+NO_GAIN = np.empty(0, np.float32)
+"""Of projections that are all of one beam current."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -30,27 +32,30 @@ def level_of(raw, dark, border):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def transmission(raw, near, far, dark, weight, level, x):
-    """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead."""
-    d = dark[x]
+def transmission(raw, near, far, dark, weight, gain, ceiling, level, x):
+    """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead or saturated."""
+    d, own = dark[x], np.float32(raw[x])
     beam = level
     if level < 0:
         flat = near[x] if weight == 0 else (_ONE - weight) * near[x] + weight * far[x]
         beam = flat - d
-    share = (np.float32(raw[x]) - d) / beam
-    good = beam > _DEAD * abs(d) and np.isfinite(beam) and np.isfinite(share)
+    good = beam > _DEAD * abs(d) and own < ceiling
+    if level < 0:
+        beam *= gain
+    share = (own - d) / beam
+    good = good and np.isfinite(beam) and np.isfinite(share)
     return share if good else np.float32(np.nan)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _flat(raw, flats, dark, lower, upper, weight, out, border):
+def _flat(raw, flats, dark, lower, upper, weight, gains, out, border, ceiling):
     n_z = raw.shape[1]
     for unit in prange(raw.shape[0] * n_z):
         a, z = unit // n_z, unit % n_z
-        level = level_of(raw[a, z], dark[z], border)
+        level, gain = level_of(raw[a, z], dark[z], border), gains[a] if gains.size else _ONE
         row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[a, z]
         for x in range(row.size):
-            to[x] = transmission(row, near, far, d, weight[a], level, x)
+            to[x] = transmission(row, near, far, d, weight[a], gain, ceiling, level, x)
 
 
 def flat(
@@ -60,9 +65,10 @@ def flat(
     lower: np.ndarray,
     upper: np.ndarray,
     weight: np.ndarray,
-    out: np.ndarray,
-    *,
+    *gain_and_out: np.ndarray,
     border: int = 0,
+    ceiling: float = np.inf,
 ) -> None:
     """Divide by the open beam; see `footprint.kernels.flat.contract`."""
-    _flat(raw, flats, dark, lower, upper, weight, out, border)
+    *gain, out = gain_and_out
+    _flat(raw, flats, dark, lower, upper, weight, gain[0] if gain else NO_GAIN, out, border, np.float32(ceiling))

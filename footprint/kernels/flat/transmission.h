@@ -1,11 +1,13 @@
-/* Share of the open beam that reaches a pixel; NaN where it is dead. A group works on a row. */
+/* Share of the open beam that reaches a pixel; NaN where it is dead or saturated. A group works on a row. */
 #define NOT_A_NUMBER AS_F32(0x7fc00000u)
 
 DEVICE f32 transmission(GLOBAL const TIN *raw, GLOBAL const f32 *near, GLOBAL const f32 *far, GLOBAL const f32 *dark, f32 w,
-                        f32 level, i64 x) {
-  const f32 d = dark[x], beam = level >= 0 ? level : (w != 0 ? ((f32)1 - w) * near[x] + w * far[x] : near[x]) - d;
-  const f32 share = ((f32)READ(TIN, raw, x) - d) / beam;
-  const int good = beam > (f32)DEAD * fabs(d) && beam <= (f32)LARGEST && share >= -(f32)LARGEST && share <= (f32)LARGEST;
+                        f32 gain, f32 ceiling, f32 level, i64 x) {
+  const f32 d = dark[x], own = (f32)READ(TIN, raw, x);
+  const f32 open = level >= 0 ? level : (w != 0 ? ((f32)1 - w) * near[x] + w * far[x] : near[x]) - d;
+  const f32 beam = level >= 0 ? open : open * gain, share = (own - d) / beam;
+  const int good = open > (f32)DEAD * fabs(d) && beam <= (f32)LARGEST && share >= -(f32)LARGEST && share <= (f32)LARGEST &&
+                   own < ceiling;
   return good ? share : NOT_A_NUMBER;
 }
 

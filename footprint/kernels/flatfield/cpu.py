@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.dead_pixels.cpu import mend
-from footprint.kernels.flat.cpu import level_of, transmission
+from footprint.kernels.flat.cpu import NO_GAIN, level_of, transmission
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
 from footprint.kernels.minus_log.cpu import line_integral
 
@@ -14,14 +14,14 @@ _LOW, _HIGH, _ONE = np.float32(LOWEST), np.float32(HIGHEST), np.float32(1)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _flatfield(raw, flats, dark, lower, upper, weight, out, border):
+def _flatfield(raw, flats, dark, lower, upper, weight, gains, out, border, ceiling):
     n_a = raw.shape[0]
     for unit in prange(n_a * raw.shape[1]):
         z, a = unit // n_a, unit % n_a
         row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[z, a]
-        level, dead = level_of(row, d, border), False
+        level, dead, gain = level_of(row, d, border), False, gains[a] if gains.size else _ONE
         for x in range(row.size):
-            line = line_integral(transmission(row, near, far, d, weight[a], level, x), _LOW, _HIGH)
+            line = line_integral(transmission(row, near, far, d, weight[a], gain, ceiling, level, x), _LOW, _HIGH)
             to[x] = line
             dead |= line != line
         if dead:
@@ -48,12 +48,13 @@ def flatfield(
     lower: np.ndarray,
     upper: np.ndarray,
     weight: np.ndarray,
-    out: np.ndarray,
-    *,
+    *gain_and_out: np.ndarray,
     border: int = 0,
+    ceiling: float = np.inf,
 ) -> None:
     """Make line integrals; see `footprint.kernels.flatfield.contract`."""
-    _flatfield(raw, flats, dark, lower, upper, weight, out, border)
+    *gain, out = gain_and_out
+    _flatfield(raw, flats, dark, lower, upper, weight, gain[0] if gain else NO_GAIN, out, border, np.float32(ceiling))
 
 
 def shift(sinograms: np.ndarray, whole: np.ndarray, fraction: np.ndarray, out: np.ndarray, *, z0: int = 0) -> None:

@@ -1,0 +1,98 @@
+"""Saturated and dead pixels: found, replaced, counted, and told in one sentence."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import h5py
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.api._counts import Tally
+from footprint.io.phantom import write_scan
+from tests.pages import Page
+from tests.unit.cli_files import shell
+
+DATA = "entry/instrument/detector/data"
+FRAMES = slice(20, 60)  # of projections, after ten darks and ten flats
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    """A scan, and the same with thirty saturated values, and with a quarter of them."""
+    folder = tmp_path_factory.mktemp("saturated")
+    rng = np.random.default_rng(4)
+    for name, many in (("good", 0), ("few", 30), ("many", 2000)):
+        truth = write_scan(folder / f"{name}.nx", n_angles=40, n_z=4, n_x=48)
+        with h5py.File(truth.path, "r+") as file:
+            data = file[DATA][()]
+            # Not the detector's dead column, and not at its ends.
+            places = rng.choice(40 * 4 * 15, many, replace=False)
+            part = data[FRAMES][:, :, 18:33].reshape(-1)
+            part[places] = 65535
+            data[FRAMES, :, 18:33] = part.reshape(40, 4, 15)
+            file[DATA][...] = data
+    return folder
+
+
+def volume(path, **options):
+    found = []
+    with fp.open_scan(path, **{name: options.pop(name) for name in ("saturation",) if name in options}) as scan:
+        scan = fp.select(scan, binning=options.pop("binning", 1))
+        result = fp.reconstruct(scan, center=scan.own_axis((48 - 1) / 2 + 3.7), device="cpu", on_counts=found.append, **options)
+    return result, found[0]
+
+
+@pytest.mark.filterwarnings("ignore:.* of its values are saturated")
+def test_saturated_values_are_replaced_and_counted_at_any_budget(scans):
+    good, none = volume(scans / "good.nx")
+    few, counts = volume(scans / "few.nx")
+    kept, _ = volume(scans / "few.nx", saturation="none")
+    assert np.abs(few - good).max() < 0.2 * np.abs(kept - good).max()
+    assert (none.dead, none.pixels, none.saturated, none.values) == (4, 4 * 48, 0, 40 * 4 * 48)
+    assert (counts.dead, counts.saturated, counts.level) == (4, 30, 65535)
+    again, cut = volume(scans / "few.nx", memory="850kB")
+    np.testing.assert_array_equal(again, few)
+    assert cut == counts
+    assert str(counts) == (
+        "4 of 192 detector pixels are dead (no light in the flats) and 30 of 7,680 values are saturated (65535 and more); "
+        "their neighbours along the row replace them"
+    )
+    # A square of pixels is saturated where one of its pixels is.
+    _, binned = volume(scans / "few.nx", binning=2)
+    assert 20 < binned.saturated <= 30
+
+
+def test_much_of_it_is_warned_of_and_flats_that_are_nothing_else_are_refused(scans):
+    with pytest.warns(UserWarning, match="26.0% of its values are saturated .*saturation='none' takes them"):
+        volume(scans / "many.nx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        volume(scans / "many.nx", saturation="none")
+    with pytest.raises(fp.FormatError, match="its flats are saturated"):
+        volume(scans / "good.nx", saturation=150)
+
+
+def test_the_shell_tells(scans, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = f"reconstruct {scans / 'few.nx'} --center 27.2 --device cpu --json --report run.html"
+    told = json.loads(shell(f"{words} -o v.h5").stdout)
+    assert (told["dead_pixels"], told["saturated_values"]) == (4, 30)
+    assert told["bad_pixels"] in "".join(Page(tmp_path / "run.html").words)
+    told = json.loads(shell(f"{words} -o w.h5 --overwrite --saturation 60000 --rows 1:3").stdout)
+    with h5py.File(scans / "few.nx") as file:
+        assert told["saturated_values"] == (file[DATA][FRAMES, 1:3] >= 60000).sum()
+    refused = shell(f"reconstruct {scans / 'few.nx'} -o x.h5 --saturation much", code=1).exception
+    assert "saturation: got 'much'" in str(refused)
+
+
+def test_rows_are_counted_once(rng):
+    """Whoever reads them again: neighbours' parts, tiles, groups of angles."""
+    raw = rng.integers(0, 100, (6, 9, 20))
+    tally = Tally(9, 90)
+    for angles in (slice(0, 4), slice(4, 6)):
+        for rows in (slice(5, 9), slice(0, 4), slice(2, 7), slice(0, 9)):
+            tally.projections((angles, rows, slice(None)), raw[angles, rows])
+    assert tally.counts().saturated == (raw >= 90).sum() and tally.counts().values == raw.size
