@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.calls --starts``. "cold" is a process whose caches (ours, Numba's, CuPy's, PoCL's) are empty folders; "disk"
 is the next process, which finds what the first one left there; both count from the process's start to its first result, NumPy's
-import included, and "import" is the part of the second that was over when footprint had been imported. "warm" is a second call.
+import included, and "import" is the part of the second that was over when footprint had been imported. "cpu" is the processor time
+of the second, all threads', which other work on the machine changes less. "warm" is a second call. The row of Numba alone is the
+floor on the CPU: one compiled loop, of ours, called with nothing around it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ VERBS = {
     "backproject": "fp.backproject(a, device=d)",
     "fbp": "fp.fbp(a, method='direct', device=d)",
 }
+_FLOOR = "from footprint.kernels.minus_log.cpu import minus_log; minus_log(abs(a), a.copy())"
 _CODE = """
 import json, sys, time
 start = float(sys.argv[1])
@@ -41,15 +44,15 @@ import footprint as fp
 imported = time.time() - start
 a, d = np.random.default_rng(0).standard_normal((256, 256), np.float32), {device!r}
 {call}
-first = time.time() - start
+first, spent = time.time() - start, time.process_time()
 again = time.perf_counter()
 {call}
-print(json.dumps([imported, first, time.perf_counter() - again]))
+print(json.dumps([imported, first, time.perf_counter() - again, spent]))
 """
 
 
-def _run(call: str, device: str, caches: Path) -> tuple[float, float, float]:
-    """Seconds to the end of imports, to the first result, and of the second call."""
+def _run(call: str, device: str, caches: Path) -> list[float]:
+    """Seconds to the end of imports, to the first result, of the second call, and of processors until the first result."""
     folders = {name: str(caches / name) for name in ("FOOTPRINT_CACHE", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "POCL_CACHE_DIR")}
     for folder in folders.values():
         Path(folder).mkdir(exist_ok=True)
@@ -57,16 +60,15 @@ def _run(call: str, device: str, caches: Path) -> tuple[float, float, float]:
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=os.environ | folders, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    imported, first, again = json.loads(done.stdout.splitlines()[-1])
-    return imported, first, again
+    return list(json.loads(done.stdout.splitlines()[-1]))
 
 
 def starts(only: str = "") -> None:
     """Print the table for each device found, one of each kind."""
     kinds = list(dict.fromkeys(name.partition(":")[0] for name, why in fp.devices() if not why and not name.startswith("null")))
-    print(f"{'seconds to the first result':<30}{'cold':>8}{'disk':>8}{'import':>8}{'warm, ms':>10}")
+    print(f"{'seconds to the first result':<30}{'cold':>8}{'disk':>8}{'import':>8}{'cpu':>8}{'warm, ms':>10}")
     for device in kinds:
-        for verb, call in VERBS.items():
+        for verb, call in (({"Numba alone": _FLOOR} if device == "cpu" else {}) | VERBS).items():
             if only not in verb:
                 continue
             with tempfile.TemporaryDirectory(prefix="footprint-starts-") as folder:
@@ -75,6 +77,7 @@ def starts(only: str = "") -> None:
                 except RuntimeError as error:
                     print(f"{f'{verb} on {device}':<30} failed: {error}", flush=True)
                     continue
-            print(f"{f'{verb} on {device}':<30}{cold[1]:8.2f}{disk[1]:8.2f}{disk[0]:8.2f}{1e3 * disk[2]:10.3f}", flush=True)
+            shown = f"{cold[1]:8.2f}{disk[1]:8.2f}{disk[0]:8.2f}{disk[3]:8.2f}{1e3 * disk[2]:10.3f}"
+            print(f"{f'{verb} on {device}':<30}{shown}", flush=True)
     if "cuda" not in kinds:
         print("cuda: no GPU here")

@@ -12,7 +12,7 @@ for _power, _letter in enumerate("KMGTPE", start=1):
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z%]*)\s*")
 
 
-def parse_bytes(text: str | int | float, free: int | None = None, name: str = "memory") -> int:
+def parse_bytes(text: str | int | float, free: int | None = None) -> int:
     """Read a memory budget.
 
     Parameters
@@ -31,7 +31,7 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
     share: float | None = None
     size = 0.0
     if isinstance(text, bool):
-        raise _bad(name, text)
+        raise _bad(text)
     if isinstance(text, float) and 0 < text <= 1:
         share = text
     elif isinstance(text, int | float):
@@ -39,30 +39,30 @@ def parse_bytes(text: str | int | float, free: int | None = None, name: str = "m
     else:
         match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
         if match is None:
-            raise _bad(name, text)
+            raise _bad(text)
         number, unit = float(match[1]), match[2].upper()
         if unit == "%":
             share = number / 100
         elif unit in _SCALE:
             size = number * _SCALE[unit]
         else:
-            raise _bad(name, text)
+            raise _bad(text)
     if share is not None:
         if not 0 < share <= 1:
-            raise _bad(name, text)
+            raise _bad(text)
         if free is None:
             raise ValueError(
-                f"{name}: {text!r} is a share of free memory, which this device does not report; give bytes such as '4GB'."
+                f"memory: {text!r} is a share of free memory, which this device does not report; give bytes such as '4GB'."
             )
         return int(share * free)
     if not 1 <= size < 2**63:
-        raise _bad(name, text)
+        raise _bad(text)
     return int(size)
 
 
-def _bad(name: str, text: object) -> ValueError:
+def _bad(text: object) -> ValueError:
     return ValueError(
-        f"{name}: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8."
+        f"memory: got {text!r}, wanted bytes such as '4GB', '4GiB', 4000000000, or a share of free memory such as '80%' or 0.8."
     )
 
 

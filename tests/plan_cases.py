@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.backend.cpu import CpuBackend
 from footprint.ops.base import Op
-from footprint.ops.job import job_of
+from footprint.ops.job import job_of_op
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Job, fit
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
@@ -96,7 +96,7 @@ class Case:
         self.out_givens = self.out_givens or [Given() for _ in outs]
 
     def job(self, limits: Limits = LIMITS) -> Job:
-        return job_of(limits, self.op, list(zip(self.specs, self.givens)), list(zip(self.outs, self.out_givens)))
+        return job_of_op(limits, self.op, list(zip(self.specs, self.givens)), list(zip(self.outs, self.out_givens)))
 
     def plan(self, cuts: tuple[Cut, ...] = (), lanes: Lanes = SERIAL, copies: int = 1, limits: Limits = LIMITS) -> Plan:
         builder = Builder(limits, cuts)

@@ -209,10 +209,10 @@ def largest_plan(searches: Sequence[Search], ins: list[Face] | None = None) -> P
     return max(plans, key=lambda plan: plan.footprint.total)
 
 
-def check_capacity(capacity: object, name: str = "capacity") -> None:
+def check_capacity(capacity: object) -> None:
     """A number from 1 up, or None."""
     if capacity is not None and (isinstance(capacity, bool) or not isinstance(capacity, int | np.integer) or capacity < 1):
-        raise ArgumentError(name, repr(capacity), "a whole number, 1 or more")
+        raise ArgumentError("capacity", repr(capacity), "a whole number, 1 or more")
 
 
 def check_min_area(value: Any, beam_area: float | None, sigma: float, flood: float | None) -> int:

@@ -23,8 +23,7 @@ from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
 from footprint.ops.iterative import METHODS as ITERATIVE
 from footprint.ops.iterative import Iterative
-from footprint.ops.job import Meeting
-from footprint.ops.job import job_of as as_job
+from footprint.ops.job import Meeting, job_of_op
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.quantize import DTYPES, Quantize
 from footprint.ops.reconstruct import Steps, default_steps, pipeline_of, rows_needed
@@ -99,9 +98,9 @@ class Way:
             line, sources = self.line(fbp), self.job.streams(*self.needed)
             ins = [meeting(sources[name]) for name in line.inputs]
             notes = [fbp.note] if any(isinstance(stage.op, Fbp) for stage in line.stages) else []
-            return self._decoding(limits, budget, as_job(limits, line, ins, [out], notes))
+            return self._decoding(limits, budget, job_of_op(limits, line, ins, [out], notes))
 
-        return plan_by_method(self.fbp, limits, by)
+        return plan_by_method(self.fbp, by)
 
     def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
         """The plan with as many rows decoded ahead as leave slices whole."""

@@ -200,4 +200,4 @@ def _judge(axis: AxisByRow) -> None:
         warnings.warn(f"the rotation axis by rows is doubtful: {wrong}; {others}", UserWarning, stacklevel=3)
     elif axis.spread > _SPREAD:
         wrong = f"heights lie {axis.spread:.2f} pixels from it (their standard deviation)"
-        warnings.warn(f"the rotation axis by rows is unsure: {wrong}; {others}", UserWarning, stacklevel=3)
+        warnings.warn(f"the rotation axis by rows is uncertain: {wrong}; {others}", UserWarning, stacklevel=3)

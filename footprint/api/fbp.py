@@ -215,4 +215,4 @@ def plan_fbp(
 
 
 def _plan(limits: Limits, budget: int | None, op: Fbp, sino: Meeting, out: Meeting) -> Plan:
-    return plan_by_method(op, limits, lambda one: plan_op(limits, budget, "fbp", one, [sino], [out], [one.note]))
+    return plan_by_method(op, lambda one: plan_op(limits, budget, "fbp", one, [sino], [out], [one.note]))

@@ -160,11 +160,11 @@ def _judge(axis: Axis, doubtful: float, against: str) -> None:
         text = f"the rotation axis {axis.center:.2f} is doubtful: {how}; {others}"
     elif axis.spread > _SPREAD:
         text = (
-            f"the rotation axis {axis.center:.2f} is unsure: the comparisons it is the median of differ by {axis.spread:.2f} "
+            f"the rotation axis {axis.center:.2f} is uncertain: the comparisons it is the median of differ by {axis.spread:.2f} "
             f"pixels (their standard deviation): has the stage, or the sample, moved? Check it: {others}"
         )
     elif against:
-        text = f"the rotation axis {axis.center:.2f} is unsure: {against}; {others}"
+        text = f"the rotation axis {axis.center:.2f} is uncertain: {against}; {others}"
     else:
         return
     warnings.warn(text, UserWarning, stacklevel=3)

@@ -18,7 +18,7 @@ from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.ops.base import Op
-from footprint.ops.job import Meeting, job_of
+from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED
 from footprint.plan.plan import Plan, finish
@@ -284,7 +284,7 @@ def _planned(name: str, passing: _Passing, depth: int, memory: Memory, device: s
     if np.dtype(kind).kind != "f" and np.dtype(specs[0].dtype).kind == "f":
         raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")
     result = ArraySpec(specs[0].shape, kind)
-    job = job_of(limits, op, ins, [(result, passing.out)])
+    job = job_of_op(limits, op, ins, [(result, passing.out)])
     rate = rates(limits)
     smallest: Plan | None = None
     for copies in (depth >> k for k in range(depth.bit_length())):

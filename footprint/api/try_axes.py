@@ -220,7 +220,11 @@ def _prepare(
         except BudgetError:
             pass
     plan = way.plan(limits, budget, (way.result, out))
-    notes = (*plan.notes, said, f"the scan is read anew for every axis: {counted(nbytes, 'bytes')} more would keep its {named}")
+    notes = (
+        *plan.notes,
+        said,
+        f"the scan is read anew for every axis: {counted(nbytes, 'bytes')} more would keep its {named}",
+    )
     return _Trial(axes, job, way.needed, how.fbp.roi, result, False, budget, replace(plan, name="try_axes", notes=notes))
 
 

@@ -11,7 +11,7 @@ import click
 from footprint.cli.beside import beside
 from footprint.errors import ArgumentError
 
-_DTYPE = "Numbers of the volume: float32, uint16 or uint8."
+_DTYPE = "Data type of the volume: float32, uint16 or uint8."
 _RANGE = "Values that 0 and the largest number stand for: A:B, or percentiles of some slices (default: 0.05%:99.95%)."
 _WANTED = "A:B such as -0.5:2, or percentiles such as 0.1%:99.9%"
 
@@ -71,7 +71,7 @@ def cast_of(job: dict[str, Any]) -> Cast:
     dtype, text = choose("--output-dtype", job.pop("out_dtype"), ("float32", *DTYPES)), job.pop("out_range")
     if dtype == "float32":
         if text is not None:
-            raise ArgumentError("--range", repr(text), "it with --output-dtype uint8 or uint16")
+            raise ArgumentError("--range", repr(text), "none without --output-dtype uint8 or uint16")
         return Cast(dtype)
     if text is None:
         return Cast(dtype, percentiles=PERCENTILES)

@@ -9,14 +9,14 @@ import click
 
 from footprint.errors import ArgumentError
 
-_EXCLUDE = "Projections left out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
-_BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size stay those of the detector."
+_EXCLUDE = "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
+_BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size still count detector pixels."
 
 
 def chosen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of what is taken of a scan."""
     for option in (
-        click.option("--flip", is_flag=True, help="Detector columns in reverse order; --center is still that of the detector."),
+        click.option("--flip", is_flag=True, help="Reverse the detector's columns; --center still counts as on the detector."),
         click.option("--binning", type=int, default=None, metavar="N", help=_BINNING),
         click.option("--every", default=None, metavar="N[:FIRST]", help="Take every N-th projection, from number FIRST (0) on."),
         click.option("--exclude-angles", default=None, metavar="LIST", help=_EXCLUDE),

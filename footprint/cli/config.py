@@ -31,7 +31,7 @@ def config_option(job: str) -> Callable[[F], F]:
             ctx.default_map = _defaults(path, job, ctx.command)
 
     nabu = ", or from a nabu .conf" if job == "reconstruct" else ""
-    help_text = f"Options from the table [{job}] of a TOML file (see footprint config){nabu}; those given here count more."
+    help_text = f"Options from the table [{job}] of a TOML file (see footprint config){nabu}; options given here take precedence."
     return click.option("--config", default=None, metavar="FILE", is_eager=True, expose_value=False, callback=read, help=help_text)
 
 
@@ -70,7 +70,7 @@ def _table(path: str, job: str) -> dict[str, Any]:
     try:
         whole = tomllib.loads(existing_file(path, "a TOML file").read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise FormatError(path, f"is no TOML ({error})", "footprint config writes one to begin with") from error
+        raise FormatError(path, f"is not valid TOML ({error})", "footprint config writes one to begin with") from error
     for name, value in whole.items():
         if not isinstance(value, dict):
             raise FormatError(path, f"has the key {name!r} outside of a table", f"put it below a line [{job}]")
@@ -129,7 +129,7 @@ def _names(param: click.Parameter) -> list[str]:
 
 @click.command()
 @click.argument("job", default="reconstruct")
-@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Write it there, not to standard output.")
+@click.option("-o", "--out", "target", default=None, metavar="FILE", help="Write to this file instead of standard output.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--from", "other", default=None, metavar="FILE", help="Translate a nabu .conf, and list what was not translated.")
 def command(job: str, target: str | None, overwrite: bool, other: str | None) -> None:
@@ -144,7 +144,7 @@ def command(job: str, target: str | None, overwrite: bool, other: str | None) ->
         near = difflib.get_close_matches(job, JOBS, 1, 0.5)
         raise ArgumentError("job", repr(job), f"one of {', '.join(JOBS)}", f"did you mean {near[0]}?" if near else "")
     if other is not None and job != "reconstruct":
-        raise ArgumentError("--from", other, "it with the job reconstruct")
+        raise ArgumentError("--from", other, "none, except with the job reconstruct")
     text = commented(job) if other is None else _translated(other)
     if target is None:
         click.echo(text, nl=False)

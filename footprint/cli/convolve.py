@@ -25,7 +25,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--nan",
             default="propagate",
             show_default=True,
-            help="NaN in the image: propagate, interpolate (by the weights on numbers), ignore (adds nothing).",
+            help="NaN in the image: propagate, interpolate (from the pixels that are numbers), ignore (count as 0).",
         ),
         click.option("--depth", type=int, default=None, help="Frames that wait between two stages, for stacks (default: 2)."),
         click.option("--plane", type=int, default=None, help="One plane of a cube or a stack, counted from 0."),

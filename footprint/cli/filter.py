@@ -24,13 +24,18 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="What lies outside: reflect (abcd|dcba), mirror (abcd|cba), nearest, wrap or constant.",
         ),
-        click.option("--axis", type=int, default=None, help="Of sobel: 0 down the rows, 1 across them (default: 1)."),
+        click.option("--axis", type=int, default=None, help="For sobel: 0 down the rows, 1 across them (default: 1)."),
         click.option(
-            "--amount", type=float, default=None, help="Of unsharp_mask: share of the difference that is added (default: 1)."
+            "--amount", type=float, default=None, help="For unsharp_mask: share of the difference that is added (default: 1)."
         ),
-        click.option("--sigma", type=float, default=None, help="Of gaussian, gaussian_laplace and unsharp_mask, in pixels."),
-        click.option("--percentile", type=float, default=None, help="Of percentile: 0 to 100."),
-        click.option("--size", type=int, default=None, help="Of the window, in pixels; of ranks 11 at most."),
+        click.option("--sigma", type=float, default=None, help="Width of gaussian, gaussian_laplace and unsharp_mask in pixels."),
+        click.option("--percentile", type=float, default=None, help="For percentile: which one, 0 to 100."),
+        click.option(
+            "--size",
+            type=int,
+            default=None,
+            help="Size of the window in pixels; at most 11 for minimum, maximum, median and percentile.",
+        ),
         click.argument("image"),
         click.argument("name"),
     ):
@@ -87,8 +92,9 @@ def command(
 
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
     FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
-    result is the same to the last bit, whatever the blocks. Ranks keep the image's dtype, all others give floating numbers. Of a
-    PNG or JPEG picture every colour is filtered and rounded to what the picture holds; transparency is kept.
+    result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
+    floating-point numbers. Of a PNG or JPEG picture every colour is filtered and rounded to what the picture holds; transparency
+    is kept.
 
     \b
       footprint filter median in.fits -o out.fits --size 3

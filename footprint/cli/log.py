@@ -30,7 +30,7 @@ class Log:
     def __init__(self, path: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         if os.path.exists(path) and not os.path.isfile(path):
-            raise ArgumentError("--log", repr(path), "the name of a plain file, which lines are added to")
+            raise ArgumentError("--log", repr(path), "the name of a plain file, to which lines are appended")
         try:
             self._file: int | None = os.open(path, flags, 0o666)
         except OSError as error:

@@ -53,7 +53,7 @@ def read_nabu(path: str) -> Translation:
             path, f"is no configuration of nabu ({problem})", "it has lines such as [dataset] and key = value"
         ) from None
     if not set(parser.sections()) & set(SECTIONS):
-        raise FormatError(path, "has no section of nabu's", f"sections are {', '.join(SECTIONS)}")
+        raise FormatError(path, "has no section that nabu knows", f"sections are {', '.join(SECTIONS)}")
     lines = {(section, key): (value or "").strip() for section in parser.sections() for key, value in parser[section].items()}
     reader = Reader(lines)
     for part in (_data, _corrections, _tilt, _phase, _rings, _slices, _part, _output, _machine):

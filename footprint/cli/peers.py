@@ -110,5 +110,5 @@ def _slice(text: str) -> list[str]:
     if text == "all":
         return []
     if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise ArgumentError("--slice", repr(text), "A-B (B is the last one), a number, or all", "--rows A:B counts B out")
+        raise ArgumentError("--slice", repr(text), "A-B (B is the last one), a number, or all", "--rows A:B excludes B")
     return ["--rows", f"{first}:{int(last or first) + 1}"]

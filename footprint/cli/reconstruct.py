@@ -22,7 +22,7 @@ from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
 
-_METHODS = "Backprojection by direct sums, or fourier, far faster; or iterations for few or noisy projections: sirt, cgls or tv."
+_METHODS = "Backprojection by direct sums, or fourier, far faster; for few or noisy projections iterations: sirt, cgls or tv."
 
 # What the volume's metadata say in other words.
 _APART = ("center", "out_dtype", "out_range")
@@ -35,7 +35,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--angles", default=None, metavar="FILE", help="Angles in degrees, one per projection; FILE[a:b] takes lines a to b."
         ),
-        click.option("--angle-unit", default=None, metavar="UNIT", help="What angles are in, deg or rad, whatever the file says."),
+        click.option("--angle-unit", default=None, metavar="UNIT", help="Unit of the angles, deg or rad, whatever the file says."),
         click.option("--angle-offset", type=float, default=0.0, show_default=True, metavar="DEGREES", help="Added to every angle."),
         click.option(
             "--direction",
@@ -66,7 +66,9 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
-        click.option("--axis-shifts", default=None, metavar="FILE", help="Pixels the axis is off --center by, one per projection."),
+        click.option(
+            "--axis-shifts", default=None, metavar="FILE", help="Shifts of the axis from --center in pixels, one per projection."
+        ),
         click.option(
             "--i0", default="auto", show_default=True, help="Open beam where there are no flats: auto, border or a number."
         ),
@@ -75,12 +77,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "log",
             flag_value=False,
             default=True,
-            help="Projections are line integrals: take no flats and no logarithm.",
+            help="SCAN holds line integrals: take no flats and no logarithm.",
         ),
         click.option(
             "--half-acquisition/--full-acquisition",
             default=None,
-            help="Whether the axis lies at the detector's edge and a whole turn shows both halves (default: as the scan says).",
+            help="Whether the axis lies at the detector's edge and a whole turn shows both halves (default: what the scan says).",
         ),
         click.option(
             "--pixel-size",
@@ -92,7 +94,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         chosen_options,
         step_options,
         cast_options,
-        click.option("--circle", is_flag=True, help="Zeros outside the circle that every projection sees."),
+        click.option("--circle", is_flag=True, help="Set what lies outside the circle that every projection sees to 0."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
             "--margin", type=int, default=0, show_default=True, metavar="N", help="Slices are N pixels larger at all sides."
@@ -110,17 +112,21 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=float,
             default=1e-4,
             show_default=True,
-            help="Error of the Fourier method on noise: 1e-3, 1e-4 or 1e-5.",
+            help="Relative error of the Fourier method on noise: 1e-3, 1e-4 or 1e-5.",
         ),
         click.option(
             "--interpolation",
             default="linear",
             show_default=True,
-            help="Between pixels of a row: linear, or sinc (Fourier method).",
+            help="Interpolation between pixels of a row: linear, or sinc (Fourier method only).",
         ),
-        click.option("--nonnegative", is_flag=True, help="Keep sirt and tv from values below 0."),
-        click.option("--weight", type=float, default=None, help="Of the total variation in tv: larger is smoother between edges."),
-        click.option("--iterations", type=int, default=None, metavar="N", help="Of sirt (default 100), cgls (20) or tv (200)."),
+        click.option("--nonnegative", is_flag=True, help="Allow sirt and tv no values below 0."),
+        click.option(
+            "--weight", type=float, default=None, help="Weight of the total variation in tv: larger is smoother between edges."
+        ),
+        click.option(
+            "--iterations", type=int, default=None, metavar="N", help="Iterations of sirt (default: 100), cgls (20) or tv (200)."
+        ),
         click.option("--method", default="direct", show_default=True, help=_METHODS),
         click.option(
             "--fft", default="auto", show_default=True, help="FFT library of the row filter: auto, cufft, stockham or vkfft."
@@ -174,18 +180,31 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--report", default=None, metavar="FILE", help="Also write a page of the run: plan, times, axis, steps, slices (.html)."
 )
-@click.option("--log", "log_file", default=None, metavar="FILE", help="Add what is done, with times, to a plain text; errors, too.")
+@click.option(
+    "--log", "log_file", default=None, metavar="FILE", help="Append what is done, with times and errors, to a plain text file."
+)
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
 @click.option(
-    "--compression", default="none", show_default=True, help="Of .h5: bitshuffle (LZ4), gzip; of .zarr: blosc, zstd, gzip."
+    "--compression",
+    default="none",
+    show_default=True,
+    help="Compression of an .h5: none, bitshuffle (LZ4) or gzip; of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.",
 )
-@click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
-@click.option("--zarr-format", type=int, default=2, show_default=True, help="Of a .zarr: 2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5).")
-@click.option("--image-format", default="tif", show_default=True, help="Of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits).")
-@click.option("--quality", type=float, default=None, metavar="DB", help="Of jp2: peak signal to noise; nothing is lost without it.")
-@click.option("--resume", is_flag=True, help="Go on where a stopped run of this job was, and let this one be resumed.")
+@click.option(
+    "--levels", type=int, default=1, show_default=True, help="Resolutions in a .zarr, each half as fine as the one before."
+)
+@click.option(
+    "--zarr-format", type=int, default=2, show_default=True, help="Format of a .zarr: 2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5)."
+)
+@click.option(
+    "--image-format", default="tif", show_default=True, help="Files of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits)."
+)
+@click.option(
+    "--quality", type=float, default=None, metavar="DB", help="Peak signal-to-noise ratio of jp2 (default: nothing is lost)."
+)
+@click.option("--resume", is_flag=True, help="Continue where a stopped run of this job ended, and let this one be resumed.")
 @config_option("reconstruct")
 @common_options
 def command(

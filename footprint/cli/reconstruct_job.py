@@ -8,7 +8,7 @@ from typing import Any
 from footprint.api._arrays import limits_and_budget, where
 from footprint.api._half import is_half, width_of
 from footprint.api._scan import Taken
-from footprint.api._way import How, axis_in_slices
+from footprint.api._way import SETTINGS, How, axis_in_slices
 from footprint.api.reconstruct import plan_reconstruct, reconstruct
 from footprint.cli.axis import Found, find_axis
 from footprint.cli.beside import beside
@@ -120,7 +120,7 @@ class Run:
 
     def _axis_in_slice(self) -> list[float]:
         job = self.job
-        how = How(**{name: job[name] for name in How.__dataclass_fields__ if name in job})
+        how = How.of(**{name: job[name] for name in SETTINGS if name in job})
         placed = Taken(job["rows"], job["i0"], job["shifts"], job["log"]).job(self.source)
         return axis_in_slices(placed, job["center"], how)
 

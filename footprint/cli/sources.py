@@ -21,17 +21,20 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--capacity",
             type=int,
             default=None,
-            help="Make room for so many components; by default as many as there turn out to be.",
+            help="Make room for this many components (default: as many as are found).",
         ),
         click.option(
             "--contrast",
             type=float,
             default=0.002,
             show_default=True,
-            help="With --deblend: how far a summit rises over the pass to a higher one at least, as a share of that.",
+            help="With --deblend: how far a summit must rise above the pass to a higher one, as a share of the higher.",
         ),
         click.option(
-            "--fit", default=None, metavar="SHAPE", help="Fit Gaussians: point for the beam's shape, gaussian for any of their own."
+            "--fit",
+            default=None,
+            metavar="SHAPE",
+            help="Fit Gaussians: point for the beam's shape, gaussian for shapes of their own.",
         ),
         click.option(
             "--matched-filter",
@@ -59,7 +62,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=float,
             default=None,
             metavar="SHARE",
-            help="Choose --sigma so that this share of detections, such as 0.9, is real by the inverted image.",
+            help="Choose --sigma so that this share of detections, such as 0.9, is real, judged by the inverted image.",
         ),
         click.option(
             "--negatives",
@@ -68,15 +71,15 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Also write a catalogue of what is found, by the same rules, in the inverted image.",
         ),
         click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
-        click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: take off the mean between these radii."),
+        click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: subtract the mean between these radii."),
         click.option(
             "--apertures",
             default=None,
             metavar="R,...",
             help='Sum over discs of these radii: pixels such as 3,5, "1.5 beam" or "10 arcsec".',
         ),
-        click.option("--residual", is_flag=True, help="Search what the fits leave once more; with --deblend and --fit."),
-        click.option("--deblend", is_flag=True, help="Take apart sources that stand on one island; give --flood 3, too."),
+        click.option("--residual", is_flag=True, help="Search what the fits leave once again; with --deblend and --fit."),
+        click.option("--deblend", is_flag=True, help="Separate sources that share an island; best with --flood 3."),
         click.option(
             "--lesson",
             is_flag=True,
@@ -88,7 +91,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--blank",
             default="auto",
             show_default=True,
-            help="What means no data beside NaN: zero, nan or none for nothing else, auto to find out whether zeros do.",
+            help="What means no data besides NaN: zero; nan or none for nothing else; auto finds out whether zeros do.",
         ),
         click.option(
             "--min-area",
@@ -99,20 +102,20 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
         ),
-        click.option("--maxiters", type=int, default=None, help="Clips at most; by default until nothing changes."),
-        click.option("--flood", type=float, default=None, help="Lower threshold that islands reach down to; --sigma by default."),
+        click.option("--maxiters", type=int, default=None, help="Most rounds of clipping (default: until nothing changes)."),
+        click.option("--flood", type=float, default=None, help="Lower threshold that islands reach down to (default: --sigma)."),
         click.option(
             "--kappa",
             type=float,
             default=3.0,
             show_default=True,
-            help="Clip what is farther from the median, in standard deviations.",
+            help="Clip pixels farther than this from the median, in standard deviations.",
         ),
         click.option(
             "--sigma", type=float, default=5.0, show_default=True, help="Threshold above the background, in multiples of the noise."
         ),
         click.option(
-            "--report", default=None, metavar="FILE", help="Also write a page of it all: picture, table, theory, plan (.html)."
+            "--report", default=None, metavar="FILE", help="Also write a page of everything: picture, table, theory, plan (.html)."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
         click.option("--save-residual", default=None, metavar="FILE", help="Also write the image less all fits."),
@@ -121,11 +124,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--save-background", default=None, metavar="FILE", help="Also write the background at every pixel."),
         click.option("--noise-map", default=None, metavar="FILE", help="Take the noise from this image."),
         click.option("--background-map", default=None, metavar="FILE", help="Take the background from this image."),
+        click.option("--filter-size", type=int, default=3, show_default=True, help="Side of the mesh's median filter in cells."),
         click.option(
-            "--filter-size", type=int, default=3, show_default=True, help="Cells along a side of the mesh's median filter."
-        ),
-        click.option(
-            "--box", type=int, default=64, show_default=True, help="Pixels along a side of the mesh's cells, some times a source."
+            "--box", type=int, default=64, show_default=True, help="Side of the mesh's cells in pixels, several times a source's."
         ),
         click.option(
             "--background",
@@ -206,7 +207,7 @@ def plan_only(
 def _check_maps(background_map: str | None, noise_map: str | None, background: str) -> None:
     """A map that is given leaves nothing to find."""
     if background_map is not None and background != "global":
-        raise ArgumentError("--background", f"{background} beside --background-map", "one of them")
+        raise ArgumentError("--background", f"{background} together with --background-map", "one of them")
 
 
 def _brightest(table: Any, rows: int = 20) -> str:
@@ -230,9 +231,9 @@ def _brightest(table: Any, rows: int = 20) -> str:
     "target",
     default=None,
     metavar="FILE",
-    help="Catalogue: .ecsv, .fits, .vot, .csv, .parquet or .reg (DS9); or a folder, for one file an image.",
+    help="Catalogue: .ecsv, .fits, .vot, .csv, .parquet or .reg (DS9); or a folder, for one file per image.",
 )
-@click.option("--format", "suffix", default="ecsv", show_default=True, help="Of catalogues in a folder.")
+@click.option("--format", "suffix", default="ecsv", show_default=True, help="Format of catalogues in a folder.")
 @click.option("--png", default=None, metavar="FILE", help="Also write a picture of the image with the sources circled.")
 @config_option("sources")
 @common_options

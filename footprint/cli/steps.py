@@ -26,9 +26,18 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--zingers", default=None, metavar="THRESHOLD", help=_ZINGERS),
         click.option("--tilt", default=None, metavar="DEGREES", help=_TILT),
         click.option("--phase", default=None, metavar="DELTA/BETA", help=_PHASE),
-        click.option("--energy", type=float, default=None, metavar="KEV", help="Of the beam, for --phase (or the scan's)."),
-        click.option("--distance", type=float, default=None, metavar="M", help="Sample to detector, for --phase (or the scan's)."),
-        click.option("--unsharp", default=None, metavar="AMOUNT", help="Sharpen after --phase by a Gaussian; 3:sigma=0.8."),
+        click.option(
+            "--energy", type=float, default=None, metavar="KEV", help="Energy of the beam, for --phase (default: the scan's)."
+        ),
+        click.option(
+            "--distance", type=float, default=None, metavar="M", help="From sample to detector, for --phase (default: the scan's)."
+        ),
+        click.option(
+            "--unsharp",
+            default=None,
+            metavar="AMOUNT",
+            help="Sharpen by an unsharp mask after --phase; with its width, 3:sigma=0.8.",
+        ),
         click.option("--rings", default=None, metavar="METHOD[:SETTINGS]", help=_RINGS),
     ):
         command = option(command)

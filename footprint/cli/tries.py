@@ -105,9 +105,9 @@ def run_tries(
     from footprint.io.volume import create_volume
 
     if files.resume:
-        raise ArgumentError("--resume", "it with --center try:...", "one of the two")
+        raise ArgumentError("--resume", "it together with --center try:...", "one of the two")
     if files.report is not None:
-        raise ArgumentError("--report", "it with --center try:...", "one of the two", "--png draws all slices")
+        raise ArgumentError("--report", "it together with --center try:...", "one of the two", "--png draws all slices")
     tries, settings = job["center"], _settings(source, job)
     centers = centers_in(source, tries)
     budget = limits_and_budget(where(device), memory)[1]

@@ -78,7 +78,7 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__(("127.0.0.1", port), _Handler)
         except OSError as error:
-            raise ArgumentError("port", f"{port} ({error.strerror})", "a port that is free", "leave --port out for any") from error
+            raise ArgumentError("port", f"{port} ({error.strerror})", "a free port", "leave --port out for any") from error
         self.hosts = {f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")}
 
     @property
@@ -210,9 +210,9 @@ class _Query:
         if len(self._words) < len(found):
             raise Answer(HTTPStatus.BAD_REQUEST, "The query names something twice.")
 
-    def word(self, name: str, otherwise: str | None = None) -> str:
+    def word(self, name: str) -> str:
         """Anything that is short."""
-        value = self._words.get(name, otherwise)
+        value = self._words.get(name)
         if value is None or len(value) > _LETTERS:
             raise ArgumentError(name, "nothing" if value is None else value, f"a value of at most {_LETTERS} letters")
         return value

@@ -111,7 +111,7 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
     if verb in STACKS:
         whole = _whole(verb, array)
         shape = (max(whole.chunks[0], default=0), *whole.shape[1:])
-        return _plan_of(verb)(shape, *args, dtype=array.dtype, memory=memory, device=device, **_options(verb, options))
+        return _plan_of(verb)(shape, *args, dtype=array.dtype, memory=memory, device=device, **_options(options))
     op, order = _operation(verb, array, args, options)
     halos = _halos(op, order, array.ndim)
     block: list[int] = []
@@ -143,7 +143,7 @@ def _stack(verb: str) -> Lazy:
     """A verb of a stack whose first axis may be cut anywhere."""
 
     def lazy(stack: Any, *args: Any, memory: Any = None, device: str = "auto", **options: Any) -> Any:
-        whole, options = _whole(verb, stack), _options(verb, options)
+        whole, options = _whole(verb, stack), _options(options)
         # Wrong arguments show here and not in a worker, and the plan knows the shape of a result.
         made = _plan_of(verb)(stack.shape, *args, dtype=stack.dtype, device="null", **options).outputs[0].spec
         eager = getattr(footprint, verb)
@@ -168,7 +168,7 @@ def _named(lazy: Lazy, verb: str, how: str) -> Lazy:
     return lazy
 
 
-def _options(verb: str, options: dict[str, Any]) -> dict[str, Any]:
+def _options(options: dict[str, Any]) -> dict[str, Any]:
     """Options without a place for the result, which none can have."""
     for name in _LATER:
         if options.get(name) is not None:
@@ -186,7 +186,7 @@ def _operation(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, 
     _check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
     given = inspect.signature(eager).bind(Described(ArraySpec(image.shape, image.dtype.str), Given()), *args, **options)
-    _options(verb, given.arguments)
+    _options(given.arguments)
     found: tuple[Op, Order] = eager(*given.args, **given.kwargs)
     return found
 

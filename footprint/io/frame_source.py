@@ -218,7 +218,7 @@ def _image(path: Path) -> Image | Picture:
     if len(shape) == 2:
         return Image(name, frames, 0)
     frames.close()
-    raise FormatError(path, f"holds an array of shape {shape}", "a folder holds one image a file; give this file alone")
+    raise FormatError(path, f"holds an array of shape {shape}", "a folder holds one image per file; give this file alone")
 
 
 class Video(FrameSource):

@@ -67,10 +67,10 @@ def image_kind(path: str | os.PathLike[str]) -> str:
     return "hdf5" if kind == "nexus" else kind
 
 
-def check_image(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
+def check_image(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise FormatError or ArgumentError when `create_image` would; writes nothing."""
     image_kind(path)
-    check_output(path, overwrite, nbytes)
+    check_output(path, overwrite)
 
 
 def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any, given: Any = None) -> int:

@@ -156,10 +156,10 @@ def check_picture(picture: Picture, target: str | os.PathLike[str], shape: tuple
     """Raise where `Picture.save` of a result of ``shape`` would; writes nothing."""
     kind = _KINDS.get(called(target, *_KINDS) or "")
     if kind is None:
-        raise ArgumentError("out", repr(str(target)), f"a picture of a picture: a name ending in {', '.join(suffixes(*_KINDS))}")
+        raise ArgumentError("out", repr(str(target)), f"a name ending in {', '.join(suffixes(*_KINDS))}, as for any picture")
     if kind == "JPEG" and (picture.colours < picture.channels or picture.dtype != np.uint8):
         what = "16 bits" if picture.dtype != np.uint8 else "transparency"
-        raise ArgumentError("out", repr(str(target)), f"a name ending in .png for a picture with {what}, which JPEG has not")
+        raise ArgumentError("out", repr(str(target)), f"a name ending in .png for a picture with {what}, which JPEG lacks")
     if picture.colours < picture.channels and shape != picture.shape:
         raise ArgumentError("mode", f"a result of {shape}", "same, for a picture with transparency, which is kept as it is")
     check_output(target, overwrite)

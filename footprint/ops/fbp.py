@@ -168,7 +168,7 @@ class Fbp(Op):
         return f"method: {self.method}, {self.interpolation} interpolation{accuracy}"
 
 
-def plan_by_method(fbp: Kind, limits: Limits, plan: Callable[[Kind], Plan]) -> Plan:
+def plan_by_method(fbp: Kind, plan: Callable[[Kind], Plan]) -> Plan:
     """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take.
 
     Of an operation that is none of the two, such as one that iterates, it is the plan and no more.

@@ -26,10 +26,10 @@ def plan_op(
     notes: Sequence[str] = (),
 ) -> Plan:
     """The plan of an operation; ``outs`` differ from the operation's own by dtype only."""
-    return fit(limits, budget, name, job_of(limits, op, ins, outs, notes))
+    return fit(limits, budget, name, job_of_op(limits, op, ins, outs, notes))
 
 
-def job_of(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meeting], notes: Sequence[str] = ()) -> Job:
+def job_of_op(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meeting], notes: Sequence[str] = ()) -> Job:
     """How it is recorded, where it may be cut, and what crosses lanes."""
     specs = op.in_specs(*(spec for spec, _ in ins))
     wanted = op.out_specs(*specs)

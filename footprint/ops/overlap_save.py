@@ -134,7 +134,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     sums = np.dtype(op.summed(image.dtype))
     lengths = lengths_of(op, limits, sums.itemsize)
     if method == "fft" and not lengths:
-        _refuse(op, sums.name, limits)
+        _refuse(sums.name, limits)
     if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
     # Of several masks one decides.
@@ -166,7 +166,7 @@ def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
     return [tile for tile in tiles(limits, itemsize) if tile in _SPEED["gpu"].get(len(op.taps), ())]
 
 
-def _refuse(op: Correlate, sums: str, limits: Limits) -> NoReturn:
+def _refuse(sums: str, limits: Limits) -> NoReturn:
     """Say why there are no transforms of tiles."""
     least = chip_bytes(min(CHIP), np.dtype(sums).itemsize)
     fix = f"the smallest tile takes {least} bytes on the chip, which has {limits.local_mem}"

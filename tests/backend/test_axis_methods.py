@@ -95,7 +95,7 @@ def test_the_overlap_search_outlasts_noise(rng):
 def test_a_sample_wider_than_the_detector_is_said_to_be_none_of_vos(rng):
     angles = np.linspace(0, np.pi, 120, endpoint=False)
     scan = raw_scan(projections(128, HEIGHTS, angles, 60.3, radius=110) * 0.01, angles, rng)
-    with pytest.warns(UserWarning, match=r"is unsure: rows end at \d+% of their brightest: .* finds the middle; look at some with"):
+    with pytest.warns(UserWarning, match=r"is uncertain: rows end at \d+% of their brightest: .* finds the middle; look at some"):
         fp.rotation_axis(scan, method="vo")
     assert abs(fp.rotation_axis(scan, method="sliding-window").center - 60.3) < 0.2
 

@@ -84,7 +84,7 @@ def test_the_smallest_budget_is_said_with_what_the_range_takes(said):
     ("words", "wanted"),
     [
         ("--output-dtype int8", "--output-dtype"),
-        ("--range 0:1", "--range: got '0:1', wanted it with --output-dtype uint8 or uint16"),
+        ("--range 0:1", "--range: got '0:1', wanted none without --output-dtype uint8 or uint16"),
         ("--output-dtype uint8 --range 2:1", "the first below the second"),
         ("--output-dtype uint8 --range 1", "A:B such as"),
         ("--output-dtype uint8 --range a:b", "A:B such as"),

@@ -116,7 +116,7 @@ def test_the_defaults_written_are_the_defaults(said, scan):
         ("[reconstruct]\ncenter = true", "it takes a word or a number"),
         ("[reconstruct]\nrings = { snr = 3 }", "write rings = { method = ..., ... }"),
         ("[reconstruct]\ncenter = { a = 3 }", 'write center = "..."'),
-        ("[reconstruct\n", "is no TOML"),
+        ("[reconstruct\n", "is not valid TOML"),
         ("[reconstruct]\nconfig = 'x'", "unknown key 'config'"),
     ],
 )

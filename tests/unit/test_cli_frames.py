@@ -214,7 +214,7 @@ def _bad(folder):
         ("absent", "absent no such file"),
         ("sizes", "2.png uint8 8 x 9 first uint8 8 x 8"),
         ("dtypes", "2.png uint16 8 x 8 first uint8"),
-        ("cubes", "0.npy (12, 22, 36) one image a file"),
+        ("cubes", "0.npy (12, 22, 36) one image per file"),
         ("broken", "1.png cannot be read"),
         ("words.mp4", "words.mp4 no video"),
         ("words.xyz", "words.xyz is not a FITS"),

@@ -193,7 +193,7 @@ def test_an_axis_whose_comparisons_differ_is_warned_of():
     heights, parts = np.linspace(-0.3, 0.3, 4), zip(np.array_split(angles, 3), (31, 31.8, 33.6))
     moved = np.concatenate([projections(64, heights, part, center) for part, center in parts])
     scan = ArrayScan(np.exp(-moved * 0.02).astype("f4"), angles)
-    with pytest.warns(UserWarning, match=r"the rotation axis [\d.]+ is unsure: the comparisons .* differ by [\d.]+ pixels"):
+    with pytest.warns(UserWarning, match=r"the rotation axis [\d.]+ is uncertain: the comparisons .* differ by [\d.]+ pixels"):
         axis = fp.rotation_axis(scan)
     assert axis.spread > 0.3
 

@@ -14,12 +14,12 @@ def across(width: int) -> int:
     return next((n for n in (32, 64, 128) if width <= n * COLUMNS), ITEMS)
 
 
-def rows_grid(lines: int, width: int, rows: int = ROWS) -> tuple[tuple[int, int, int], tuple[int, int, int], Defines]:
+def rows_grid(lines: int, width: int) -> tuple[tuple[int, int, int], tuple[int, int, int], Defines]:
     """Grid, group and constants for ``lines`` rows of ``width`` elements."""
     tx = across(width)
     ty = ITEMS // tx
-    grid = (-(-width // (tx * COLUMNS)), min(-(-lines // (ty * rows)), MAX_GROUPS_Y), 1)
-    return grid, (tx, ty, 1), (("TX", tx), ("TY", ty), ("CX", COLUMNS), ("RY", rows))
+    grid = (-(-width // (tx * COLUMNS)), min(-(-lines // (ty * ROWS)), MAX_GROUPS_Y), 1)
+    return grid, (tx, ty, 1), (("TX", tx), ("TY", ty), ("CX", COLUMNS), ("RY", ROWS))
 
 
 def flat_grid(count: int) -> tuple[int, int, int]:

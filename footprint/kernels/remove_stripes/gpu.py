@@ -16,9 +16,9 @@ _SORTING = 8
 _STRETCH = 64
 
 
-def _over(entry: str, units: int, args: tuple[Argument, ...], most: int = MAX_GRID) -> Program:
+def _over(entry: str, units: int, args: tuple[Argument, ...]) -> Program:
     """A group for each of so many units."""
-    return Program((Launch(TEXT, entry, (min(units, most), 1, 1), GROUP, args),)) if units else Program(())
+    return Program((Launch(TEXT, entry, (min(units, MAX_GRID), 1, 1), GROUP, args),)) if units else Program(())
 
 
 def _columns(entry: str, n_x: int, rows: int, args: tuple[Argument, ...]) -> Launch:
