@@ -23,6 +23,7 @@ from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
+from footprint.api._windowed import check_windowed
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError, choose
@@ -47,6 +48,7 @@ def find_sources(
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
+    windowed: bool | float = False,
     reliability: float | None = None,
     negatives: bool = False,
     lesson: bool = False,
@@ -116,6 +118,9 @@ def find_sources(
         Between them the sky about the discs is told, as in `apertures`; else it is the background.
     kron : bool or float
         Sum over ellipses of 2.5, or so many, Kron radii.
+    windowed : bool or float
+        Centres in Gaussian windows about themselves, as SExtractor's XWIN_IMAGE: of the beam's size (without one, each
+        source's own), or of so many pixels' full width.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -175,6 +180,7 @@ def find_sources(
         pixels were independent). NaN where a fit went nowhere. With ``apertures`` aper1_flux, aper1_flux_err, aper1_area and so on,
         and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
         kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
+        With ``windowed`` x_win, y_win, x_win_err, y_win_err, NaN where there is no light or no place it settles near.
         With a ``matched_filter`` filtered_snr is the peak of the filtered image over its noise there, by which sources are found.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
         With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
@@ -206,6 +212,7 @@ def find_sources(
     levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
     light = check_photometry(apertures, annulus, kron, sky)
+    windows = check_windowed(windowed, sky)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
     known: dict[str, Any] = {
         "min_area": min_area,
@@ -216,6 +223,7 @@ def find_sources(
         "residual": bool(residual),
         "models": tuple(kept),
         "light": None if light is None else light.op(1),
+        "windowed": None if windows is None else windows.op(1),
         "labels": bool(ids),
     }
     smooth, told_of = filter_of(matched_filter, sky)
@@ -225,7 +233,14 @@ def find_sources(
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None
-    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "otherwise": by_parts(device, whole, seen.face)}
+    known = {
+        "on_plan": on_plan,
+        "told": told,
+        "models": models,
+        "light": light,
+        "windows": windows,
+        "otherwise": by_parts(device, whole, seen.face),
+    }
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
@@ -267,6 +282,7 @@ def plan_find_sources(
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
+    windowed: bool | float = False,
     reliability: float | None = None,
     negatives: bool = False,
     lesson: bool = False,
@@ -311,7 +327,7 @@ def plan_find_sources(
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
     sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, apertures, annulus,
-    kron, reliability, negatives, lesson, box, filter_size, capacity, memory, device
+    kron, windowed, reliability, negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -350,6 +366,8 @@ def plan_find_sources(
     known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
     known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
     known["light"] = None if light is None else light.op(1)
+    windows = check_windowed(windowed, sky)
+    known["windowed"] = None if windows is None else windows.op(1)
     known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
@@ -358,7 +376,12 @@ def plan_find_sources(
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    known = {"models": models, "light": light, "otherwise": by_parts(device, apart is not None or smooth is not None)}
+    known = {
+        "models": models,
+        "light": light,
+        "windows": windows,
+        "otherwise": by_parts(device, apart is not None or smooth is not None),
+    }
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)

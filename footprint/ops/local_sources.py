@@ -150,7 +150,7 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
             self.steps(b, image, results[: len(results) - len(kept)], seen, stack)
 
 
-class _OverTables(OverMaps):  # type: ignore[misc]
+class OverTables(OverMaps):  # type: ignore[misc]
     """What measures islands again, over maps of background and noise: the tables, too, and pixels with their maps."""
 
     @property
@@ -169,7 +169,7 @@ class _OverTables(OverMaps):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class LocalFit(_OverTables, Fit):  # type: ignore[misc]
+class LocalFit(OverTables, Fit):  # type: ignore[misc]
     """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -179,7 +179,7 @@ class LocalFit(_OverTables, Fit):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class LocalLight(_OverTables, Light):  # type: ignore[misc]
+class LocalLight(OverTables, Light):  # type: ignore[misc]
     """`Light` over maps of background and noise."""
 
     def record(self, b: Builder, *refs: Ref) -> None:

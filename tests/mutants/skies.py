@@ -65,4 +65,18 @@ SKIES = [
         ("tests/backend/test_matched.py::test_parts_change_no_bit",),
         "a part's holes lie where the rows before it have theirs",
     ),
+    Mutant(
+        "footprint/kernels/windowed/cpu.py",
+        "own[X] + 2 * dx, own[Y] + 2 * dy",
+        "own[X] + dx, own[Y] + dy",
+        ("tests/backend/test_windowed.py::test_equals_the_reference",),
+        "a window goes by once the mean",
+    ),
+    Mutant(
+        "footprint/kernels/windowed/cpu.py",
+        "        if first == 0:\n            table[k, LIGHT",
+        "        if True:\n            table[k, LIGHT",
+        ("tests/backend/test_windowed.py::test_parts_change_no_bit",),
+        "a window across parts has the light of the last",
+    ),
 ]
