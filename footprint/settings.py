@@ -65,6 +65,11 @@ def kept_bytes() -> int:
         raise ArgumentError("FOOTPRINT_KEEP", repr(text), "bytes such as '512MiB', '1GB' or 1000000000", fix) from None
 
 
+def notice() -> bool:
+    """Whether a call from a terminal or a notebook may say that it compiles: unless ``FOOTPRINT_NOTICE`` is 0."""
+    return os.environ.get("FOOTPRINT_NOTICE", "") != "0"
+
+
 def check() -> str:
     """Debug mode of runs: ``FOOTPRINT_CHECK=ledger`` watches every byte range while a plan runs; slow, for tests."""
     return os.environ.get("FOOTPRINT_CHECK", "")

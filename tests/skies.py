@@ -9,7 +9,7 @@ BANDS = ((5, 7), (7, 10), (10, 30), (30, np.inf))
 
 
 def sky(n: int, sources: int, fwhm: float = 5.0, seed: int = 20240501) -> tuple[np.ndarray, np.ndarray]:
-    """An image (n, n) in units of its noise, and x, y, peak of the sources in it."""
+    """An image (n, n) in units of its noise; x, y, peak and flux (a point's is its peak) of the sources in it."""
     rng, s = np.random.default_rng(seed), fwhm / 2.3548
     ky, kx = np.fft.fftfreq(n), np.fft.rfftfreq(n)
     spectrum = np.fft.rfft2(rng.standard_normal((n, n))) * np.exp(-2 * (np.pi * s) ** 2 * (ky[:, None] ** 2 + kx**2))
@@ -27,18 +27,24 @@ def sky(n: int, sources: int, fwhm: float = 5.0, seed: int = 20240501) -> tuple[
         dx, dy = dx + left - x[at], dy + top - y[at]
         along, across = dx * np.cos(turn[at]) + dy * np.sin(turn[at]), dy * np.cos(turn[at]) - dx * np.sin(turn[at])
         part += peak[at] * np.exp(-0.5 * ((along / major[at]) ** 2 + (across / s) ** 2))
-    return image.astype(np.float32), np.stack([x, y, peak], 1)
+    return image.astype(np.float32), np.stack([x, y, peak, peak * (major / s)], 1)
 
 
-def found(xy: np.ndarray, truth: np.ndarray, reach: float = 2.5) -> tuple[np.ndarray, int]:
-    """Which sources have a detection of their own near, the brightest choosing first; how many detections are left over."""
-    tree, free, hit = cKDTree(xy), np.ones(len(xy), bool), np.zeros(len(truth), bool)
+def nearest(xy: np.ndarray, truth: np.ndarray, reach: float = 2.5) -> np.ndarray:
+    """The detection of its own that each source has near, the brightest choosing first; -1 where there is none."""
+    tree, free, which = cKDTree(xy), np.ones(len(xy), bool), np.full(len(truth), -1)
     for at in np.argsort(-truth[:, 2]):
         near = [j for j in tree.query_ball_point(truth[at, :2], reach) if free[j]]
         if near:
-            free[min(near, key=lambda j: np.hypot(*(xy[j] - truth[at, :2])))] = False
-            hit[at] = True
-    return hit, int(free.sum())
+            which[at] = min(near, key=lambda j: np.hypot(*(xy[j] - truth[at, :2])))
+            free[which[at]] = False
+    return which
+
+
+def found(xy: np.ndarray, truth: np.ndarray, reach: float = 2.5) -> tuple[np.ndarray, int]:
+    """Which sources have a detection of their own near; how many detections are left over."""
+    which = nearest(xy, truth, reach)
+    return which >= 0, len(xy) - int(np.sum(which >= 0))
 
 
 def shares(hit: np.ndarray, truth: np.ndarray) -> np.ndarray:

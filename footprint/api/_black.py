@@ -123,6 +123,17 @@ def _are_black(scan: Any, row: int, light: np.ndarray) -> np.ndarray:
     return np.asarray(light < min(_OPEN * beam, _USUAL * usual)) & (usual > 0)
 
 
+def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any, Any, Any]:
+    """The scan without its black frames, and the tables of the others."""
+    found = black_frames(scan, row)
+    if not len(found):
+        return scan, shifts, axis_shifts
+    left = Without(scan, found)
+    said = f"{left} are left out: give black_frames=keep to have them back"
+    warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=3)
+    return left, left.of(shifts), left.of(axis_shifts)
+
+
 class Without:
     """A scan without some of its frames, with the face of the scan.
 

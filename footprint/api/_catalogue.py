@@ -88,6 +88,8 @@ def catalogue(
     told += sky.describe(table)
     describe_fits(table, sky)
     describe_light(table, sky, search.light)
+    for one in search.others:
+        one.describe(table)
     if told:
         table.meta["warnings"] = "; ".join(told)
     for sentence in told:

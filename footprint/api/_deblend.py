@@ -44,13 +44,12 @@ def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:
     return "cpu" if parts and device == "auto" and on_host else ""
 
 
-def host_only(device: Any, image: Face | None = None) -> str:
-    """Where a call runs that draws fits: the processor unless another is named, which has no kernels for it."""
+def host_only(device: Any, image: Face | None = None, problem: str = "images of fits are drawn on the processor") -> str:
+    """Where a call runs that draws fits, say: the processor unless another is named, which has no kernels for it."""
     here = where(device, *([image] if isinstance(image, Array) else []))
     if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
         here = where("cpu")
     if not all(device_limits(one).host for one in here.each):
-        problem = "images of fits are drawn on the processor"
         raise BackendError(here, problem, "give device='cpu' and an image on the host")
     return here
 

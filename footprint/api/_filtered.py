@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._method import made_by
@@ -18,17 +18,26 @@ from footprint.api._turned import turned, turned_back
 from footprint.api._units import is_quantity, plain
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
-from footprint.ops.convolve import MODES, Correlate
+from footprint.ops.convolve import MASKS, MODES, Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
 from footprint.ops.separated import beyond, in_rows, product_of
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
+Beside = tuple[Any, Any]
+"""What is masked and what weighs how much, as the user gave it; None where he did not."""
+BESIDE = ("masked", "weight")
+ALONE: Beside = (None, None)
+
+
+def is_given(beside: Beside) -> bool:
+    """Whether there is any of it."""
+    return any(one is not None for one in beside)
 
 
 class How(NamedTuple):
@@ -42,7 +51,7 @@ class How(NamedTuple):
         As the user counts it, for an axis or each.
     axes
         Along which the image is filtered.
-    method
+    method, masks
         As the user wrote it.
     """
 
@@ -54,6 +63,16 @@ class How(NamedTuple):
     origin: tuple[int, ...] = ()
     axes: Axes = None
     method: str = "auto"
+    masks: str = "one"
+
+    @property
+    def several(self) -> bool:
+        """Whether the mask's first axis counts masks."""
+        return choose("masks", self.masks, MASKS) != "one"
+
+    def scales(self, beside: Beside) -> bool:
+        """Whether results are scaled by the share of the mask's sum that fell on what is known."""
+        return self.nan == "interpolate" or (self.nan == "propagate" and is_given(beside))
 
     @staticmethod
     def of(
@@ -65,12 +84,13 @@ class How(NamedTuple):
         axes: Any = None,
         method: str = "auto",
         name: str = "dtype",
+        masks: str = "one",
     ) -> How:
         """The same from what the user wrote."""
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
-        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method)
+        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method, masks)
 
 
 def _whole(name: str, value: Any) -> tuple[int, ...]:
@@ -92,10 +112,17 @@ def last(axes: Axes, n_axes: int) -> tuple[int, ...] | None:
     return None if order == tuple(range(n_axes)) else order
 
 
-def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, memory: Memory, device: str) -> Any:
+def filtered(
+    image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, memory: Memory, device: str, beside: Beside = ALONE
+) -> Any:
     """Filter numbers, and give the result the units of image and mask where they have any."""
+    if isinstance(image, np.ma.MaskedArray) and image.mask is not np.ma.nomask:
+        if beside[0] is not None:
+            fix = "give image.data and both masks in one"
+            raise ArgumentError("masked", "an array, beside an image that is a masked array", "one of the two", fix)
+        image, beside = image.data, (image.mask, beside[1])
     if not (is_quantity(image) or is_quantity(mask)):
-        return _run(image, mask, flip, how, number(cval), out, memory, device)
+        return _run(image, mask, flip, how, number(cval), out, memory, device, beside)
     (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
     if of_image is not None and is_quantity(cval):
         cval, _ = plain(cval, "cval", of_image)
@@ -105,35 +132,57 @@ def filtered(image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, m
         if not is_quantity(out) or out.unit != unit:
             raise ArgumentError("out", type(out).__name__, f"a Quantity in {unit or 'no unit'}, as image and mask have units")
         target = out.value
-    result = _run(image, mask, flip, how, number(cval), target, memory, device)
+    result = _run(image, mask, flip, how, number(cval), target, memory, device, beside)
     return out if out is not None else result << unit
 
 
 def operation(
-    image: ArraySpec, mask_shape: Any, how: How, cval: float, flip: bool = True, complex_mask: bool = False
+    image: ArraySpec,
+    mask_shape: Any,
+    how: How,
+    cval: float,
+    flip: bool = True,
+    complex_mask: bool = False,
+    beside: Beside = ALONE,
 ) -> tuple[Op, ArraySpec]:
     """The operation on an image whose axes to be filtered are its last, and the mask as it wants it."""
+    masked, weighed = (one is not None for one in beside)
     sums = how.sums or sum_dtype(image.dtype)
     weights, _ = described(mask_shape, complex_of(sums) if complex_mask else sums, "mask_shape", COMPLEX)
-    if how.axes is not None and len(how.axes) != len(weights.shape):
-        raise ArgumentError("axes", how.axes, f"{len(weights.shape)} of them, as many as the mask has")
+    taps = weights.shape[how.several :]
+    if how.axes is not None and len(how.axes) != len(taps):
+        raise ArgumentError("axes", how.axes, f"{len(taps)} of them, as many as the mask has")
     # A convolution's mask is turned, and moves the other way.
-    moves = tuple(-n if flip else n for n in how.origin) * (len(weights.shape) if len(how.origin) == 1 else 1)
-    batch = max(len(image.shape) - len(weights.shape), 0) if how.axes is not None else 0
-    op = Correlate(weights.shape, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch)
+    moves = tuple(-n if flip else n for n in how.origin) * (len(taps) if len(how.origin) == 1 else 1)
+    batch = max(len(image.shape) - len(taps), 0) if how.axes is not None else int(how.masks == "each")
+    op = Correlate(taps, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch, how.masks)
     choose("nan", how.nan, TREATMENTS)
     many = complex_mask + (np.dtype(image.dtype).kind == "c")
     if (kind := np.dtype(how.result or sums).kind) == "c" and not many:
         raise ArgumentError("dtype", np.dtype(how.result).name, "a floating dtype for real image and mask")
     if many:
+        if masked or weighed:
+            raise ArgumentError("masked" if masked else "weight", "an array", "none for complex numbers", "filter their parts")
         if how.nan != "propagate":
             raise ArgumentError("nan", repr(how.nan), "'propagate' for complex numbers", "filter real and imaginary parts")
         if how.result and kind != "c":
             raise ArgumentError("dtype", np.dtype(how.result).name, "complex64 or complex128 for complex image or mask")
         return ComplexSums(op, many, not flip and complex_mask), weights
+    if masked or weighed:
+        return Known(op, how.scales(beside), how.nan == "propagate", masked, weighed), weights
     # Integers are all numbers.
     able = np.dtype(image.dtype).kind == "f" or (how.boundary == "constant" and math.isnan(cval))
     return (op if how.nan == "propagate" or not able else Known(op, how.nan == "interpolate")), weights
+
+
+def _received(beside: Beside, image: Array) -> dict[str, Array]:
+    """What lies beside an image, by name."""
+    found = {name: receive(one, name) for name, one in zip(BESIDE, beside) if one is not None}
+    for name, one in found.items():
+        if one.spec.shape != image.spec.shape:
+            fix = "numpy.broadcast_to makes it so without a copy"
+            raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}", fix)
+    return found
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:
@@ -149,11 +198,11 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str) -> Any:
+def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str, beside: Beside) -> Any:
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
     # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
-    simple = how.nan != "interpolate" and how.axes is None and how.method != "separable"
+    simple = not (how.scales(beside) or is_given(beside) or how.several) and how.axes is None and how.method != "separable"
     # As text, since a tuple of plain values alone is told apart at once.
     options = (flip, how.mode, how.boundary, how.sums, how.result, how.nan, str(how.origin), how.method, cval, memory, device)
     look = seen_look = looks("convolve", options, image, seen, out) if simple else None
@@ -172,17 +221,22 @@ def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, mem
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
     source = turned(natural, order, "image")
-    given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.nan == "interpolate")
-    op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c")
-    result = returned(op.out_specs(source.spec, given.spec)[0], how.result)
-    target = output(out, turned_back(result, order), natural)
-    if out is not None and shared(natural, target):
-        raise ArgumentError("out", "memory shared with image", "an array of its own")
+    given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.scales(beside), how.several)
+    op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c", beside)
+    more = _received(beside, natural)
+    sides = [turned(one, order, name) for name, one in more.items()]
+    result = returned(op.out_specs(source.spec, given.spec, *(one.spec for one in sides))[0], how.result)
+    into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
+    target = output(out, turned_back(result, into), natural)
+    if out is not None:
+        for name, one in {"image": natural, **more}.items():
+            if shared(one, target):
+                raise ArgumentError("out", f"memory shared with {name}", "an array of its own")
     if target.spec.size:
-        sink = turned(target, order, "out")
-        place = where(device, source, target)
+        sink = turned(target, into, "out")
+        place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
-        key = call("convolve", made.op, [source, *made.rest], [sink], place, memory)
+        key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
         if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
             if made.weighed:

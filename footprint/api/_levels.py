@@ -13,7 +13,6 @@ from footprint.api._blank import read_rows, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._image import Image, Reading, foretold, from_file, see
 from footprint.api._sky import Sky, sky_of
-from footprint.api.background import cells_of
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.ops.local_sources import MAPS
@@ -90,10 +89,8 @@ class Levels:
         return told
 
 
-def levels_of(
-    background: Any, noise: Any, box: Any, filter_size: Any, kappa: Any, image: Image, sky: Sky, saved: dict[str, Any]
-) -> Levels | None:
-    """What such options ask for; None for one clip of the whole image."""
+def levels_of(background: Any, noise: Any, cells: Cells, image: Image, sky: Sky, saved: dict[str, Any]) -> Levels | None:
+    """What such options ask for, by ``cells`` where by a mesh; None for one clip of the whole image."""
     kinds, given = {}, {}
     for name, value, words in (("background", background, ("global", "mesh")), ("noise", noise, ("mesh",))):
         if value is None or isinstance(value, str):
@@ -101,9 +98,7 @@ def levels_of(
             kinds[name] = value if value is None else choose(name, value, words, fix)
         else:
             kinds[name], given[name] = "map", value
-    found = kinds_of(
-        kinds["background"], kinds["noise"], box, filter_size, kappa, tuple(n for n, v in saved.items() if v is not None)
-    )
+    found = kinds_of(kinds["background"], kinds["noise"], cells, tuple(n for n, v in saved.items() if v is not None))
     if found is None:
         return None
     for name, value in given.items():
@@ -116,11 +111,8 @@ def levels_of(
     return found
 
 
-def kinds_of(
-    background: str | None, noise: str | None, box: Any, filter_size: Any, kappa: Any, saved: tuple[str, ...]
-) -> Levels | None:
+def kinds_of(background: str | None, noise: str | None, cells: Cells, saved: tuple[str, ...]) -> Levels | None:
     """The same for a plan, where maps that are given are called "map"."""
-    cells = cells_of(box, filter_size, kappa, True)
     background = "global" if background is None else background
     if background == "global" and noise is None:
         if saved:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._black import is_watched
+from footprint.api._black import is_watched, with_light
 from footprint.api._half import is_half
 from footprint.api._held import Held, held_bytes
 from footprint.api._scan import job_of
-from footprint.api._way import How
+from footprint.api._way import SETTINGS, How
 from footprint.api.reconstruct import reconstruct
-from footprint.api.try_axes import with_light
 from footprint.errors import BudgetError
 from footprint.ops.base import Op
 from footprint.ops.flatfield import Flat, Sinograms
@@ -51,10 +50,9 @@ def looks(scan: Any, row: int, *, memory: int, device: str, black_frames: str, *
         with warnings.catch_warnings():
             # The run has said so.
             warnings.simplefilter("ignore", UserWarning)
-            scan, job["shifts"], _ = with_light(scan, row, job["shifts"], None)
-    own, settings = {"i0", "log", "shifts", "fft"}, dict(job)
+            scan, job["shifts"], job["axis_shifts"] = with_light(scan, row, job["shifts"], job["axis_shifts"])
     placed = job_of(scan, (row, row + 1), job["i0"], job["shifts"], job["log"])
-    how = How(**{name: value for name, value in settings.items() if name not in own | {"center"}})
+    how = How.of(**{name: value for name, value in job.items() if name in SETTINGS})
     half = is_half(scan, job["half_acquisition"], scan.angles)
     way = how.way(placed, job["center"], half)
     steps = way.steps(way.fbp)

@@ -23,9 +23,12 @@ def mask_slot(weights: ArraySpec) -> Described:
     return Described(weights, Given(direct=False))
 
 
-def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None, scaled: bool = False) -> Array | Stream:
+def weights_of(
+    mask: Any, flip: bool, dtype: str, like: Array | None = None, scaled: bool = False, several: bool = False
+) -> Array | Stream:
     """The mask in order of correlation, as the plan meets it: what has to be turned or cast, or read, gets a slot there.
 
+    Of ``several`` each is turned, and their order stays.
     Where results are ``scaled`` by the sum of the weights, there is one to scale by.
 
     Beside an image on a device a mask that lies there, too, is turned and cast there, by its own library. Of a file (anything with
@@ -35,8 +38,13 @@ def weights_of(mask: Any, flip: bool, dtype: str, like: Array | None = None, sca
         return file_mask(mask, dtype, flip, scaled)
     seen = receive(mask, "mask", COMPLEX)
     kind = complex_of(sum_dtype(dtype)) if np.dtype(seen.spec.dtype).kind == "c" else sum_dtype(dtype)
-    if scaled and not _has_sum(np.asarray(on_host(seen.data))):
-        raise ArgumentError("mask", "weights whose sum is 0", *_NO_SUM)
+    if scaled:
+        values = np.asarray(on_host(seen.data))
+        if not all(map(_has_sum, values if several else [values])):
+            raise ArgumentError("mask", "weights whose sum is 0", *_NO_SUM)
+    if several and flip and len(seen.spec.shape):
+        # All axes are turned below, and this one back.
+        seen = Array(seen.data[::-1], seen.kind, seen.device)
     if like is not None and seen.device == like.device != "cpu":
         return Array(kind_of(seen.data).in_order(seen.data, flip, kind), seen.kind, seen.device)
     return Array(NUMPY.in_order(np.asarray(on_host(seen.data)), flip, ""), seen.kind, "cpu")

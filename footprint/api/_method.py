@@ -58,11 +58,12 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
     limits, budget = limits_and_budget(device, memory)
     if choose("method", method, METHODS) != "separable":
         chosen = by_method(method, op, image, limits)
-        why = quicker(op, chosen, image, limits) if method == "auto" and _is_seen(mask) else None
+        looks = method == "auto" and op.masks == "one" and _is_seen(mask)
+        why = quicker(op, chosen, image, limits) if looks else None
         found = None if why is None else _product(op, image, mask, why)
         return Made(chosen, [mask], why is not None) if found is None else _handed(found, True)
-    if len(op.taps) != 2 or 0 in op.taps or op.batch:
-        asked = "images of a batch" if op.batch else f"a mask of shape {op.taps}"
+    if len(op.taps) != 2 or 0 in op.taps or op.batch or op.masks != "one":
+        asked = "images of a batch" if op.batch else "several masks" if op.masks != "one" else f"a mask of shape {op.taps}"
         raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
     # Shapes that do not fit are told before the mask is taken apart.
     op.out_specs(image, mask.spec)

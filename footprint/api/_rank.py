@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,16 +20,25 @@ from footprint.plan.plan import Plan
 from footprint.units import counted
 
 
-def planned_rank(
-    verb: str, shape: Any, rank: Any, size: Any, dtype: str, mode: Any, origin: Any, axes: Any, memory: Memory, device: str
-) -> Plan:
+class Window(NamedTuple):
+    """The window of a rank filter and what lies beyond the image: arguments of the verbs, as they were given."""
+
+    size: Any
+    footprint: Any = None
+    mode: Any = "reflect"
+    cval: Any = 0.0
+    origin: Any = 0
+    axes: Any = None
+
+
+def planned_rank(verb: str, shape: Any, dtype: str, rank: Any, how: Window, memory: Memory, device: str) -> Plan:
     """The plan of a rank filter; a rank that is a float is a percentile, and none the median."""
     spec, _ = described(shape, dtype)
-    op, order = rank_op(len(spec.shape), spec.dtype, rank, (size, None, mode, 0.0, origin, axes))
+    op, order = rank_op(len(spec.shape), spec.dtype, rank, how)
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
-def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, memory: Memory, device: str) -> Any:
+def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memory, device: str) -> Any:
     """The result of a rank filter; a rank that is a float is a percentile, and none the median.
 
     Of what is only described, the operation and the order of axes it takes.
@@ -37,7 +46,7 @@ def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, mem
     if isinstance(image, Described):
         return rank_op(len(image.spec.shape), image.spec.dtype, rank, how)
     kind, out = asked(out)
-    look = looks(verb, (rank, how, kind, memory, device), image, out)
+    look = looks(verb, (rank, *how, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
@@ -53,17 +62,16 @@ def ranked(verb: str, image: Any, rank: Any, how: tuple[Any, ...], out: Any, mem
     return finished(target, out)
 
 
-def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, ...]) -> tuple[RankFilter, Order]:
+def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> tuple[RankFilter, Order]:
     """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
-    size, footprint, mode, cval, origin, axes = how
     if not 1 <= n_axes <= 3:
         raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", "reshape it to a stack of planes")
     if np.dtype(dtype).itemsize > 8:
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
-    wanted = axes_of(axes, n_axes)
-    sizes = _sizes(size, footprint, len(wanted))
+    wanted = axes_of(how.axes, n_axes)
+    sizes = _sizes(how.size, how.footprint, len(wanted))
     lengths, borders, moved = [1] * n_axes, [NONE] * n_axes, [0] * n_axes
-    modes, origins = each("mode", mode, len(wanted), mode_of), each("origin", origin, len(wanted), whole)
+    modes, origins = each("mode", how.mode, len(wanted), mode_of), each("origin", how.origin, len(wanted), whole)
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
         lengths[axis], borders[axis], moved[axis] = length, name, move
     order = free_first([axis for axis, length in enumerate(lengths) if length > 1], n_axes)
@@ -80,7 +88,7 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: tuple[Any, .
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
-    ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(cval, dtype)
+    ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(how.cval, dtype)
     return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:]), order
 
 

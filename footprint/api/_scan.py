@@ -151,10 +151,8 @@ class ScanJob:
 
     def _beside(self, block: ArraySpec) -> int:
         """Bytes that reading so many rows takes, flats and darks included: the libraries keep what they hold for a file."""
-        _, height, n_x = block.shape
-        # Means are summed in float64 frame by frame, kept a group, and stacked.
-        means = height * n_x * (20 + 8 * self.n_groups) if self.scan.n_flats else 0
-        return int(self.scan.host_bytes(height, block.dtype)) + means
+        height = block.shape[1]
+        return int(self.scan.host_bytes(height, block.dtype)) + means_bytes(self.scan, height)
 
     # -- compressed scans ----------------------------------------------------------------------------------------------
     def _decoding(self, shape: tuple[int, ...]) -> float:
@@ -225,6 +223,16 @@ class ScanJob:
                 return
         path = getattr(self.scan, "path", "the scan")
         raise FormatError(path, "its flats are nowhere brighter than its darks (all zero?)", "give others with flats=FILE")
+
+
+def means_bytes(scan: Any, n_rows: int) -> int:
+    """Bytes that making one flat of each group, and one dark, of so many rows takes."""
+    if not scan.n_flats:
+        return 0
+    if hasattr(scan, "means_bytes"):
+        return int(scan.means_bytes(n_rows))
+    # Means are summed in float64 frame by frame, kept a group, and stacked.
+    return n_rows * int(scan.shape[2]) * (20 + 8 * max(int(scan.n_flat_groups), 1))
 
 
 class _LineIntegrals:

@@ -12,6 +12,7 @@ import numpy as np
 from footprint.api._arrays import Memory
 from footprint.api._call import Face, call, planned
 from footprint.api._deblend import islands, rooms_of
+from footprint.api._elsewhere import Other
 from footprint.api._image import Image, Passes, host
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry
@@ -82,6 +83,8 @@ class Search:
         What takes the images of fits.
     light, windows
         What columns are made of the sums over apertures, and over windows.
+    others
+        Images that what is found is measured on.
     otherwise
         Where it runs if the budget is too small for the device; nowhere if "".
     stats, filtered, counts
@@ -100,6 +103,7 @@ class Search:
     models: tuple[Face, ...] = ()
     light: Photometry | None = None
     windows: Windows | None = None
+    others: tuple[Other, ...] = ()
     otherwise: str = ""
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     filtered: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
@@ -110,17 +114,17 @@ class Search:
         levels = None if self.levels is None else replace(self.levels, saved={})
         stats, counts = self.stats.copy(), self.counts.copy()
         maps = None if levels is None else levels.record
-        plain = replace(
-            self.rules, fit=None, light=None, windowed=None, residual=False, models=(), labels=False, maps=maps, **rules
-        )
+        none: dict[str, Any] = {"fit": None, "light": None, "windowed": None, "residual": False, "models": (), "elsewhere": ()}
+        plain = replace(self.rules, **none, labels=False, maps=maps, **rules)
         told: dict[str, Any] = {"stats": stats, "counts": counts, "filtered": self.filtered.copy()}
-        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, windows=None, **told)
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, windows=None, others=(), **told)
 
     @property
     def faces(self) -> list[Face]:
         """What it reads."""
         wide = [self.image.face] if self.rules.smooth is not None else []
-        return [self.image.face, *wide, *(self.levels.faces if self.levels is not None else [])]
+        maps = self.levels.faces if self.levels is not None else []
+        return [self.image.face, *wide, *maps, *(one.image.face for one in self.others)]
 
     def run(self) -> Islands:
         """What was found; CapacityError or BudgetError where there is no room for it."""
@@ -165,14 +169,15 @@ class Search:
     def outs(self, found: Islands, capacity: int, count: Face, through: Through | None) -> list[Face]:
         """What takes the results, in the order of the steps."""
         stats, counts = host(self.stats), host(self.counts)
+        elsewhere = [sink for one in self.others for sink in one.sinks(capacity, lambda: found.rows)]
         if self.levels is None:
             seen = [] if through is None else through.sinks(capacity, local=False)
-            return [stats, counts, *seen, *found.sinks(capacity), count, *self.ids, *self.models]
+            return [stats, counts, *seen, *found.sinks(capacity), count, *self.ids, *self.models, *elsewhere]
         clip = [stats, counts] if self.levels.clip else []
         seen = [] if through is None else through.sinks(capacity, local=True)
         tables = [*seen, *found.sinks(capacity, local=True)]
         cells, saved = self.levels.sink(self.image.spec.shape), self.levels.saved.values()
-        return [*cells, *clip, *tables, count, *self.ids, *saved, *self.models]
+        return [*cells, *clip, *tables, count, *self.ids, *saved, *self.models, *elsewhere]
 
     def takers(self, count: Any) -> Islands:
         """What takes the tables."""

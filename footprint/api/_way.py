@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,9 @@ from footprint.units import kind_of
 
 Last = Fbp | Iterative
 """What makes slices of sinograms."""
-# What only a filtered backprojection is told, and what it is told unless said otherwise.
+# What only a filtered backprojection is told, or only what iterates, and what it is told unless said otherwise.
 _OF_FBP = {name: Filtered._field_defaults[name] for name in ("filter", "padding", "interpolation", "accuracy", "cutoff")}
+_OF_ITERATIONS = {"iterations": None, "weight": None, "nonnegative": False}
 
 
 class Way:
@@ -130,18 +131,15 @@ class Way:
 
 @dataclass(frozen=True)
 class How:
-    """How slices are made, whatever their axis: arguments of `reconstruct`."""
+    """How slices are made, whatever their axis: arguments of `reconstruct`.
 
-    filter: Any = "ramlak"
-    padding: str = "constant"
-    method: str = "direct"
-    interpolation: str = "linear"
-    accuracy: float = 1e-4
-    roi: Any = None
-    pixel_size: Any = None
-    circle: bool = False
-    axis_shifts: Any = None
-    cutoff: float = 1.0
+    Attributes
+    ----------
+    fbp
+        Those that are `fbp`'s, too; the axis among them is not used. What iterates is told some of them.
+    """
+
+    fbp: Filtered
     half_acquisition: bool | None = None
     steps: Steps | None = None
     out_dtype: str = "float32"
@@ -149,6 +147,12 @@ class How:
     iterations: int | None = None
     weight: float | None = None
     nonnegative: bool = False
+
+    @classmethod
+    def of(cls, **settings: Any) -> How:
+        """Of ``SETTINGS``, as they stand side by side in a call."""
+        fbp = {name: settings.pop(name) for name in Filtered._fields if name in settings}
+        return cls(Filtered(**fbp), **settings)
 
     def is_half(self, job: ScanJob) -> bool:
         """Whether the scan is a half acquisition."""
@@ -162,36 +166,36 @@ class How:
             # Slices are about the same pixel, so that what is above one another lies above one another.
             mean = float(axis.mean())
             axis, moves = mean, Table(axis - mean)
-        angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.pixel_size)
-        field = field_of(half, n_x, n_angles, axis, self.axis_shifts, self.filter, moves)
+        angles, size = angles_of(job.scan.angles, n_angles), pixel_size_of(job.scan, self.fbp.pixel_size)
+        field = field_of(half, n_x, n_angles, axis, self.fbp.axis_shifts, self.fbp.filter, moves)
         width, seen = (n_x, axis) if field is None else (field.width, field.axis)
         fbp: Last
-        if isinstance(self.method, str) and self.method in ITERATIVE:
+        if isinstance(self.fbp.method, str) and self.fbp.method in ITERATIVE:
             fbp = self._iterative(angles, n_x, axis, size, field)
             fbp = fbp if moves is None else replace(fbp, geometry=replace(fbp.geometry, slice_shifts=moves))
         else:
-            self._refuse({"iterations": None, "weight": None, "nonnegative": False}, "which has none", "method='sirt' iterates")
-            how = {name: getattr(self, name) for name in Filtered._fields if name != "center"}
-            fbp = Filtered(seen, **how | {"pixel_size": size}).op(angles, width)
+            self._refuse(self, _OF_ITERATIONS, "which has none", "method='sirt' iterates")
+            fbp = self.fbp._replace(center=seen, pixel_size=size).op(angles, width)
             fbp = fbp if moves is None else replace(fbp, slice_shifts=moves)
         return Way(job, fbp, self.steps, field, self.numbers)
 
     def _iterative(self, angles: np.ndarray, n_x: int, axis: float, size: Any, field: HalfAcquisition | None) -> Iterative:
         """What iterates; slices of a half acquisition are the field's, seen by the detector where it is."""
-        self._refuse(_OF_FBP, "which filters nothing", "leave it out")
-        roi = self.roi
+        fbp = self.fbp
+        self._refuse(fbp, _OF_FBP, "which filters nothing", "leave it out")
+        roi = fbp.roi
         if field is not None:
             roi = (0, field.width, 0, field.width) if roi is None else Geometry(angles, n_x, axis, roi).box
             roi = tuple(end - field.offset for end in roi)
-        how = Iterated(self.method, self.iterations, self.weight, self.nonnegative, axis, roi, size, self.circle, self.axis_shifts)
+        how = Iterated(fbp.method, self.iterations, self.weight, self.nonnegative, axis, roi, size, fbp.circle, fbp.axis_shifts)
         return how.op(angles, n_x)
 
-    def _refuse(self, usual: dict[str, Any], why: str, fix: str) -> None:
+    def _refuse(self, told: Any, usual: dict[str, Any], why: str, fix: str) -> None:
         """Raise where the method is told what it has no use for."""
         for name, value in usual.items():
-            given = getattr(self, name)
+            given = getattr(told, name)
             if isinstance(given, np.ndarray) or given != value:
-                raise ArgumentError(name, repr(given), f"none with method={self.method!r}, {why}", fix)
+                raise ArgumentError(name, repr(given), f"none with method={self.fbp.method!r}, {why}", fix)
 
     @property
     def numbers(self) -> Quantize | None:
@@ -207,6 +211,10 @@ class How:
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError("out_range", repr(self.out_range), wanted, "value_range(scan) finds some") from None
         return Quantize(low, high, self.out_dtype)
+
+
+SETTINGS = ({*Filtered._fields} | {field.name for field in fields(How)}) - {"center", "fbp"}
+"""What `reconstruct` may be told beside the axis, the rows, and how transmissions are made."""
 
 
 def writing(writer: Any, dtype: str = "float32") -> Callable[[ArraySpec], int] | None:

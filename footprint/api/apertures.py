@@ -12,7 +12,8 @@ from footprint.api._blank import blanked, unwrap
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import Image, Reading, foretold, from_file, host, see
 from footprint.api._light import Photometry, annulus_of, describe_light, radii_of
-from footprint.api._sky import Sky, sky_of
+from footprint.api._places import places_of
+from footprint.api._sky import sky_of
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.apertures.contract import PLACE, SUMS
@@ -45,8 +46,9 @@ def apertures(
     ----------
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
         As in `find_sources`.
-    positions : array (n, 2), or SkyCoord
-        x and y, pixels' centres being whole numbers from 0; positions on the sky where the header has a WCS.
+    positions : array (n, 2), SkyCoord, or table
+        x and y, pixels' centres being whole numbers from 0; positions on the sky where the header has a WCS; of a table as in
+        `measure_at`.
     radii : number, str, Quantity, or a list of them
         In pixels; words such as ``"1.5 beam"`` (the geometric mean of its full widths at half maximum) or ``"10 arcsec"``; angles
         go by the pixel's size at the reference point.
@@ -90,7 +92,7 @@ def apertures(
     seen, _ = blanked(plain, "nan", {"mask": mask, "image's mask": given.mask})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     light = Photometry(radii_of("radii", radii, sky), annulus_of(annulus, sky), 0.0, sky.beam_area)
-    at = _positions(positions, sky)
+    at = places_of(positions, sky)
     level, spread = _value("background", background, seen), _value("noise", 1.0 if noise is None else noise, seen)
     maps = [one.face for one in (level, spread) if isinstance(one, Image)]
     values = [None if isinstance(one, Image) else one for one in (level, spread)]
@@ -187,22 +189,6 @@ def _places(at: np.ndarray, count: int) -> np.ndarray:
     # What lies nowhere has no aperture.
     places[~np.isfinite(places).all(1)] = np.nan
     return places
-
-
-def _positions(positions: Any, sky: Sky) -> np.ndarray:
-    """Pixels along x and y of every position."""
-    if hasattr(positions, "icrs"):
-        if sky.wcs is None:
-            raise ArgumentError("positions", "a SkyCoord", "x and y in pixels", "give a header with a WCS")
-        return np.stack([np.atleast_1d(one) for one in sky.wcs.world_to_pixel(positions)], 1).astype(np.float64)
-    try:
-        found = np.asarray(positions, np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError("positions", repr(type(positions).__name__), "an array (n, 2) of x and y, or a SkyCoord") from None
-    found = found.reshape(0, 2) if found.size == 0 else found
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ShapeError("positions", f"shape {found.shape}", "(n, 2), x and y of every position")
-    return found
 
 
 def _value(name: str, value: Any, image: Image) -> Image | float:

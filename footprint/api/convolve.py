@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, Progress, described, where
-from footprint.api._call import Described, Stream, call, planned
-from footprint.api._filtered import How, filtered, last, number, operation, returned
-from footprint.api._mask import file_mask, mask_slot, weights_of
+from footprint.api._arrays import Memory, described, where
+from footprint.api._call import Described, planned
+from footprint.api._filtered import BESIDE, How, filtered, last, number, operation, returned
+from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
-from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
-
-Read = Callable[[int, int, np.ndarray], None]
-Write = Callable[[int, int, np.ndarray], None]
-# Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.
-Reading = Callable[[int, str], int]
 
 
 def convolve(
@@ -33,8 +26,11 @@ def convolve(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     dtype: Any = None,
     out: Any = None,
@@ -70,11 +66,22 @@ def convolve(
         What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
         share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which
         the mask's sum must not be 0), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
+    masked : array, optional
+        Of the image's shape; what is not 0 marks pixels that are left out (``mask=`` of ``astropy.convolution``), as NaN is by
+        ``nan="interpolate"``, or by "ignore" where that is asked for. By "propagate" NaN that is not masked still spreads. A
+        ``numpy.ma`` array brings its own.
+    weight : array, optional
+        Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight),
+        the normalised convolution; what is not over 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
+        lies outside as ``cval`` has a weight of 1, with a ``cval`` of NaN none.
     origin : int or tuple of int
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional
         Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
         be given where the image has more than the mask. On a device they are the image's last, in order.
+    masks : {"one", "all", "each"}
+        With "all" the mask's first axis counts masks: all filter the image, which is brought once, and the result has their axis in
+        front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
     method : {"auto", "direct", "separable", "fft"}
         "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the
         weights are finite. Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the
@@ -83,11 +90,11 @@ def convolve(
         singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too
         many. "auto" takes "fft" where, by the shapes of image and mask alone, it is predicted to be the quicker (on the CPU
         twice as quick), as for large images and masks from about 15 x 15 on, of some 200 samples or of 9 x 9 x 9, on
-        GPUs 14 x 14; and "direct" otherwise, and with ``nan``. Where both sums of a product are predicted to be quicker still, as
-        for images of 512 x 512 and more under masks of about 11 x 11 to 19 x 19 (on GPUs 13 x 13 to 63 x 63), it looks at the
-        weights of a mask in host memory, and is "separable" for one every weight of which is, to 2^-22 (float64: 2^-48) of
-        itself, the product of a column and a row, as Gaussians and boxes are. No method depends on memory, threads or parts;
-        the plan says which, and why.
+        GPUs 14 x 14; and "direct" otherwise, and with ``nan``, ``masked`` or
+        ``weight``. Where both sums of a product are predicted to be quicker still, as for images of 512 x 512 and more under
+        masks of about 11 x 11 to 19 x 19 (on GPUs 13 x 13 to 63 x 63), it looks at the weights of a mask in host memory, and is
+        "separable" for one every weight of which is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a row, as
+        Gaussians and boxes are. No method depends on memory, threads or parts; the plan says which, and why.
     dtype : dtype, optional
         Of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums,
         rounded at the end.
@@ -117,7 +124,8 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    return filtered(image, mask, True, How.of(mode, boundary, dtype, nan, origin, axes, method), cval, out, memory, device)
+    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
+    return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
 def correlate(
@@ -128,8 +136,11 @@ def correlate(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     dtype: Any = None,
     out: Any = None,
@@ -144,7 +155,7 @@ def correlate(
 
     Parameters
     ----------
-    image, mask, mode, boundary, cval, nan, origin, axes, method, dtype, out, memory, device
+    image, mask, mode, boundary, cval, nan, masked, weight, origin, axes, masks, method, dtype, out, memory, device
         As in `convolve`.
 
     Returns
@@ -158,7 +169,8 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    return filtered(image, mask, False, How.of(mode, boundary, dtype, nan, origin, axes, method), cval, out, memory, device)
+    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
+    return filtered(image, mask, False, how, cval, out, memory, device, (masked, weight))
 
 
 def plan_convolve(
@@ -170,8 +182,11 @@ def plan_convolve(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     origin: int | tuple[int, ...] = 0,
     axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     mask_dtype: Any = None,
     result: Any = None,
@@ -190,10 +205,12 @@ def plan_convolve(
         own. By a shape alone it is that of masks which are no product of a column and a row.
     dtype : str
         Of the image.
-    mode, boundary, cval, nan, origin, axes, method, memory, device
+    mode, boundary, cval, nan, origin, axes, masks, method, memory, device
         As in `convolve`; a "separable" mask of which the shape is given is planned as one product.
     mask_dtype : dtype, optional
         Of a mask of which the shape is given, where it is complex.
+    masked, weight : dtype, optional
+        Of the arrays that the call is given so.
     result : dtype, optional
         The ``dtype`` of `convolve`.
 
@@ -202,7 +219,7 @@ def plan_convolve(
     Plan
         Its inputs are the image and the mask in order of correlation (a convolution's mask flipped) in the sums' dtype;
         of a "separable" one, and of one that "auto" finds to be a product, the image and the products' columns and rows,
-        ``(rank, k_y)`` and ``(rank, k_x)``.
+        ``(rank, k_y)`` and ``(rank, k_x)``; then ``masked`` and ``weight``.
 
     Examples
     --------
@@ -213,151 +230,38 @@ def plan_convolve(
     True
     """
     spec, meets = described(shape, dtype, kinds=COMPLEX)
-    how = How.of(mode, boundary, result, nan, origin, axes, name="result")
+    how = How.of(mode, boundary, result, nan, origin, axes, name="result", masks=masks)
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, meets = turned_spec(spec, order), Given(direct=False)
-    given = weights_of(mask, True, how.sums or spec.dtype, scaled=nan == "interpolate") if hasattr(mask, "shape") else None
+    beside = masked, weight
+    given = (
+        weights_of(mask, True, how.sums or spec.dtype, scaled=how.scales(beside), several=how.several)
+        if hasattr(mask, "shape")
+        else None
+    )
     kind = mask_dtype if given is None else given.spec.dtype
     is_complex = kind is not None and described((), kind, kinds=COMPLEX)[0].dtype[1] == "c"
-    op, weights = operation(spec, mask if given is None else given.spec.shape, how, number(cval), complex_mask=is_complex)
+    wanted = mask if given is None else given.spec.shape
+    op, weights = operation(spec, wanted, how, number(cval), complex_mask=is_complex, beside=beside)
     image = Described(spec, meets)
-    target = Described(returned(op.out_specs(spec, weights)[0], how.result), Given(direct=order is None))
+    sides = [_beside(name, kind, spec, order is None) for name, kind in zip(BESIDE, beside) if kind is not None]
+    target = Described(returned(op.out_specs(spec, weights, *(s.spec for s in sides))[0], how.result), Given(direct=order is None))
     made = made_by(method, op, spec, mask_slot(weights) if given is None else given, where(device), memory)
-    return planned("convolve", made.op, [image, *made.rest], [target], where(device), memory)
+    return planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
+
+
+def _beside(name: str, kind: Any, image: ArraySpec, direct: bool) -> Described:
+    """An array of an image's shape as its plan meets it, by the dtype alone."""
+    spec, meets = described(image.shape, getattr(kind, "dtype", kind), name)
+    return Described(spec, meets if direct else Given(direct=False))
+
+
+def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
+    """A mask, or each of several, turned round."""
+    return np.flip(mask, tuple(range(masks != "one", mask.ndim)))
 
 
 def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
-    return plan_convolve(shape, np.flip(mask) if isinstance(mask, np.ndarray) else mask, **options)
-
-
-def plan_convolve_rows(
-    shape: tuple[int, int],
-    mask_shape: tuple[int, ...],
-    *,
-    dtype: str = "float32",
-    mode: str = "same",
-    boundary: str = "constant",
-    cval: float = 0.0,
-    nan: str = "propagate",
-    method: str = "auto",
-    result: Any = None,
-    reading: Reading | None = None,
-    writing: int = 0,
-    mask_file: Any = None,
-    memory: Memory = None,
-    device: str = "auto",
-) -> Plan:
-    """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
-
-    Parameters
-    ----------
-    shape, mask_shape
-        Of the image and the mask.
-    dtype
-        Of the image.
-    mode, boundary, cval, nan, method, result, memory, device
-        As in `plan_convolve`.
-    reading : callable, optional
-        ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
-        so many rows; a bound.
-    writing : int
-        Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
-    mask_file : optional
-        The mask itself, where it is a file's: an open `Image`.
-
-    Returns
-    -------
-    Plan
-        Its chunks are rows of the result.
-
-    Examples
-    --------
-    >>> import footprint as fp
-    >>> plan = fp.plan_convolve_rows((100_000, 8192), (13, 13), dtype="uint16", memory="50MB", device="cpu")
-    >>> plan.footprint.total < 50_000_000
-    True
-    """
-    spec, _ = described(shape, dtype)
-    how = How.of(mode, boundary, result, nan, name="result")
-    op, weights = operation(spec, mask_shape, how, number(cval))
-    sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
-    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
-    made = made_by(method, op, spec, given, where(device), memory)
-    return planned("convolve", made.op, [_blocks(spec, reading), *made.rest], [sink], where(device), memory)
-
-
-def convolve_rows(
-    read: Read,
-    shape: tuple[int, int],
-    dtype: str,
-    mask: Any,
-    write: Write,
-    *,
-    mode: str = "same",
-    boundary: str = "constant",
-    cval: float = 0.0,
-    nan: str = "propagate",
-    method: str = "auto",
-    result: Any = None,
-    flip: bool = True,
-    reading: Reading | None = None,
-    writing: int = 0,
-    memory: Memory = None,
-    device: str = "auto",
-    on_plan: Callable[[Plan], None] | None = None,
-    progress: Progress | None = None,
-) -> Plan:
-    """Convolve an image that is never whole in memory, block by block of rows.
-
-    Parameters
-    ----------
-    read : callable
-        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, cast to its dtype. Called in a thread
-        of the job's, or in one for each of several devices, at once.
-    shape, dtype
-        Of the image.
-    mask, mode, boundary, cval, nan, method, result, memory, device
-        As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
-    write : callable
-        ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
-        devices share the work.
-    flip : bool
-        False correlates.
-    reading, writing : optional
-        As in `plan_convolve_rows`.
-    on_plan : callable, optional
-        Called with the plan before anything is allocated or read.
-    progress : callable, optional
-        ``progress(rows_done, rows)``.
-
-    Returns
-    -------
-    Plan
-        What was run.
-    """
-    spec, _ = described(shape, dtype)
-    how = How.of(mode, boundary, result, nan, name="result")
-    weights = weights_of(mask, flip, how.sums or dtype, scaled=nan == "interpolate")
-    op, wanted = operation(spec, weights.spec.shape, how, number(cval))
-    out = returned(op.out_specs(spec, wanted)[0], how.result)
-    source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
-    taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
-    sink = Stream(taker, out, lambda block: writing)
-    seen: list[Plan] = []
-
-    def told(plan: Plan) -> None:
-        seen.append(plan)
-        if on_plan is not None:
-            on_plan(plan)
-
-    made = made_by(method, op, spec, weights, where(device), memory)
-    call("convolve", made.op, [source, *made.rest], [sink], where(device), memory, progress=progress, on_plan=told)
-    return seen[0]
-
-
-def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
-    """An image that comes by rows."""
-    beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
-    return Stream(Filler(fill) if fill is not None else None, spec, beside)
+    return plan_convolve(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)

@@ -11,7 +11,7 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
 from footprint.api._image import Reading, from_file
 from footprint.api._lines import branches, operation
-from footprint.api._rank import rank_op
+from footprint.api._rank import Window, rank_op
 from footprint.api._window import number
 from footprint.api.edges import curvatures, differences, sharpened, sobels
 from footprint.api.gaussian_filter import boxes, gaussians
@@ -42,7 +42,7 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}
         rank = ranks[name] if name in ranks else number("percentile", given["percentile"])
-        return rank_op(2, dtype, rank, (size, None, mode, cval, 0, None))[0]
+        return rank_op(2, dtype, rank, Window(size, mode=mode, cval=cval))[0]
     if name == "gaussian":
         return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), 2, dtype, cval)
     if name == "uniform":

@@ -13,6 +13,7 @@ from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import by_parts, check_contrast, host_only
+from footprint.api._elsewhere import foretold_on, others_of
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
@@ -24,9 +25,11 @@ from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
 from footprint.api._windowed import check_windowed
+from footprint.api.background import cells_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError, choose
+from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
@@ -49,6 +52,7 @@ def find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     windowed: bool | float = False,
+    measure_on: Any = None,
     reliability: float | None = None,
     negatives: bool = False,
     lesson: bool = False,
@@ -121,6 +125,10 @@ def find_sources(
     windowed : bool or float
         Centres in Gaussian windows about themselves, as SExtractor's XWIN_IMAGE: of the beam's size (without one, each
         source's own), or of so many pixels' full width.
+    measure_on : mapping of str to image, list of images, or image, optional
+        Measure what is found on these images, too, each of this one's shape: other bands, planes of a cube, epochs. Arrays are
+        taken to have this image's unit and beam; columns end in their names, or in those of their files, or in 1, 2 and so on.
+        Runs on the CPU.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -179,7 +187,10 @@ def find_sources(
         known beam deconv_a, deconv_b, deconv_theta (what is left without it); fit_chi2 (over degrees of freedom, as if
         pixels were independent). NaN where a fit went nowhere. With ``apertures`` aper1_flux, aper1_flux_err, aper1_area and so on,
         and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
-        kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that.
+        kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that. With ``measure_on``, for
+        every image NAME: flux_NAME, flux_err_NAME, peak_NAME, snr_NAME (of the same pixels, over that image's own background,
+        found as this one's is); fit_peak_NAME, fit_flux_NAME with their errors, fit_chi2_NAME and fit_npix_NAME (of Gaussians whose
+        places and shapes are held, see `measure_at`), and apertures about the same centres.
         With ``windowed`` x_win, y_win, x_win_err, y_win_err, NaN where there is no light or no place it settles near.
         With a ``matched_filter`` filtered_snr is the peak of the filtered image over its noise there, by which sources are found.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
@@ -209,10 +220,13 @@ def find_sources(
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
-    levels, fitted = levels_of(background, noise, box, filter_size, kappa, plain, sky, saved), check_fit(fit, sky)
+    cells = cells_of(box, filter_size, kappa, robust=True)
+    levels, fitted = levels_of(background, noise, cells, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
     light = check_photometry(apertures, annulus, kron, sky)
     windows = check_windowed(windowed, sky)
+    clipped = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters))
+    others = others_of(measure_on, plain, sky, fitted, light, levels, check_blank(blank), clipped)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
     known: dict[str, Any] = {
         "min_area": min_area,
@@ -225,22 +239,17 @@ def find_sources(
         "light": None if light is None else light.op(1),
         "windowed": None if windows is None else windows.op(1),
         "labels": bool(ids),
+        "elsewhere": tuple(one.op for one in others),
     }
     smooth, told_of = filter_of(matched_filter, sky)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
     check_capacity(capacity)
-    runs_on = host_only(device, seen.face) if residual or kept else plain.where(device)
+    runs_on = host_only(device, seen.face) if residual or kept or others else plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None
-    known = {
-        "on_plan": on_plan,
-        "told": told,
-        "models": models,
-        "light": light,
-        "windows": windows,
-        "otherwise": by_parts(device, whole, seen.face),
-    }
+    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "windows": windows, "others": others}
+    known["otherwise"] = by_parts(device, whole, seen.face)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
@@ -295,6 +304,7 @@ def plan_find_sources(
     save_noise: bool = False,
     save_model: bool = False,
     save_residual: bool = False,
+    measure_on: int = 0,
     labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
@@ -315,6 +325,8 @@ def plan_find_sources(
         As in `find_sources`; "map" for a map that is given, of the image's dtype.
     save_background, save_noise, save_model, save_residual : bool
         Whether these are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
+    measure_on : int
+        How many images of the same shape and dtype, and with the same beam, are measured on.
     labels : bool or "file"
         Whether labels are wanted: an int32 array, unless they, too, go to a file.
     streamed : bool
@@ -351,7 +363,7 @@ def plan_find_sources(
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     sky = sky_of(None, header)
     levels, fitted, light = (
-        kinds_of(*words, box, filter_size, kappa, saved),
+        kinds_of(*words, cells_of(box, filter_size, kappa, robust=True), saved),
         check_fit(fit, sky),
         check_photometry(apertures, annulus, kron, sky),
     )
@@ -369,19 +381,18 @@ def plan_find_sources(
     windows = check_windowed(windowed, sky)
     known["windowed"] = None if windows is None else windows.op(1)
     known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
-    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
-    check_capacity(capacity)
-    runs_on = host_only(device) if residual or kept else where(device)
     ins = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 if smooth is None else 2)]
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
+    others = foretold_on(measure_on, ins[0], sky, fitted, light, levels)
+    ins += [one.image.face for one in others]
+    known["elsewhere"] = tuple(one.op for one in others)
+    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
+    check_capacity(capacity)
+    runs_on = host_only(device) if residual or kept or others else where(device)
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    known = {
-        "models": models,
-        "light": light,
-        "windows": windows,
-        "otherwise": by_parts(device, apart is not None or smooth is not None),
-    }
+    known = {"models": models, "light": light, "windows": windows, "others": others}
+    known["otherwise"] = by_parts(device, apart is not None or smooth is not None)
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)

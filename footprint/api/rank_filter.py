@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from footprint.api._arrays import Memory
-from footprint.api._rank import planned_rank, ranked
+from footprint.api._rank import Window, planned_rank, ranked
 from footprint.api._window import number, whole
 from footprint.errors import ArgumentError
 from footprint.plan.plan import Plan
@@ -77,7 +77,7 @@ def median_filter(
     >>> fp.median_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
     array([1, 2, 3, 3, 7], dtype=uint8)
     """
-    how = (size, footprint, mode, cval, origin, axes)
+    how = Window(size, footprint, mode, cval, origin, axes)
     return ranked("median_filter", input, None, how, output, memory, device)
 
 
@@ -115,7 +115,7 @@ def percentile_filter(
     >>> fp.percentile_filter(np.array([1, 9, 2, 3, 7], np.uint8), 20, 5)
     array([1, 1, 2, 3, 3], dtype=uint8)
     """
-    how = (size, footprint, mode, cval, origin, axes)
+    how = Window(size, footprint, mode, cval, origin, axes)
     return ranked("percentile_filter", input, _share(percentile), how, output, memory, device)
 
 
@@ -153,7 +153,7 @@ def rank_filter(
     >>> fp.rank_filter(np.array([1, 9, 2, 3, 7], np.uint8), -2, 3)
     array([1, 2, 3, 3, 7], dtype=uint8)
     """
-    how = (size, footprint, mode, cval, origin, axes)
+    how = Window(size, footprint, mode, cval, origin, axes)
     return ranked("rank_filter", input, whole("rank", rank), how, output, memory, device)
 
 
@@ -188,7 +188,7 @@ def minimum_filter(
     >>> fp.minimum_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
     array([1, 1, 2, 2, 3], dtype=uint8)
     """
-    return ranked("minimum_filter", input, 0, (size, footprint, mode, cval, origin, axes), output, memory, device)
+    return ranked("minimum_filter", input, 0, Window(size, footprint, mode, cval, origin, axes), output, memory, device)
 
 
 def maximum_filter(
@@ -222,7 +222,7 @@ def maximum_filter(
     >>> fp.maximum_filter(np.array([1, 9, 2, 3, 7], np.uint8), 3)
     array([9, 9, 9, 7, 7], dtype=uint8)
     """
-    return ranked("maximum_filter", input, -1, (size, footprint, mode, cval, origin, axes), output, memory, device)
+    return ranked("maximum_filter", input, -1, Window(size, footprint, mode, cval, origin, axes), output, memory, device)
 
 
 def plan_median_filter(
@@ -258,7 +258,8 @@ def plan_median_filter(
     >>> fp.plan_median_filter((8192, 8192), 5, dtype="uint16", device="cpu").n_parts
     1
     """
-    return planned_rank("median_filter", shape, None, size, dtype, mode, origin, axes, memory, device)
+    how = Window(size, mode=mode, origin=origin, axes=axes)
+    return planned_rank("median_filter", shape, dtype, None, how, memory, device)
 
 
 def plan_percentile_filter(
@@ -293,7 +294,8 @@ def plan_percentile_filter(
     >>> fp.plan_percentile_filter((512, 512), 20, 5, device="cpu").n_parts
     1
     """
-    return planned_rank("percentile_filter", shape, _share(percentile), size, dtype, mode, origin, axes, memory, device)
+    how = Window(size, mode=mode, origin=origin, axes=axes)
+    return planned_rank("percentile_filter", shape, dtype, _share(percentile), how, memory, device)
 
 
 def plan_rank_filter(
@@ -328,7 +330,8 @@ def plan_rank_filter(
     >>> fp.plan_rank_filter((512, 512), -1, 3, device="cpu").n_parts
     1
     """
-    return planned_rank("rank_filter", shape, whole("rank", rank), size, dtype, mode, origin, axes, memory, device)
+    how = Window(size, mode=mode, origin=origin, axes=axes)
+    return planned_rank("rank_filter", shape, dtype, whole("rank", rank), how, memory, device)
 
 
 def _share(percentile: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_budget, where
-from footprint.api._black import BlackFrames, Watch, Without, is_watched, look_now
-from footprint.api._black import black_frames as black_frames_in
+from footprint.api._black import BlackFrames, Watch, is_watched, look_now, with_light
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._half import say_of_field, search_of
 from footprint.api._resume import done_by
@@ -19,6 +17,7 @@ from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
 from footprint.api._way import How, array, axis_of, taker, writing
 from footprint.api.axis_by_row import axis_found
+from footprint.api.fbp import Filtered
 from footprint.api.rotation_axis import plan_rotation_axis, searches
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
@@ -154,35 +153,16 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    how = How(
-        filter=filter,
-        padding=padding,
-        method=method,
-        interpolation=interpolation,
-        accuracy=accuracy,
-        roi=roi,
-        pixel_size=pixel_size,
-        circle=circle,
-        axis_shifts=axis_shifts,
-        cutoff=cutoff,
-        half_acquisition=half_acquisition,
-        steps=steps,
-        out_dtype=out_dtype,
-        out_range=out_range,
-        iterations=iterations,
-        weight=weight,
-        nonnegative=nonnegative,
-    )
+    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, progress)
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
     except BlackFrames as found:
         row = found.row
-    left = Without(scan, black_frames_in(scan, row))
-    said = f"{left} are left out: give black_frames=keep to have them back"
-    warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=2)
-    how, taken = replace(how, axis_shifts=left.of(axis_shifts)), taken._replace(shifts=left.of(shifts))
-    return _reconstruct(left, False, center, how, taken, run)
+    scan, shifts, axis_shifts = with_light(scan, row, shifts, axis_shifts)
+    how = replace(how, fbp=fbp._replace(axis_shifts=axis_shifts))
+    return _reconstruct(scan, False, center, how, taken._replace(shifts=shifts), run)
 
 
 class _Run(NamedTuple):
@@ -323,25 +303,8 @@ def plan_reconstruct(
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job, n_x = job_of(scan, rows, i0, shifts, log), scan.shape[2]
-    how = How(
-        filter=filter,
-        padding=padding,
-        method=method,
-        interpolation=interpolation,
-        accuracy=accuracy,
-        roi=roi,
-        pixel_size=pixel_size,
-        circle=circle,
-        axis_shifts=axis_shifts,
-        cutoff=cutoff,
-        half_acquisition=half_acquisition,
-        steps=steps,
-        out_dtype=out_dtype,
-        out_range=out_range,
-        iterations=iterations,
-        weight=weight,
-        nonnegative=nonnegative,
-    )
+    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = axis_of(center, scan.shape)

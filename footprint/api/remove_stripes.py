@@ -56,7 +56,7 @@ def remove_stripes(
     sigma : float, optional
         Of ``mean`` and its like, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
     level, wavelet : int, str
-        Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db8, db15, sym4, sym8 or sym16.
+        Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db5, db8, db15, sym4, sym8 or sym16.
     out : array like the sinogram, optional
         Where the result goes: a floating array, or ``sinogram`` itself.
     memory : str, int or float, optional

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._scan import job_of
+from footprint.api._scan import job_of, means_bytes
 from footprint.errors import ArgumentError
 
 # What a reader says and does about rows of the file, a binned row being several of them.
@@ -138,15 +138,19 @@ class Selected:
         return lower[self.kept], upper[self.kept], weight[self.kept]
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """What the scan takes, and where pixels are averaged a frame of it and the means of its flats and darks."""
+        """What the scan takes, and where pixels are averaged a frame of it."""
         size = self.binning
         if size == 1:
             # Numbers are put in reverse order where they lie, a row at a time.
             return int(self._scan.host_bytes(n_rows, dtype)) + 8 * self.n_x * self.flip
         rows, n_x = n_rows * size, self._scan.shape[2]
         frame = rows * n_x * np.dtype(self._scan.dtype).itemsize
-        means = rows * n_x * (20 + 8 * max(int(self._scan.n_flat_groups), 1))
-        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 8 * n_rows * self.n_x + means
+        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 8 * n_rows * self.n_x
+
+    def means_bytes(self, n_rows: int) -> int:
+        """What the scan takes, and where pixels are averaged their sums and means."""
+        averaged = 8 * n_rows * self.n_x * (int(self._scan.n_flat_groups) + 1) if self.binning > 1 else 0
+        return means_bytes(self._scan, n_rows * self.binning) + averaged
 
     def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
         """Fill ``out`` with the projections taken, run by run where their pixels stay as they are."""

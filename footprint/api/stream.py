@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def stream(
     # A frame is handed over with its lanes, so even what kernels could read where it lies is carried.
     given = Given(direct=False)
     also = [(array.spec, array.given) for array in rest]
-    plan = _planned("stream", seen.spec, op, also, dtype, depth, memory, name, (given, given))
+    plan = _planned("stream", _Passing(op, (seen.spec, given), also, dtype, given), depth, memory, name)
     others = {slot.id: array.data for slot, array in zip(plan.inputs[1:], rest)}
     return FrameStream(bind(plan, running_backend(name)), coming, first, others, depth)
 
@@ -178,7 +178,7 @@ def plan_convolve_frames(
     # Latencies are kept for their percentiles.
     sink = Given(owner="source", beside=lambda block: writing + 3 * 8 * count)
     also = [meeting(mask_slot(weights))]
-    return _planned("convolve", frame, op, also, result, _depth(depth), memory, name, (source, sink), count)
+    return _planned("convolve", _Passing(op, (frame, source), also, result, sink, count), _depth(depth), memory, name)
 
 
 def convolve_frames(
@@ -246,30 +246,45 @@ def convolve_frames(
         return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: values}, progress)
 
 
-def _planned(
-    name: str,
-    frame: ArraySpec,
-    op: Op,
-    rest: list[Meeting],
-    dtype: Any,
-    depth: int,
-    memory: Memory,
-    device: str,
-    givens: tuple[Given, Given],
-    count: int = 0,
-) -> Plan:
-    """The plan of one frame, ``depth`` of them under way or as many as the budget allows; its seconds are of ``count`` frames."""
+class _Passing(NamedTuple):
+    """What every frame goes through.
+
+    Attributes
+    ----------
+    op
+        The operation, whose first input is a frame.
+    frame, rest
+        The inputs as they meet the plan: what changes, and what is the same for all frames.
+    dtype
+        Of the results; None for the operation's own.
+    out
+        How a result meets the plan.
+    n_frames
+        Frames that pass; 0 where nobody knows.
+    """
+
+    op: Op
+    frame: Meeting
+    rest: list[Meeting]
+    dtype: Any
+    out: Given
+    n_frames: int = 0
+
+
+def _planned(name: str, passing: _Passing, depth: int, memory: Memory, device: str) -> Plan:
+    """The plan of one frame, ``depth`` of them under way or as many as the budget allows; its seconds are those of all frames."""
     if len(parse(device).each) > 1:
         raise ArgumentError("device", repr(str(device)), "one device", "run a stream on each")
     limits, budget = limits_and_budget(device, memory)
-    specs = op.out_specs(*op.in_specs(frame, *(spec for spec, _ in rest)))
+    op, ins, dtype, count = passing.op, [passing.frame, *passing.rest], passing.dtype, passing.n_frames
+    specs = op.out_specs(*op.in_specs(*(spec for spec, _ in ins)))
     if len(specs) != 1:
         raise ArgumentError("verb", f"an operation with {len(specs)} results", "one result a frame")
     kind = specs[0].dtype if dtype is None else described((), dtype)[0].dtype
     if np.dtype(kind).kind != "f" and np.dtype(specs[0].dtype).kind == "f":
         raise ShapeError("dtype", str(np.dtype(kind)), "a floating dtype such as float32")
     result = ArraySpec(specs[0].shape, kind)
-    job = job_of(limits, op, [(frame, givens[0]), *rest], [(result, givens[1])])
+    job = job_of(limits, op, ins, [(result, passing.out)])
     rate = rates(limits)
     smallest: Plan | None = None
     for copies in (depth >> k for k in range(depth.bit_length())):

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget, new, where
-from footprint.api._black import Without, black_frames, is_watched
+from footprint.api._black import is_watched, with_light
 from footprint.api._call import meeting
 from footprint.api._half import width_of
 from footprint.api._held import Held, held_bytes
 from footprint.api._scan import ScanJob, job_of, scan_of
-from footprint.api._way import How, array, writing
+from footprint.api._way import SETTINGS, How, array, writing
 from footprint.api.reconstruct import reconstruct
 from footprint.errors import ArgumentError, BudgetError
 from footprint.plan.plan import Plan
@@ -193,14 +193,14 @@ def _prepare(
         job_of(scan, None, **beam)
     middle = scan.shape[1] // 2 if row is None else row
     job = job_of(scan, (middle, middle + 1), shifts=shifts, **beam)
-    unknown = [name for name in settings if name not in How.__dataclass_fields__]
+    unknown = [name for name in settings if name not in SETTINGS]
     if unknown:
         raise TypeError(f"try_axes() got an unexpected keyword argument {unknown[0]!r}")
-    how = How(axis_shifts=axis_shifts, **settings)
+    how = How.of(axis_shifts=axis_shifts, **settings)
     half = how.is_half(job)
-    if half and how.roi is None:
+    if half and how.fbp.roi is None:
         width = min(width_of(scan, half, axis) for axis in axes)
-        how = replace(how, roi=(0, width, 0, width))
+        how = replace(how, fbp=how.fbp._replace(roi=(0, width, 0, width)))
     # How large a field is depends on its axis, and on nothing else that differs; every axis is checked.
     ways = [how.way(job, axis, half) for axis in (axes if half else (min(axes), max(axes)))]
     way = max(ways, key=lambda one: one.field.width if one.field is not None else 0)
@@ -216,12 +216,12 @@ def _prepare(
             plan = way.plan(limits, rest, (way.result, out))
             kept = (*plan.libraries, Library(f"{named} of all projections", nbytes, False))
             plan = replace(plan, name="try_axes", libraries=kept, notes=(*plan.notes, said))
-            return _Trial(axes, job, way.needed, how.roi, result, True, rest, plan)
+            return _Trial(axes, job, way.needed, how.fbp.roi, result, True, rest, plan)
         except BudgetError:
             pass
     plan = way.plan(limits, budget, (way.result, out))
     notes = (*plan.notes, said, f"the scan is read anew for every axis: {counted(nbytes, 'bytes')} more would keep its {named}")
-    return _Trial(axes, job, way.needed, how.roi, result, False, budget, replace(plan, name="try_axes", notes=notes))
+    return _Trial(axes, job, way.needed, how.fbp.roi, result, False, budget, replace(plan, name="try_axes", notes=notes))
 
 
 def _checked(centers: Any) -> list[float]:
@@ -240,17 +240,6 @@ def _target(out: Any, result: ArraySpec) -> Any:
         return new(result)
     target: Array = array(out, result)
     return target.data
-
-
-def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any, Any, Any]:
-    """The scan without its black frames, and the tables of the others."""
-    found = black_frames(scan, row)
-    if not len(found):
-        return scan, shifts, axis_shifts
-    left = Without(scan, found)
-    said = f"{left} are left out: give black_frames=keep to have them back"
-    warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=3)
-    return left, left.of(shifts), left.of(axis_shifts)
 
 
 class _Slice:

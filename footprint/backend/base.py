@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from footprint.backend.process import OPENED
+from footprint.errors import BackendError
 from footprint.spec import ArraySpec, Limits
 
 # A device array is whatever the backend's own views are: an ndarray, a CuPy array, a cl.Buffer with an offset.
@@ -150,3 +151,14 @@ class Backend(ABC):
     @abstractmethod
     def used(self) -> int:
         """Bytes of this device's memory the process holds now."""
+
+    @abstractmethod
+    def fault(self, error: BaseException) -> BackendError | None:
+        """An error of the device's driver in the midst of a run, in words for the user; None for any other error."""
+
+
+def failed(device: str, error: BaseException) -> BackendError:
+    """What `fault` returns: a device that fell off the bus, ran into an error of its own, or was taken away."""
+    said = str(error).strip().split("\n")[0][:200]
+    fix = "start the job anew, on another device where this one is lost; with --resume (resume=True) it goes on where it was"
+    return BackendError(device, f"failed in the midst of a run ({said})", fix)

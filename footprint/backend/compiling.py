@@ -1,4 +1,7 @@
-"""Says that a kernel is being compiled to whoever wants to know: a progress line, whose reader wonders why nothing moves."""
+"""Says that a kernel is being compiled to whoever wants to know: a progress line, whose reader wonders why nothing moves.
+
+Where nobody listens, as in calls from Python, `footprint.backend.notice` tells a log and a terminal.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from footprint.backend.notice import Notice
+
 Listener = Callable[[bool], None]
 """Called with True when the first of several compilations begins and with False when the last has ended, in any thread."""
 
 _lock = threading.Lock()
 _listeners: list[Listener] = []
+_notice = Notice()
 _running = _in_main = 0
 _untidy = False
 
@@ -82,3 +88,8 @@ def _count(by: int) -> None:
         if bool(before) != bool(_running):
             for listener in _listeners:
                 listener(bool(_running))
+            # Who listens shows it in a way of its own.
+            if _running and not _listeners:
+                _notice.begins()
+            elif not _running:
+                _notice.ends()

@@ -221,6 +221,10 @@ class CpuBackend(Backend):
         """Resident bytes of this process."""
         return resident_bytes()
 
+    def fault(self, error: BaseException) -> BackendError | None:
+        """It has no driver."""
+        return None
+
 
 def open_backend(index: int = 0) -> CpuBackend:
     """The backend of this machine's processor."""

@@ -18,7 +18,7 @@ from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
 
 from footprint import settings
 from footprint.backend import nvml
-from footprint.backend.base import Backend, Baked, Callers
+from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.compiling import compiling
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.cuda_turns import Current, marked
@@ -345,6 +345,11 @@ class CudaBackend(Backend):
         else:
             with cupy.cuda.Device(self.index):
                 yield cupy.cuda.get_current_stream()
+
+    def fault(self, error: BaseException) -> BackendError | None:
+        """What the runtime and the driver raise; after most of them nothing of this process runs on the device any more."""
+        ours = isinstance(error, runtime.CUDARuntimeError | driver.CUDADriverError)
+        return failed(self.limits.device, error) if ours else None
 
 
 def open_backend(index: int = 0) -> CudaBackend:

@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint import settings
 from footprint.backend.base import Backend, Baked, Callers
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, BackendError
 from footprint.spec import ArraySpec, Limits
 
 # What a plan needs to know of a device that is not here; free is what an idle one offers.
@@ -143,6 +143,10 @@ class NullBackend(Backend):
     def used(self) -> int:
         """What was counted."""
         return self.allocated
+
+    def fault(self, error: BaseException) -> BackendError | None:
+        """It has no driver."""
+        return None
 
 
 def open_backend(profile: str = "") -> NullBackend:

@@ -19,7 +19,7 @@ import numpy as np
 import pyopencl as cl
 
 from footprint import settings
-from footprint.backend.base import Backend, Baked, Callers
+from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.compiling import compiling
 from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
@@ -364,6 +364,10 @@ class OpenClBackend(Backend):
     def used(self) -> int:
         """What this backend has allocated: OpenCL has no count of the device's."""
         return self._used
+
+    def fault(self, error: BaseException) -> BackendError | None:
+        """What PyOpenCL raises."""
+        return failed(self.limits.device, error) if isinstance(error, cl.Error) else None
 
 
 def open_backend(index: int = 0) -> OpenClBackend:

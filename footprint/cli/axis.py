@@ -34,14 +34,14 @@ class Found:
     each: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def curve(self) -> tuple[Any, Any, float, str]:
-        """What is drawn of the search: positions, values, where it ended, and a title."""
+    def curve(self) -> tuple[Any, Any, float, str, str, str]:
+        """What is drawn of the search: positions, values, where it ended, a title, and what is drawn across and upwards."""
         axis = self.axis
         if hasattr(axis, "rows"):
             title = f"{axis.method}, by rows: {axis.degrees:.3f} degrees, score {axis.score:.3f}, spread {axis.spread:.2f} pixels"
-            return axis.rows, axis.found, float(axis.rows.mean()), title
+            return axis.rows, axis.found, float(axis.rows.mean()), title, "detector row", "axis"
         title = f"{axis.method}: {axis.center:.2f}, score {axis.score:.3f}, spread {axis.spread:.2f} pixels"
-        return axis.tried, axis.values, axis.center, title
+        return axis.tried, axis.values, axis.center, title, "axis in pixels", "score"
 
     def draw(self, png: str, overwrite: bool) -> None:
         """Write a picture of the search."""

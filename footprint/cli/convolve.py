@@ -69,7 +69,7 @@ def plan_only(
 ) -> Any:
     """The plan of the job; opens the files for their shapes, reads no pixels."""
     from footprint.api._mask import held_bytes
-    from footprint.api.convolve import plan_convolve_rows
+    from footprint.api.convolve_rows import plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
     from footprint.cli.pictures import is_written, open_input
     from footprint.io.frame_source import FrameSource, open_source
@@ -316,7 +316,7 @@ def _rows(
     reporter: Reporter, source: Any, weights: Any, results: Any, target: str, overwrite: bool, header: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """One image, block by block of rows."""
-    from footprint.api.convolve import convolve_rows
+    from footprint.api.convolve_rows import convolve_rows
     from footprint.io.image import create_image
 
     result = results[0]
@@ -341,7 +341,7 @@ def _rows(
 
 def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: bool, options: dict[str, Any]) -> None:
     """Every colour of a picture."""
-    from footprint.api.convolve import convolve_rows
+    from footprint.api.convolve_rows import convolve_rows
     from footprint.cli import pictures
     from footprint.io.picture import check_picture, open_picture
 

@@ -22,8 +22,9 @@ _COMMANDS = {
     "convolve": "Convolve an image with a mask, in blocks of rows where memory is short.",
     "filter": "Filter an image by medians, Gaussians and the like, in blocks of rows where memory is short.",
     "config": "Write a TOML file with every option of a job, or one translated from nabu, for --config.",
+    "join": "Make one volume of parts that were reconstructed from rows of one scan, without copying them.",
     "plan": "Show every byte a job would use, without reading any pixels and without the device.",
-    "view": "Show a volume in the browser, plane by plane: HDF5, TIFF, OME-Zarr, .npy or FITS, larger than memory.",
+    "view": "Show a volume in the browser, plane by plane: HDF5, TIFF, JPEG 2000, OME-Zarr, .npy or FITS, larger than memory.",
     "verify": "Run one job on two devices and compare their results and times.",
     "devices": "List the devices Footprint can use, and why the others are unavailable.",
 }

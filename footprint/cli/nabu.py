@@ -115,8 +115,11 @@ def _corrections(r: Reader) -> None:
         r.skip("--no-log takes neither flats nor the logarithm; one without the other is not done", *keys)
     elif "pca" in r.get("preproc", "flatfield").lower():
         r.skip("flats are interpolated in time, not by principal components", keys[0])
-    elif flat or log:
-        r.same("as it is here", *keys)
+    else:
+        if flat or not r.get("preproc", "flatfield"):
+            r.say("flat-reduction", "median", keys[0])
+        if log:
+            r.same("as it is here", keys[1])
     for key, own in (("log_min_clip", 1e-6), ("log_max_clip", 10.0)):
         value = r.number("preproc", key)
         if value is not None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from footprint.errors import ArgumentError
+from footprint.io.kinds import called
 from footprint.io.output import check_output
 
 
@@ -50,7 +51,7 @@ def check_png(path: str | None, overwrite: bool) -> None:
     """Raise where a picture could not be written, or its name promises another format."""
     if path is None:
         return
-    if not path.lower().endswith(".png"):
+    if not called(path, "png"):
         raise ArgumentError("png", repr(path), "a name ending in .png")
     check_output(path, overwrite)
 
@@ -59,7 +60,7 @@ def check_html(path: str | None, overwrite: bool) -> None:
     """Raise where a report could not be written, or its name promises another format."""
     if path is None:
         return
-    if not path.lower().endswith((".html", ".htm")):
+    if not called(path, "html"):
         raise ArgumentError("report", repr(path), "a name ending in .html")
     check_output(path, overwrite)
 
@@ -67,7 +68,7 @@ def check_html(path: str | None, overwrite: bool) -> None:
 def written_slice(target: str, written: Any, index: int, name: str) -> Any:
     """Open one slice of a volume that is written and not yet called ``target``; ``name`` is its file's in a folder."""
     from footprint.io.image import open_image
-    from footprint.io.volume import volume_kind
+    from footprint.io.packing import volume_kind
 
     kind = volume_kind(target)
     if kind == "folder" and not name.endswith(".jp2"):

@@ -10,6 +10,7 @@ from footprint.errors import ArgumentError, choose
 
 # Another name of an option whose values are the same.
 _NAMES = {"--rotation-axis": "--center", "--delta-beta": "--phase", "--fbp-filter": "--filter"}
+_NAMES |= {"--flat-method": "--flat-reduction", "--dark-method": "--dark-reduction"}
 _FILTERS = {"shepp": "shepp-logan", "ramp": "ramlak", "ram-lak": "ramlak"}
 # The method of rings -> its settings by option.
 _RINGS = {

@@ -37,6 +37,13 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--angle-unit", default=None, metavar="UNIT", help="What angles are in, deg or rad, whatever the file says."),
         click.option("--sinograms", is_flag=True, help="SCAN is a stack of sinograms (n_z, n_angles, n_x)."),
+        click.option("--dark-reduction", default="mean", show_default=True, help="The same of darks: mean or median."),
+        click.option(
+            "--flat-reduction",
+            default="mean",
+            show_default=True,
+            help="What flats taken together are made one by: mean, or median, which no zinger in a few of them moves.",
+        ),
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
@@ -148,7 +155,9 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--black-frames", default="exclude", show_default=True, help="Projections without light: exclude (and say so) or keep."
 )
-@click.option("--compression", default="none", show_default=True, help="Of a .zarr: none, blosc (zstd, shuffled), zstd or gzip.")
+@click.option(
+    "--compression", default="none", show_default=True, help="Of .h5: bitshuffle (LZ4), gzip; of .zarr: blosc, zstd, gzip."
+)
 @click.option("--levels", type=int, default=1, show_default=True, help="Of a .zarr: resolutions, each half as fine as the last.")
 @click.option("--zarr-format", type=int, default=2, show_default=True, help="Of a .zarr: 2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5).")
 @click.option("--image-format", default="tif", show_default=True, help="Of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits).")
@@ -212,7 +221,7 @@ def command(
 def _open(scan: str, options: dict[str, Any]) -> Any:
     from footprint.io.scan import open_scan
 
-    named = ("flats", "darks", "angles", "entry", "angle_unit", "sinograms")
+    named = ("flats", "darks", "angles", "entry", "angle_unit", "sinograms", "flat_reduction", "dark_reduction")
     with warnings.catch_warnings():
         if not options["log"]:
             warnings.filterwarnings("ignore", ".* has no (flats|darks)")

@@ -18,9 +18,10 @@ from footprint.cli.tries import Files
 from footprint.cli.warm import warm
 from footprint.errors import ArgumentError
 from footprint.io.output import together
+from footprint.io.packing import Packed
 from footprint.io.slice_files import slice_name
 from footprint.io.slice_png import write_slice_png
-from footprint.io.volume import Packed, create_volume
+from footprint.io.volume import create_volume
 from footprint.units import counted
 
 
@@ -79,7 +80,7 @@ class Run:
 
         def make(memory: int | None) -> Any:
             plan = plan_reconstruct(source, written=True, memory=memory, device=self.device, **job)
-            packed = Packed(plan.outputs[0].spec.shape, self.files.packing)
+            packed = Packed(self.files.target, plan.outputs[0].spec.shape, self.files.packing)
             if not packed.host_bytes(self.cast.dtype):
                 return plan
             return plan_reconstruct(source, written=packed, memory=memory, device=self.device, **job)

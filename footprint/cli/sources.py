@@ -40,6 +40,21 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Find sources in the image filtered by the beam, or by a Gaussian of so many pixels; measure them as they are.",
         ),
         click.option(
+            "--measure-on",
+            multiple=True,
+            metavar="FILE",
+            help="Measure what is found on this image of the same grid, too; may be repeated; NAME=FILE names its columns.",
+        ),
+        click.option(
+            "--shapes", default=None, metavar="WORD", help="With --at: catalogue for its shapes; by default all have the beam's."
+        ),
+        click.option(
+            "--at",
+            default=None,
+            metavar="FILE",
+            help="Find nothing, but measure at the places of this catalogue: fluxes of Gaussians that are held, and --apertures.",
+        ),
+        click.option(
             "--reliability",
             type=float,
             default=None,
@@ -144,19 +159,25 @@ def plan_only(
     save_noise: str | None,
     save_model: str | None,
     save_residual: str | None,
+    at: str | None,
+    shapes: str | None,
+    measure_on: tuple[str, ...],
     **options: Any,
 ) -> Any:
     """The plan of the job, a plane of it where there are several; opens the files for their shapes, reads no pixels."""
     from footprint.api._blank import planned_image
     from footprint.api.find_sources import plan_find_sources
+    from footprint.cli.sources_at import plan_at
     from footprint.cli.sources_job import Job, counting, extra_images, page_of, plane_of, planes_of
     from footprint.dtypes import kernel_dtype
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
     _check_maps(background_map, noise_map, options["background"])
-    job = Job(image, plane_of(plane), report=report, mask=mask, weight=weight, background_map=background_map, noise_map=noise_map)
+    maps_of: dict[str, Any] = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
+    job = Job(image, plane_of(plane), report=report, at=at, measure_on=measure_on, **maps_of)
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
+        others = extra.pop("measure_on", {})
         maps = {name: extra.pop(name) for name in ("background", "noise") if name in extra}
         seen = planned_image(source, options.pop("blank"), extra)
         images = {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
@@ -164,17 +185,20 @@ def plan_only(
         kept = {segmentation: "int32"} | dict.fromkeys(images.values(), kernel_dtype(source.dtype.str))
         page, budget = page_of(job, source, options)
         options |= dict.fromkeys(maps, "map")
+        if at is not None:
+            return plan_at(job, seen, source, maps, shapes, options)
         with counting(page, budget):
             plan = plan_find_sources(
                 seen.shape,
                 dtype=seen.dtype.str,
                 labels=segmentation is not None,
                 streamed=True,
-                reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values())),
+                reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values(), *others.values())),
                 negatives=negatives is not None,
                 writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
                 **dict[str, Any]((name, path is not None) for name, path in images.items()),
                 header=source.header,
+                measure_on=len(others),
                 **options,
             )
         return plan if page is None else page.joined(plan)
@@ -230,6 +254,8 @@ def command(
     save_noise: str | None,
     save_model: str | None,
     save_residual: str | None,
+    at: str | None,
+    measure_on: tuple[str, ...],
     overwrite: bool,
     quiet: bool,
     as_json: bool,
@@ -247,9 +273,12 @@ def command(
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
       footprint sources mosaic.fits -o out.ecsv --report page.html
+      footprint sources band1.fits -o out.ecsv --fit gaussian --measure-on band2.fits --measure-on band3.fits
+      footprint sources epoch2.fits --at epoch1.ecsv -o out.ecsv
     """
     from footprint.cli.lesson import show_lesson
     from footprint.cli.outputs import check_html, check_names, check_png, under_option
+    from footprint.cli.sources_at import check_at
     from footprint.cli.sources_job import jobs_of, make_folders, plane_of, planes_of, run
     from footprint.io.catalog import check_catalog
     from footprint.io.image import check_image, open_image
@@ -260,12 +289,18 @@ def command(
     outputs |= {"save_residual": save_residual, "negatives": negatives}
     _check_maps(background_map, noise_map, options["background"])
     files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
-    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files)
+    if at is not None:
+        check_at(command, outputs, options | {"measure_on": measure_on})
+    elif options["shapes"] is not None:
+        raise ArgumentError("--shapes", f"{options['shapes']} without --at", "a catalogue whose shapes are held", "give --at FILE")
+    others = {"at": at, "measure_on": measure_on}
+    jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files, **others)
     if len(images) > 1 and target is None:
         raise ArgumentError("--out", f"none for {len(images)} images", "a folder for their catalogues", "give -o FOLDER/")
     make_folders(jobs)
     for job in jobs:
-        check_names([job.image, *(name for name in files.values() if name is not None)], job.outputs)
+        read = (*files.values(), at, *(name.rpartition("=")[2] for name in measure_on))
+        check_names([job.image, *(name for name in read if name is not None)], job.outputs)
         if job.out is not None:
             check_catalog(job.out, overwrite)
         if job.negatives is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
+from footprint.cli.sources_at import load_at, measured_at
 from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
@@ -59,6 +60,10 @@ class Job:
         Files that tell where there is no data.
     background_map, noise_map
         Files of background and noise.
+    at
+        A catalogue whose places are measured; None where sources are found.
+    measure_on
+        Files that what is found is measured on, as FILE or NAME=FILE.
     """
 
     image: str
@@ -76,6 +81,8 @@ class Job:
     save_model: str | None = None
     save_residual: str | None = None
     negatives: str | None = None
+    at: str | None = None
+    measure_on: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> dict[str, str | None]:
@@ -97,12 +104,15 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
     """A job for each image; where an output is a folder, its file has the image's name."""
     made: list[Job] = []
     for image in images:
-        files = {}
+        files: dict[str, Any] = {}
         for option, name in outputs.items():
             folder = name is not None and (name.endswith("/") or Path(name).is_dir())
             if name is not None and len(images) > 1 and not folder:
                 raise ArgumentError(
-                    f"--{_word(option)}", repr(name), f"a folder for the files of {len(images)} images", f"give {name}/"
+                    f"--{_word(option)}",
+                    repr(name),
+                    f"a folder for the files of {len(images)} images",
+                    f"give {Path(name).with_suffix('')}/",
                 )
             if name is not None and folder:
                 ending = _FOLDERS[option]
@@ -143,12 +153,14 @@ def make_folders(jobs: Sequence[Job]) -> None:
 
 @contextmanager
 def extra_images(job: Job) -> Iterator[dict[str, Any]]:
-    """Mask, weight, and maps of background and noise, opened."""
+    """Mask, weight, maps of background and noise, and other images under ``measure_on``, opened."""
+    from footprint.cli.sources_at import open_others
     from footprint.io.image import open_image
 
     with ExitStack() as stack:
         files = {"mask": job.mask, "weight": job.weight, "background": job.background_map, "noise": job.noise_map}
-        yield {name: stack.enter_context(open_image(file)) for name, file in files.items() if file is not None}
+        found: dict[str, Any] = {n: stack.enter_context(open_image(file)) for n, file in files.items() if file is not None}
+        yield found | ({"measure_on": open_others(job.measure_on, stack)} if job.measure_on else {})
 
 
 def planes_of(job: Job) -> list[tuple[int, ...] | int | None]:
@@ -246,7 +258,8 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds |= {"background": "mesh" if local else "global", "negatives": job.negatives is not None}
-            reporter.warm(lambda: load(source, job.segmentation is not None, **kinds))
+            kinds["others"] = len(job.measure_on)
+            reporter.warm(lambda: load(source, job.segmentation is not None, **kinds) if job.at is None else load_at(source, kinds))
         page, budget = page_of(job, source, options)
         options |= extra
 
@@ -311,6 +324,9 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
     """The table of a plane's sources; and that of its negatives, where that is wanted."""
     from footprint.api.find_sources import find_sources
 
+    if job.at is not None:
+        return measured_at(job, image, options)
+    options.pop("shapes")
     try:
         found = find_sources(image, negatives=job.negatives is not None, **options)
     except ArgumentError as error:
@@ -340,7 +356,7 @@ def stacked(tables: Sequence[Any]) -> Any:
     return vstack(list(tables), metadata_conflicts="silent")
 
 
-def load(source: Any, labels: bool, **kinds: Any) -> None:
+def load(source: Any, labels: bool, others: int = 0, **kinds: Any) -> None:
     """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
     from footprint.api.find_sources import find_sources
 
@@ -354,4 +370,5 @@ def load(source: Any, labels: bool, **kinds: Any) -> None:
         for few in (noise, half_empty):
             pixels = np.ascontiguousarray(few, source.dtype)
             ids = np.empty(few.shape, np.int32) if labels else None
-            find_sources(pixels, labels=ids, blank="nan", header=source.header, **kinds)
+            also = [pixels] if others else None
+            find_sources(pixels, labels=ids, blank="nan", header=source.header, measure_on=also, **kinds)

@@ -45,14 +45,15 @@ class Files:
     @property
     def packing(self) -> dict[str, Any]:
         """What `create_volume` is told of it."""
-        from footprint.io.volume import USUAL
+        from footprint.io.packing import USUAL
 
         return {name: getattr(self, name) for name in USUAL}
 
     def check(self, dtype: str) -> None:
         """Raise where one of them could not be written; ``dtype`` is the volume's."""
         from footprint.cli.outputs import check_html, check_png
-        from footprint.io.volume import check_packing, check_volume
+        from footprint.io.packing import check_packing
+        from footprint.io.volume import check_volume
 
         check_packing(self.target, **self.packing, dtype=dtype)
         check_volume(self.target, self.overwrite)

@@ -11,20 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, missing_extra
+from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
+from footprint.io.frames import existing_file
+from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
 
-_KINDS = {
-    ".ecsv": "ecsv",
-    ".fits": "fits",
-    ".fit": "fits",
-    ".vot": "votable",
-    ".votable": "votable",
-    ".xml": "votable",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".reg": "regions",
-}
+_KINDS = ("ecsv", "fits", "votable", "csv", "parquet", "regions")
 
 # What columns are, in the Virtual Observatory's words.
 _UCDS = {
@@ -47,9 +39,9 @@ _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "b
 
 def catalog_kind(path: str | os.PathLike[str]) -> str:
     """Return ``ecsv``, ``fits``, ``votable``, ``csv``, ``parquet`` or ``regions``, by the suffix."""
-    kind = _KINDS.get(Path(path).suffix.lower())
+    kind = called(path, *_KINDS)
     if kind is None:
-        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(_KINDS)}")
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*_KINDS))}")
     return kind
 
 
@@ -69,7 +61,7 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         astropy Table or QTable. Units are kept: in ECSV, FITS and VOTable as the format has them, in CSV as ``flux [Jy]`` in the
         column's name.
     path
-        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
+        ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
         (circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted
         from 0).
     overwrite
@@ -115,11 +107,69 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
             table.write(temporary, format={"ecsv": "ascii.ecsv", "fits": "fits"}[kind], overwrite=True)
 
 
-def _pyarrow() -> Any:
+def read_catalog(path: str | os.PathLike[str]) -> Any:
+    """Read a table of sources, such as `write_catalog` wrote or any other of these formats.
+
+    Parameters
+    ----------
+    path
+        ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
+        [Jy]``, become the columns'.
+
+    Returns
+    -------
+    astropy.table.Table
+        All its rows and columns.
+
+    Raises
+    ------
+    FormatError
+        The file is not there, or cannot be read.
+    ArgumentError
+        Unknown suffix, or regions.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> import footprint as fp
+    >>> from astropy.table import Table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fp.write_catalog(Table({"x": [1.5], "y": [2.0]}), os.path.join(folder, "c.csv"))
+    ...     fp.read_catalog(os.path.join(folder, "c.csv")).colnames
+    ['x', 'y']
+    """
+    kind = _KINDS.get(Path(path).suffix.lower(), "regions")
+    if kind == "regions":
+        endings = ", ".join(suffix for suffix, word in _KINDS.items() if word != "regions")
+        raise ArgumentError("path", repr(os.fspath(path)), f"a catalogue whose name ends in one of {endings}")
+    existing_file(os.fspath(path), "a catalogue")
+    from astropy.table import Table
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if kind == "parquet":
+                arrow = _pyarrow("reading").parquet.read_table(path)
+                return Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
+            table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
+        except (MemoryError, ImportError, FootprintError):
+            raise
+        except Exception as error:
+            # Parsers raise whatever they stumble over.
+            raise FormatError(path, f"cannot be read as a catalogue ({' '.join(str(error).split())[:200]})") from error
+    for name in table.colnames if kind == "csv" else ():
+        found = re.fullmatch(r"(.+) \[(.+)\]", name)
+        if found is not None:
+            table[name].unit = found[2]
+            table.rename_column(name, found[1])
+    return table
+
+
+def _pyarrow(purpose: str = "writing") -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
+        raise missing_extra("pyarrow", "parquet", f"{purpose} Parquet") from None
     return pyarrow
 
 

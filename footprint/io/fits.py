@@ -16,7 +16,7 @@ from astropy.io import fits
 from footprint.errors import FormatError, printable
 from footprint.io.fits_units import Unit, units
 from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
-from footprint.io.inflated import Inflated, Plain, first_bytes, is_gzip
+from footprint.io.inflated import Inflated, Plain, is_gzip
 from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
 
@@ -29,14 +29,6 @@ _STRUCTURE = re.compile(
     r"SIMPLE|XTENSION|BITPIX|NAXIS\d*|PCOUNT|GCOUNT|GROUPS|EXTEND|BSCALE|BZERO|BLANK|CHECKSUM|DATASUM|DATAMIN|DATAMAX|END|"
     r"Z(IMAGE|BITPIX|NAXIS\d*|TILE\d+|CMPTYPE|NAME\d+|VAL\d+|QUANTIZ|DITHER0|SIMPLE|EXTEND)|T(FIELDS|FORM\d+|TYPE\d+)"
 )
-
-
-def is_fits(path: str | os.PathLike[str]) -> bool:
-    """Whether the file starts as a FITS file does, gzipped or not."""
-    if is_gzip(path):
-        return first_bytes(path, 6) == b"SIMPLE"
-    with open(path, "rb") as file:
-        return file.read(6) == b"SIMPLE"
 
 
 class HeldFrames:

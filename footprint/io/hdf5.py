@@ -196,6 +196,35 @@ class _Nothing:
         """Nothing is open."""
 
 
+def results_in(
+    file: h5py.File,
+    n_axes: int,
+    attrs: Mapping[str, Any],
+    group: str,
+    axis: Mapping[str, Any] = MappingProxyType({}),
+    each: Mapping[str, Any] = MappingProxyType({}),
+) -> h5py.Group:
+    """Lay out ``entry/<group>/results`` of a NeXus file whose default plot its ``data`` will be; see `create_array`."""
+    file.attrs["default"] = "entry"
+    entry = file.create_group("entry")
+    entry.attrs.update(NX_class="NXentry", default=group)
+    process = entry.create_group(group)
+    process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
+    for key, value in attrs.items():
+        if value is not None:
+            plain = isinstance(value, (bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
+            # A file's name may hold what is no text.
+            process.attrs[key] = value if plain else printable(str(value))
+    results = process.create_group("results")
+    results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
+    for name, values in axis.items():
+        results[name] = np.asarray(values)
+        results.attrs["axes"] = [name, *["."] * (n_axes - 1)]
+    for name, values in each.items():
+        results[name] = np.asarray(values)
+    return results
+
+
 def create_array(
     temporary: str | os.PathLike[str],
     shape: tuple[int, ...],
@@ -218,23 +247,7 @@ def create_array(
         trial.truncate(nbytes + (1 << 16))
     # Locked already, by its Output.
     with h5py.File(temporary, "w", locking=False) as file:
-        file.attrs["default"] = "entry"
-        entry = file.create_group("entry")
-        entry.attrs.update(NX_class="NXentry", default=group)
-        process = entry.create_group(group)
-        process.attrs.update(NX_class="NXprocess", default="results", program="footprint")
-        for key, value in attrs.items():
-            if value is not None:
-                plain = isinstance(value, (bytes, bool, int, float, np.ndarray, np.generic, list, tuple))
-                # A file's name may hold what is no text.
-                process.attrs[key] = value if plain else printable(str(value))
-        results = process.create_group("results")
-        results.attrs.update(NX_class="NXdata", signal="data", interpretation="image")
-        for name, values in axis.items():
-            results[name] = np.asarray(values)
-            results.attrs["axes"] = [name, *["."] * (len(shape) - 1)]
-        for name, values in each.items():
-            results[name] = np.asarray(values)
+        results = results_in(file, len(shape), attrs, group, axis, each)
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)

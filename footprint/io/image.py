@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.formats import Planes, format_of
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
 from footprint.io.picture import is_picture
@@ -176,50 +177,14 @@ def open_planes(path: str | os.PathLike[str], extension: int | str | None = None
     return name, frames, shape, header
 
 
-def _open_planes(path: str, dataset: str, extension: int | str | None) -> tuple[Frames, tuple[int, ...], Any]:
-    """Return the planes of a file, its shape without axes of length 1, and its header."""
-    from footprint.io import npy
-
+def _open_planes(path: str, dataset: str, extension: int | str | None) -> Planes:
+    """The planes of a file, by the table of formats."""
     with reading(path):
-        if npy.is_npy(path):
-            shape, dtype, offset = npy.header(path)
-            if len(shape) < 2:
-                raise FormatError(path, f"holds an array of shape {shape}, wanted an image (n_y, n_x)")
-            return npy.RawFrames(path, offset, _planes(shape), dtype), _useful(shape), None
-        from footprint.io import fits
-
-        if fits.is_fits(path):
-            frames, shape, header = fits.open_planes(path, extension, _planes)
-            return frames, _useful(shape), header
-        from footprint.io import hdf5, stacks, tiff
-
-        if tiff.is_tiff(path):
-            pages = tiff.TiffFile(path)
-            return pages, _useful(pages.shape, last=pages.shape[-2:]), None
-        if hdf5.is_hdf5(path):
-            found = hdf5.open_dataset(path, dataset or None)
-            stack = stacks.Hdf5Frames(path, found, planes=True)
-            return stack, _useful(found.shape, last=found.shape[-2:]), None
+        kind = format_of(path)
+        if kind is not None and kind.planes is not None:
+            return kind.planes(path, dataset, extension)
     fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
     raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image", fix)
-
-
-def _useful(shape: tuple[int, ...], last: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    """Drop axes of length 1, leading ones first, until two are left; ``last`` axes stay whatever their length."""
-    kept = list(shape)
-    while len(kept) > 2 and 1 in (kept[:-2] if last is not None else kept):
-        kept.remove(1)
-    return tuple(kept)
-
-
-def _planes(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    useful = _useful(shape)
-    if len(useful) < 2:
-        raise ShapeError("image", f"shape {shape}", "(n_y, n_x)")
-    n = 1
-    for length in useful[:-2]:
-        n *= length
-    return n, useful[-2], useful[-1]
 
 
 def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...] | None) -> int:

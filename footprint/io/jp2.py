@@ -8,7 +8,10 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,15 @@ import numpy as np
 from footprint import settings
 from footprint.errors import FormatError, missing_extra
 from footprint.io.about import plain_table
-from footprint.io.frames import cast_into
+from footprint.io.frames import cast_into, reading
+from footprint.io.kinds import called
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import SliceFolder
 
 SUFFIX = ".jp2"
 _ROWS = ".rows"
+# Bytes of a box that are looked at for how a volume was made.
+_SAID = 1 << 20
 
 
 def encoding_bytes(shape: tuple[int, int], dtype: np.dtype) -> int:
@@ -124,6 +130,8 @@ class Jp2Slice:
             self._values = codec.jpeg2k_decode(Path(path).read_bytes())
         except (OSError, codec.Jpeg2kError) as error:
             raise FormatError(path, f"cannot be decoded ({error})", "it may be damaged") from error
+        if self._values.ndim != 2 or self._values.dtype.kind not in "ui":
+            raise FormatError(path, f"is {self._values.dtype} {self._values.shape}", "a slice is grey, of whole numbers")
         self.shape: tuple[int, int, int] = (1, *self._values.shape)
         self.dtype = self._values.dtype
 
@@ -138,3 +146,83 @@ class Jp2Slice:
     def close(self) -> None:
         """Let the slice go."""
         self._values = self._values[:0]
+
+
+def jp2_files(path: str | os.PathLike[str]) -> list[Path]:
+    """JPEG 2000 files of a folder, in no order."""
+    with reading(path):
+        return [item for item in Path(path).iterdir() if called(item, "jp2") and item.is_file()]
+
+
+class Jp2Files:
+    """Slices in files of their own as a stack; the last one that was decoded is kept.
+
+    Parameters
+    ----------
+    path
+        What the user named: a file, a folder, or names with ``*``.
+    files
+        The files, in order; at least one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], files: Sequence[Path]) -> None:
+        self.path, self._files, self._lock = str(path), files, threading.Lock()
+        self._number, self._slice = 0, Jp2Slice(files[0])
+        self.shape: tuple[int, int, int] = (len(files), *self._slice.shape[1:])
+        self.dtype = self._slice.dtype
+
+    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
+        """Bytes of a slice and of its decoder."""
+        return self._slice.host_bytes(n_rows, dtype)
+
+    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of slices ``start`` to ``stop``."""
+        for i in range(start, stop):
+            with self._lock:
+                self._decoded(i).read(0, 1, rows, out[i - start : i - start + 1])
+
+    def _decoded(self, i: int) -> Jp2Slice:
+        if i != self._number:
+            # One at a time.
+            self._slice.close()
+            self._number = -1
+            found = Jp2Slice(self._files[i])
+            if (found.shape[1:], found.dtype) != (self.shape[1:], self.dtype):
+                got, want = (
+                    f"{dtype} {shape[0]} x {shape[1]}"
+                    for dtype, shape in ((found.dtype, found.shape[1:]), (self.dtype, self.shape[1:]))
+                )
+                raise FormatError(self._files[i], f"is {got}, {self._files[0].name} is {want}")
+            self._number, self._slice = i, found
+        return self._slice
+
+    def said(self) -> dict[str, Any]:
+        """How the volume was made, where the first file says so."""
+        for kind, data in _boxes(self._files[0]):
+            found = re.search(r"<footprint>(.*)</footprint>", data.decode("utf-8", "replace"), re.S) if kind == b"xml " else None
+            if found:
+                with suppress(ValueError):
+                    said = json.loads(html.unescape(found[1]))
+                    return said if isinstance(said, dict) else {}
+        return {}
+
+    def close(self) -> None:
+        """Let the slice go."""
+        self._slice.close()
+
+
+def _boxes(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Kinds of a file's boxes, and what is in them, the start of it where it is long."""
+    with open(path, "rb") as file:
+        at, end = 0, os.fstat(file.fileno()).st_size
+        while at + 8 <= end:
+            file.seek(at)
+            head = file.read(16)
+            size, skip = int.from_bytes(head[:4], "big"), 8
+            if size == 1:
+                size, skip = int.from_bytes(head[8:], "big"), 16
+            # The last box may say 0: to the end.
+            stop = at + size if size >= skip else end
+            file.seek(at + skip)
+            yield head[4:8], file.read(min(stop - at - skip, _SAID))
+            at = stop

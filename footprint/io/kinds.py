@@ -1,4 +1,4 @@
-"""Which format a file's name promises: the one table of suffixes. What is read is told by what it begins with, see its format."""
+"""Formats by name: which one a file's name promises, and what a file of it begins with. Who reads it is in ``formats.py``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,24 @@ _SUFFIXES = {
     "hdf5": (".h5", ".hdf5"),
     "nexus": (".hdf", ".nx", ".nxs"),
     "zarr": (".zarr",),
+    "jp2": (".jp2",),
     "png": (".png",),
     "jpeg": (".jpg", ".jpeg"),
     "bmp": (".bmp",),
+    "ecsv": (".ecsv",),
+    "votable": (".vot", ".votable", ".xml"),
+    "csv": (".csv",),
+    "parquet": (".parquet",),
+    "regions": (".reg",),
+    "html": (".html", ".htm"),
     "video": (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".ogv", ".wmv", ".gif"),
+}
+# HDF5 may begin later, see ``hdf5.py``; a folder of Zarr is known by its files.
+_STARTS = {
+    "npy": (b"\x93NUMPY",),
+    "tiff": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+    "fits": (b"SIMPLE",),
+    "jp2": (b"\0\0\0\x0cjP  ",),
 }
 
 
@@ -28,3 +42,9 @@ def called(path: str | os.PathLike[str], *kinds: str) -> str | None:
     """Which of these kinds a file is called; None for another."""
     suffix = Path(path).suffix.lower()
     return next((kind for kind in kinds if suffix in _SUFFIXES[kind]), None)
+
+
+def begins(path: str | os.PathLike[str], kind: str) -> bool:
+    """Whether a file starts as one of this kind does."""
+    with open(path, "rb") as file:
+        return file.read(8).startswith(_STARTS[kind])

@@ -11,15 +11,8 @@ from footprint.errors import FormatError
 from footprint.io.frames import existing_file, reading
 from footprint.io.raw import RawFrames
 
-_MAGIC = b"\x93NUMPY"
 # NumPy reads a header whole before it refuses one that is longer.
 _LONGEST = 10_000
-
-
-def is_npy(path: str | os.PathLike[str]) -> bool:
-    """Whether the file starts as a ``.npy`` does."""
-    with open(path, "rb") as file:
-        return file.read(6) == _MAGIC
 
 
 def header(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype, int]:

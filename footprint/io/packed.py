@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import FormatError, choose, missing_extra
+from footprint.errors import FormatError, missing_extra
 
-COMPRESSIONS = ("none", "blosc", "zstd", "gzip")
+COMPRESSIONS = {"zarr": ("none", "blosc", "zstd", "gzip"), "hdf5": ("none", "bitshuffle", "gzip")}
+"""Ways to compress chunks, by the kind of volume."""
 # What each is called in a `.zarray`, with its settings: those that Zarr's own library has by default, but for gzip's level.
 _SETTINGS: dict[str, dict[str, Any] | None] = {
     "none": None,
@@ -19,12 +20,10 @@ _SETTINGS: dict[str, dict[str, Any] | None] = {
 }
 
 
-def check_compression(name: str) -> str:
-    """The name, or the sentence that says which there are, or what is not installed."""
-    choose("compression", name, COMPRESSIONS)
+def check_compression(name: str) -> None:
+    """Raise where a way to compress chunks is not installed."""
     if name in ("blosc", "zstd"):
         _codecs()
-    return name
 
 
 def settings(name: str, form: int = 2, width: int = 1) -> dict[str, Any] | None:

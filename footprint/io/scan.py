@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError, FormatError, choose
 from footprint.io.angles import resolve
-from footprint.io.frames import Group, ScanParts, cast_into, check_out, reading, row_range, runs
+from footprint.io.frames import Group, ScanParts, check_out, reading, row_range, runs
+from footprint.io.reduction import CHOICES, reduced, reduction_bytes
 from footprint.io.stack import attach, open_parts, open_sinograms
 
 
@@ -32,12 +33,16 @@ class Scan:
         How many there are, 0 for none.
     times, flat_times, dark_times
         Frame number at which each projection, flat and dark was taken.
+    flat_reduction, dark_reduction
+        What many flats, and many darks, are made one by: "mean" or "median".
     notes
         What was assumed while reading, each also given as a warning.
     """
 
-    def __init__(self, parts: ScanParts, angles: np.ndarray) -> None:
+    def __init__(self, parts: ScanParts, angles: np.ndarray, flat_reduction: str = "mean", dark_reduction: str = "mean") -> None:
         self._parts = parts
+        self.flat_reduction = choose("flat_reduction", flat_reduction, CHOICES)
+        self.dark_reduction = choose("dark_reduction", dark_reduction, CHOICES)
         self.path, self.name, self.layout = parts.path, parts.name, parts.layout
         frames = parts.projections.frames
         self.n_angles, self.n_z, self.n_x = len(parts.projections.index), frames.shape[1], frames.shape[2]
@@ -93,20 +98,34 @@ class Scan:
         return self._stack(self._parts.darks, rows)
 
     def flat_means(self, rows: slice | None = None) -> np.ndarray | None:
-        """Return the mean of each group of flats, float32 ``(n_groups, n_rows, n_x)``; None where there are none.
+        """Return the mean, or median, of each group of flats, float32 ``(n_groups, n_rows, n_x)``; None where there are none.
 
-        A group is a run of flats with no projection in between, so flats taken before and after the scan are two. Frames are summed
-        in float64 one at a time: the memory does not grow with their number.
+        A group is a run of flats with no projection in between, so flats taken before and after the scan are two. For means frames
+        are summed in float64 one at a time, so the memory does not grow with their number; for medians all of a group are held.
         """
         group = self._parts.flats
         if group is None:
             return None
-        return np.stack([self._mean(group, part, rows) for part in self._flat_groups()])
+        return np.stack([self._reduced(group, part, rows, self.flat_reduction) for part in self._flat_groups()])
 
     def dark_mean(self, rows: slice | None = None) -> np.ndarray | None:
-        """Return the mean of all darks, float32 ``(n_rows, n_x)``; None where there are none."""
+        """Return the mean, or median, of all darks, float32 ``(n_rows, n_x)``; None where there are none."""
         group = self._parts.darks
-        return None if group is None else self._mean(group, np.arange(len(group.index)), rows)
+        return None if group is None else self._reduced(group, np.arange(len(group.index)), rows, self.dark_reduction)
+
+    def means_bytes(self, n_rows: int) -> int:
+        """Bytes that `flat_means` and `dark_mean` of ``n_rows`` rows hold, results included: an upper bound."""
+        pixels, held = n_rows * self.n_x, 0
+        flats = [len(part) for part in self._flat_groups()]
+        many = (
+            (self._parts.flats, max(flats, default=0), self.flat_reduction),
+            (self._parts.darks, self.n_darks, self.dark_reduction),
+        )
+        for group, n_frames, method in many:
+            if group is not None:
+                held = max(held, reduction_bytes(pixels, n_frames, group.frames.dtype.itemsize, method))
+        # Every group's, the stack of them, and one more while it is made.
+        return held + 4 * pixels * (2 * len(flats) + 2)
 
     @property
     def n_flat_groups(self) -> int:
@@ -189,17 +208,13 @@ class Scan:
         self._read(group, slice(r0, r1), out)
         return out
 
-    def _mean(self, group: Group, part: np.ndarray, rows: slice | None) -> np.ndarray:
+    def _reduced(self, group: Group, part: np.ndarray, rows: slice | None, method: str) -> np.ndarray:
         r0, r1 = row_range(rows, self.n_z)
-        total = np.zeros((r1 - r0, self.n_x))
-        frame = np.empty((1, r1 - r0, self.n_x), group.frames.dtype)
-        for i in part:
-            self._read(group, slice(r0, r1), frame, slice(int(i), int(i) + 1))
-            total += frame[0]
-        total /= len(part)
-        mean = np.empty(total.shape, np.float32)
-        cast_into(mean, total)
-        return mean
+
+        def read(number: int, frame: np.ndarray) -> None:
+            self._read(group, slice(r0, r1), frame, slice(number, number + 1))
+
+        return reduced(read, part, (r1 - r0, self.n_x), group.frames.dtype, method)
 
 
 def open_scan(
@@ -211,6 +226,8 @@ def open_scan(
     *,
     angle_unit: str | None = None,
     sinograms: bool = False,
+    flat_reduction: str = "mean",
+    dark_reduction: str = "mean",
 ) -> Scan:
     """Open a scan: NXtomo and its Diamond and DIAD variants, DXchange, or a plain stack; recognised by content, not by suffix.
 
@@ -231,6 +248,9 @@ def open_scan(
         Which entry of an HDF5 file to read, where it has several.
     sinograms
         The stack is ``(n_z, n_angles, n_x)``; of an HDF5 file then a dataset is read, the only one where none is named.
+    flat_reduction, dark_reduction : {"mean", "median"}
+        What many flats taken together, and all darks, are made one frame by: a median takes no notice of a zinger in a few of them,
+        and holds all of a group in memory, of the rows that are read at a time.
 
     Returns
     -------
@@ -266,7 +286,7 @@ def open_scan(
     try:
         with reading(path):
             attach(parts, flats, darks)
-            scan = Scan(parts, resolve(parts, angles, angle_unit))
+            scan = Scan(parts, resolve(parts, angles, angle_unit), flat_reduction, dark_reduction)
             if scan.n_z == 0 or scan.n_x == 0:
                 raise FormatError(path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:

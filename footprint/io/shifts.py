@@ -11,6 +11,7 @@ import numpy as np
 from footprint.errors import FormatError
 from footprint.io import npy
 from footprint.io.frames import existing_file, reading
+from footprint.io.kinds import begins
 from footprint.units import format_bytes
 
 # A million numbers in words take less.
@@ -47,11 +48,9 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     file = existing_file(name, f"a file of {what}")
     if file.stat().st_size > _LARGEST:
         size = format_bytes(file.stat().st_size)
-        raise FormatError(name, f"is {size} large, wanted a file of one number an angle ({what}), {format_bytes(_LARGEST)} at most")
-    with open(file, "rb") as handle:
-        is_npy = handle.read(6) == b"\x93NUMPY"
+        raise FormatError(name, f"takes {size}, wanted a file of one number per angle ({what}), {format_bytes(_LARGEST)} at most")
     with reading(name, f"its {what}", "wanted text or .npy with one number per angle"):
-        if is_npy:
+        if begins(file, "npy"):
             npy.header(file)
             values = np.load(file, allow_pickle=False)
         else:

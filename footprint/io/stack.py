@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError
+from footprint.io.formats import format_of
 from footprint.io.frames import Frames, Group, ScanParts, existing_file, reading
+from footprint.io.kinds import begins
 
 _WILD = "*?["
 
@@ -18,7 +20,8 @@ _WILD = "*?["
 def open_parts(path: str, entry: str | None, own_angles: bool, unit: str | None) -> ScanParts:
     """What the file or folder holds: a scan that describes itself, or a stack of projections."""
     file = _file(path)
-    if file is None or path != file or not _is_hdf5(file):
+    kind = None if file is None or path != file else format_of(file)
+    if kind is None or kind.name != "HDF5":
         return _stack_parts(path, open_frames(path, "an NXtomo, DXchange, TIFF, .npy or Zarr scan"))
     from footprint.io import dxchange, hdf5, nxtomo
 
@@ -57,50 +60,31 @@ def _file(path: str) -> str | None:
     return named
 
 
-def _is_hdf5(path: str) -> bool:
-    # Asked first: it needs no library.
-    with open(path, "rb") as file:
-        start = file.read(6)
-    if start == b"\x93NUMPY" or start[:2] in (b"II", b"MM"):
-        return False
-    from footprint.io import hdf5
-
-    return hdf5.is_hdf5(path)
-
-
 def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: TIFF, .npy, HDF5 or Zarr") -> Frames:
     """Open a stack of frames: TIFF file or folder, names with ``*``, ``.npy``, Zarr, or HDF5 dataset ``FILE:/DATASET``."""
     text = os.fspath(path)
     file = _file(text)
-    from footprint.io.tiff import TiffFile, TiffFiles, folder_files, in_order, is_tiff
+    if file is not None:
+        kind = format_of(file)
+        if kind is None or kind.frames is None:
+            raise FormatError(file, "is none of HDF5, TIFF, JPEG 2000 and .npy", f"give {wanted}")
+        return kind.frames(file, "" if file == text else text[len(file) + 1 :])
+    from footprint.io.jp2 import Jp2Files, jp2_files
+    from footprint.io.tiff import TiffFiles, folder_files, in_order
 
-    if file is None:
-        from footprint.io.zarr_frames import ZarrFrames, is_zarr
-
-        if is_zarr(text):
-            return ZarrFrames(text)
-        if Path(text).is_dir():
-            return TiffFiles(text, folder_files(text))
-        found = in_order(Path(name) for name in glob.glob(text))
-        if not found:
-            raise FormatError(text, "there is no such file", "check the path")
-        return open_frames(found[0], wanted) if len(found) == 1 else TiffFiles(text, found)
-    if is_tiff(file):
-        return TiffFile(file, planes=True)
-    from footprint.io import npy
-
-    if npy.is_npy(file):
-        return npy.open_frames(file)
-    from footprint.io import hdf5, stacks
-
-    if not hdf5.is_hdf5(file):
-        raise FormatError(file, "is none of HDF5, TIFF and .npy", f"give {wanted}")
-    dataset = hdf5.open_dataset(file, None if file == text else text[len(file) + 1 :])
-    try:
-        return stacks.Hdf5Frames(file, dataset)
-    except BaseException:
-        dataset.file.close()
-        raise
+    if Path(text).is_dir():
+        kind = format_of(text)
+        if kind is not None and kind.frames is not None:
+            return kind.frames(text, "")
+        tiffs = folder_files(text)
+        slices = [] if tiffs else in_order(jp2_files(text))
+        return Jp2Files(text, slices) if slices else TiffFiles(text, tiffs)
+    found = in_order(Path(name) for name in glob.glob(text))
+    if not found:
+        raise FormatError(text, "there is no such file", "check the path")
+    if len(found) == 1:
+        return open_frames(found[0], wanted)
+    return Jp2Files(text, found) if begins(found[0], "jp2") else TiffFiles(text, found)
 
 
 def attach(parts: ScanParts, flats: str | os.PathLike[str] | None, darks: str | os.PathLike[str] | None) -> None:

@@ -16,19 +16,11 @@ import tifffile
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.frames import cast_into, existing_file, reading
-from footprint.io.kinds import called
+from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
-
-_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 # Damage is told by our errors; the library's own lines on standard error would only repeat it.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
-
-
-def is_tiff(path: str | os.PathLike[str]) -> bool:
-    """Whether the file starts as a TIFF or BigTIFF does."""
-    with open(path, "rb") as file:
-        return file.read(4) in _MAGIC
 
 
 def in_order(files: Iterable[Path]) -> list[Path]:
@@ -59,7 +51,7 @@ class TiffFile:
     def __init__(self, path: str | os.PathLike[str], planes: bool = False) -> None:
         existing_file(path, "a TIFF file")
         self.path, self._planes = str(path), 4 if planes else 1
-        if not is_tiff(path):
+        if not begins(path, "tiff"):
             raise FormatError(path, "is not a TIFF file")
         self.raw: RawFrames | None = None
         with reading(path):

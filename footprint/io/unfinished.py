@@ -28,9 +28,25 @@ def place(target: Path) -> Path:
     return target.parent / f".{cut(target.name, name_limit(target.parent) - _LONGEST - 1)}{_TAIL}"
 
 
+def _journal(path: Path) -> tuple[Path, Path]:
+    return path.with_name(f"{path.name}.job"), path.with_name(f"{path.name}.done")
+
+
 def mention(target: Path) -> None:
-    """Warn where an unfinished run of ``target`` is left alone."""
+    """Warn where an unfinished run of ``target`` is left alone; the journal of one that was killed with its name given goes."""
     path = place(target)
+    job, rows = _journal(path)
+    if job.exists() and not path.exists():
+        with suppress(OSError):
+            lock = os.open(job, os.O_RDWR)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever begins makes the data with the lock held.
+                if not path.exists():
+                    delete(rows)
+                    delete(job)
+            finally:
+                os.close(lock)
     if path.exists():
         name = printable(path.name)
         ways = f"--resume goes on with it, this run leaves it as it is; delete {name}* if nobody wants it"
@@ -57,7 +73,7 @@ class Unfinished:
 
     def __init__(self, target: Path, folder: bool) -> None:
         self.path, self._target = place(target), target
-        self._job, rows = (self.path.with_name(f"{self.path.name}.{kind}") for kind in ("job", "done"))
+        self._job, rows = _journal(self.path)
         self._lock = -1
         try:
             self._take_lock()
@@ -132,9 +148,10 @@ class Unfinished:
         """It has its name: the journal goes."""
         if self._lock >= 0:
             if not self.path.exists():
-                delete(self._job)
+                # The job last: a run that finds it removes both.
                 with suppress(AttributeError):
                     delete(self.done.path)
+                delete(self._job)
             os.close(self._lock)
         self._lock = -1
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, ShapeError, choose
+from footprint.errors import FormatError, ShapeError
 from footprint.io.frames import described, row_range
-from footprint.io.jp2 import Jp2Folder, check_codec, encoding_bytes
-from footprint.io.kinds import called, suffixes
-from footprint.io.ome_zarr import FORMATS, LEVELS, ZarrSlices, check_ours, is_part, packing_bytes
+from footprint.io.hdf5_packed import Hdf5Chunks
+from footprint.io.jp2 import Jp2Folder
+from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
-from footprint.io.packed import check_compression
+from footprint.io.packing import check_packing, volume_kind
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import Along, TiffFolder, is_slice
 from footprint.io.unfinished import Unfinished
@@ -155,7 +156,7 @@ class VolumeWriter:
             with writing(self.path):
                 self._sink.sync()
                 # Only of what is whole: a stopped run's rows stay as they came, to be gone on with.
-                if isinstance(self._sink, ZarrSlices | Jp2Folder):
+                if isinstance(self._sink, ZarrSlices | Jp2Folder | Hdf5Chunks):
                     self._sink.finish()
                 self._sink.close()
         except BaseException:
@@ -183,18 +184,6 @@ class VolumeWriter:
             self.discard()
 
 
-def volume_kind(path: str | os.PathLike[str]) -> str:
-    """Return ``hdf5``, ``tiff``, ``zarr`` or ``folder``, by the suffix; a name without one is a folder."""
-    kinds = ("hdf5", "nexus", "tiff", "zarr")
-    kind = called(path, *kinds)
-    if kind is not None:
-        return "hdf5" if kind == "nexus" else kind
-    if Path(path).suffix and not Path(path).is_dir():
-        wanted = ", ".join(suffixes(*kinds))
-        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {wanted}, or a folder's name without suffix")
-    return "folder"
-
-
 def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
     """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
     kind = volume_kind(path)
@@ -203,61 +192,12 @@ def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: 
     check_output(path, overwrite, nbytes, *_checks(kind))
 
 
-USUAL = {"compression": "none", "levels": 1, "zarr_format": 2, "image_format": "tif", "quality": None}
-"""How volumes are packed unless it is said; the first three of OME-Zarr, the others of folders."""
+def _lay_out(shape: tuple[int, int, int], dtype: np.dtype, attrs: Any, axis: Any, each: Any, file: Any, filters: Any) -> Any:
+    """A volume's dataset in an open HDF5 file, without its chunks."""
+    from footprint.io import hdf5
 
-
-def check_packing(
-    path: str | os.PathLike[str],
-    compression: str = "none",
-    levels: int = 1,
-    zarr_format: int = 2,
-    image_format: str = "tif",
-    quality: float | None = None,
-    dtype: Any = None,
-) -> None:
-    """Raise where a volume of that name, and dtype where it is known, cannot be packed so."""
-    check_compression(compression)
-    if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= LEVELS:
-        raise ArgumentError("levels", repr(levels), f"a whole number from 1 to {LEVELS}")
-    if isinstance(zarr_format, bool) or zarr_format not in FORMATS:
-        raise ArgumentError("zarr_format", repr(zarr_format), "2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5)")
-    choose("image_format", image_format, ("tif", "jp2"))
-    given = {"compression": compression, "levels": levels, "zarr_format": zarr_format}
-    kind, wanted = volume_kind(path), {"zarr": "a volume called .zarr", "folder": "a folder of slices, a name without suffix"}
-    for name, value in (given | {"image_format": image_format, "quality": quality}).items():
-        of = "zarr" if name in given else "folder"
-        if value != USUAL[name] and kind != of:
-            raise ArgumentError(name, repr(value), f"it with {wanted[of]}", f"{path} is none")
-    if image_format == "jp2":
-        check_codec()
-        if dtype is not None and np.dtype(dtype) not in (np.uint8, np.uint16):
-            fix = "cast them: --output-dtype uint16 (out_dtype=)"
-            raise ArgumentError("image_format", "'jp2'", f"it with uint8 or uint16, not {np.dtype(dtype)}", fix)
-    if quality is not None and (image_format != "jp2" or not isinstance(quality, int | float) or not 10 <= quality <= 200):
-        raise ArgumentError("quality", repr(quality), "decibels from 10 to 200, with image_format jp2")
-
-
-class Packed:
-    """What packing the slices of a volume holds in memory, for plans made before there is one.
-
-    Parameters
-    ----------
-    shape
-        ``(n_z, n_y, n_x)``.
-    packing
-        As `check_packing` takes it.
-    """
-
-    def __init__(self, shape: tuple[int, ...], packing: Mapping[str, Any]) -> None:
-        n_z, n_y, n_x = shape
-        self._shape, self._how = (n_z, n_y, n_x), packing
-
-    def host_bytes(self, dtype: Any) -> int:
-        """Bytes beside arrays of ``dtype``."""
-        if self._how["image_format"] == "jp2":
-            return encoding_bytes(self._shape[1:], np.dtype(dtype))
-        return packing_bytes(self._shape, np.dtype(dtype), self._how["compression"], self._how["levels"])
+    results = hdf5.results_in(file, len(shape), attrs, "reconstruction", axis, each)
+    return results.create_dataset("data", shape, dtype, fillvalue=0, **filters)
 
 
 def _axis(along: Along | None) -> dict[str, list[float]]:
@@ -313,7 +253,8 @@ def create_volume(
     each
         Numbers of every slice, by name: HDF5 has them beside the data, every file of a folder says its own, others all in order.
     compression
-        Of OME-Zarr: "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
+        Of HDF5: "none", "bitshuffle" (of LZ4; others read it by hdf5plugin) or "gzip" (shuffled; every HDF5 reads it). Of OME-Zarr:
+        "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
     levels
         Of OME-Zarr: how many there are, each the means of 2 x 2 x 2 pixels of the one before.
     zarr_format
@@ -360,6 +301,7 @@ def create_volume(
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
     facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}
+    facts |= {"compression": compression} if kind == "hdf5" else {}
     facts |= {"images and quality": f"{image_format}, {quality}"} if image_format != "tif" else {}
     sink: _Sink
     try:
@@ -377,6 +319,10 @@ def create_volume(
                 sink = ZarrSlices(out.temporary, shape, stored, about, compression, levels, zarr_format)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
+            elif kind == "hdf5" and compression != "none" and nbytes:
+                begun = isinstance(out.partial, Unfinished) and out.partial.done.count > 0
+                lay_out = partial(_lay_out, shape, stored, attrs or {}, _axis(along), each)
+                sink = Hdf5Chunks(out.temporary, out.target, shape, stored, compression, lay_out, begun)
             elif kind == "hdf5":
                 from footprint.io import hdf5
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError, printable
+from footprint.io.formats import format_of
 from footprint.io.frames import Frames
 from footprint.io.kinds import called
 from footprint.units import format_bytes
@@ -49,8 +50,8 @@ def open_volume(path: str | os.PathLike[str]) -> VolumeSource:
     Parameters
     ----------
     path
-        HDF5 (``FILE.h5:/DATASET`` where it holds several arrays), TIFF, a folder of TIFF slices or their names with ``*``,
-        OME-Zarr, ``.npy`` or FITS (``FILE.fits[SCI]``).
+        HDF5 (``FILE.h5:/DATASET`` where it holds several arrays), TIFF, JPEG 2000, a folder of slices in one of these or their
+        names with ``*``, OME-Zarr, ``.npy`` or FITS (``FILE.fits[SCI]``).
 
     Raises
     ------
@@ -75,21 +76,15 @@ def open_volume(path: str | os.PathLike[str]) -> VolumeSource:
 def _open(path: str) -> tuple[Frames, Iterator[tuple[str, Any]]]:
     from footprint.io.image import open_planes
     from footprint.io.stack import open_frames
-    from footprint.io.zarr_frames import ZarrFrames, is_zarr
 
-    if Path(path).is_dir() and (is_zarr(path) or called(path, "zarr")):
-        if not is_zarr(path):
-            raise FormatError(path, "is a folder without a description of Zarr (.zgroup, .zarray or zarr.json)")
-        zarr = ZarrFrames(path)
-        return zarr, _branches(zarr.about)
-    if Path(path).is_dir() or (not Path(path).exists() and any(c in path for c in "*?")):
-        found = open_frames(path, "a volume")
-        return found, _tags(found)
-    if Path(path).is_file():
-        from footprint.io.npy import is_npy
-
-        if Path(path).stat().st_size and is_npy(path):
-            return open_frames(path), iter(())
+    there, folder = Path(path).exists(), Path(path).is_dir()
+    kind = format_of(path) if folder or (there and Path(path).stat().st_size) else None
+    if folder and called(path, "zarr") and kind is None:
+        raise FormatError(path, "is a folder without a description of Zarr (.zgroup, .zarray or zarr.json)")
+    slices = folder or (not there and any(c in path for c in "*?"))
+    if slices or (kind is not None and kind.volume == "frames"):
+        frames = open_frames(path, "a volume")
+        return frames, _tags(frames)
     _, frames, _, header = open_planes(path)
     if header is not None:
         return frames, ((card.keyword, card.value) for card in header.cards if card.keyword)
@@ -97,10 +92,14 @@ def _open(path: str) -> tuple[Frames, Iterator[tuple[str, Any]]]:
 
 
 def _tags(frames: Any) -> Iterator[tuple[str, Any]]:
-    """What a TIFF or HDF5 file says."""
-    from footprint.io import stacks, tiff
+    """What a file says beside its numbers, where its format has words."""
+    from footprint.io import jp2, stacks, tiff, zarr_frames
 
-    if isinstance(frames, stacks.Hdf5Frames):
+    if isinstance(frames, zarr_frames.ZarrFrames):
+        yield from _branches(frames.about)
+    elif isinstance(frames, jp2.Jp2Files):
+        yield from _branches(frames.said())
+    elif isinstance(frames, stacks.Hdf5Frames):
         yield from frames.attributes()
     elif isinstance(frames, tiff.TiffFile | tiff.TiffFiles):
         for name, value in frames.tags():

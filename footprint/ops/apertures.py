@@ -16,6 +16,9 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
+# Nanoseconds of a core for one aperture, measured.
+_APERTURE = 6e3
+
 # Of Kron's apertures: the radius and the area, and then the sums.
 KRON = 2
 # Bytes a row takes in a catalogue: of every aperture flux, its error and area; of Kron's radius, flux, its error and flags. Of
@@ -54,6 +57,10 @@ class Apertures(Op):
             if spec.shape != specs[0].shape:
                 raise ShapeError(name, f"shape {spec.shape}", f"the image's {specs[0].shape}")
         return (ArraySpec((self.count, SUMS * len(self.radii)), "float64"),)
+
+    def looks(self, *specs: ArraySpec) -> float:
+        """Of every place."""
+        return self.count * _APERTURE * len(self.radii)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch a part."""
@@ -98,6 +105,10 @@ class Light(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a source."""
         return (ArraySpec((self.capacity, self.columns), "float64"),)
+
+    def looks(self, *specs: ArraySpec) -> float:
+        """Of a table half full."""
+        return self.capacity / 2 * _APERTURE * (len(self.radii) + 2 * bool(self.kron))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Over one background."""

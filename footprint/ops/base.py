@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 from footprint.plan.builder import Builder
 from footprint.plan.exact import Table
@@ -31,6 +32,8 @@ class Op(ABC):
         an operation before leaves is gone with its part.
     units
         What the axes that are cut count, for the plan's table.
+    look
+        Nanoseconds of a core for a value of the first input beside moving it and `flops`, measured: what branches or sorts.
     """
 
     axes: tuple[str, ...] = ()
@@ -39,6 +42,7 @@ class Op(ABC):
     in_place: bool = False
     again: str = ""
     units: Mapping[str, str] = {}
+    look: ClassVar[float] = 0.0
 
     def in_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """The inputs with their axes named."""
@@ -63,11 +67,15 @@ class Op(ABC):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """What it takes on inputs of these specs; all in and out once unless said otherwise."""
         moved = sum(spec.nbytes for spec in (*specs, *self.out_specs(*specs)))
-        return Cost(moved, self.flops(*specs))
+        return Cost(moved, self.flops(*specs), looks=self.looks(*specs))
 
     def flops(self, *specs: ArraySpec) -> float:
         """Operations on inputs of these specs."""
         return float(sum(spec.size for spec in specs))
+
+    def looks(self, *specs: ArraySpec) -> float:
+        """Nanoseconds of a core beside them."""
+        return self.look * specs[0].size if self.look else 0.0
 
     def placed(self, first: int) -> Op:
         """The same for projections that begin with another row of the detector than its first, where that makes a difference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,8 @@ from footprint.units import counted
 
 AXES = "zyx"
 MODES = ("same", "full", "valid")
+MASKS = ("one", "all", "each")
+"""How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Correlate(Op):
 
     ``taps`` is the mask's shape, ``mode`` decides the offsets y0, x0 and the size of the result, ``boundary`` what lies outside;
     ``kind`` is what sums are formed in where that is not the image's own. ``origin`` moves the mask in mode "same", along every
-    axis towards smaller indices. Of an array with ``batch`` more axes in front every image is filtered.
+    axis towards smaller indices. Of an array with ``batch`` more axes in front every image is filtered. Of several ``masks`` the
+    first axis counts them: "all" filter the image, and the result has one axis more in front, "each" an image of its own.
     """
 
     taps: tuple[int, ...]
@@ -37,6 +41,7 @@ class Correlate(Op):
     kind: str = ""
     origin: tuple[int, ...] = ()
     batch: int = 0
+    masks: str = "one"
 
     # By the mask's dimensions.
     kernels = ("convolve", "convolve", "volume")
@@ -57,22 +62,28 @@ class Correlate(Op):
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Of image and mask."""
-        return ("b.".ljust(self.batch, ".")[: self.batch] + self.dims, "." * len(self.taps))
+        several = {"one": "", "all": "m", "each": "b"}[self.masks]
+        return ("b.".ljust(self.batch, ".")[: self.batch] + self.dims, several + "." * len(self.taps))
+
+    @property
+    def front(self) -> int:
+        """Axes of the result before those of one image."""
+        return self.batch + (self.masks == "all")
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Images of a batch, and the first axis of one; of more axes of images than one, these alone."""
-        return ("b" if self.batch else "") + (self.dims[0] if self.batch < 2 else "")
+        """Images of a batch, and the first axis of one; of more axes of images than one, these alone; masks last."""
+        return ("b" if self.batch else "") + (self.dims[0] if self.batch < 2 else "") + ("m" if self.masks == "all" else "")
 
     @property
     def units(self) -> dict[str, str]:  # type: ignore[override]
         """Rows of an image, samples of a signal."""
-        return {"b": "images", "z": "planes", "y": "rows", "x": "samples"}
+        return {"b": "images", "z": "planes", "y": "rows", "x": "samples", "m": "masks"}
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
         """An array on a device is read where it lies, and rows of its other end do not lie together with a part's."""
         far = self.boundary == "wrap" and ins[0].space == "device"
-        return "".join(axis for axis in self.cut if axis == "b" or not far)
+        return "".join(axis for axis in self.cut if axis in "bm" or not far)
 
     def reads(self, dtype: str) -> str:
         """What the kernel reads an image of ``dtype`` in."""
@@ -101,22 +112,36 @@ class Correlate(Op):
         """Shape and dtype of the result."""
         image, weights = specs
         choose("mode", self.mode, MODES)
-        if not 1 <= len(weights.shape) <= len(AXES):
-            raise ShapeError("mask", counted(len(weights.shape), "dimensions"), "1, 2 or 3")
-        if len(image.shape) != len(weights.shape) + self.batch:
-            such = "axes=0" if len(weights.shape) == 1 else "axes=(1, 2) for a stack of planes, or (0, 1) for a picture's colours"
-            fix = f"say along which of the image's axes, as in {such}" if len(image.shape) > len(weights.shape) else ""
-            raise ShapeError("mask", counted(len(weights.shape), "dimensions"), f"{len(image.shape)}, as many as the image", fix)
-        if weights.size == 0:
-            raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
-        if weights.shape != self.taps:
-            raise ShapeError("mask", f"shape {weights.shape}", f"{self.taps}, as the operation was made for")
+        self._check_mask(image, weights)
         self._check_origin()
         many, one = image.shape[: self.batch], image.shape[self.batch :]
-        if self.mode == "valid" and any(k > n > 0 for k, n in zip(weights.shape, one)):
-            raise ShapeError("mask", f"shape {weights.shape}", f'at most the image\'s {one} in mode "valid"', "swap the two")
-        shape = tuple(self.length(n, k) for n, k in zip(one, weights.shape))
-        return (ArraySpec((*many, *shape), self.summed(image.dtype), self.axes[0]),)
+        if self.mode == "valid" and any(k > n > 0 for k, n in zip(self.taps, one)):
+            raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', "swap the two")
+        shape = tuple(self.length(n, k) for n, k in zip(one, self.taps))
+        masks, name = (weights.shape[:1], "m") if self.masks == "all" else ((), "")
+        return (ArraySpec((*masks, *many, *shape), self.summed(image.dtype), name + self.axes[0]),)
+
+    def _check_mask(self, image: ArraySpec, weights: ArraySpec) -> None:
+        """As many dimensions as the image, and one more where there are several."""
+        choose("masks", self.masks, MASKS)
+        several = self.masks != "one"
+        found, wanted = len(weights.shape), len(image.shape) - self.batch + several
+        if not 1 <= found - several <= len(AXES):
+            raise ShapeError(
+                "mask", counted(found, "dimensions"), "2, 3 or 4, the first of which counts masks" if several else "1, 2 or 3"
+            )
+        if found != wanted:
+            such = "axes=0" if found == 1 else "axes=(1, 2) for a stack of planes, or (0, 1) for a picture's colours"
+            fix = f"say along which of the image's axes, as in {such}" if found < wanted and not several else ""
+            fix = 'masks="all" takes its first axis for several masks' if found == wanted + 1 and not several else fix
+            raise ShapeError("mask", counted(found, "dimensions"), f"{wanted}, as many as the image{' and one' * several}", fix)
+        if weights.size == 0:
+            raise ShapeError("mask", f"shape {weights.shape}", "at least one element")
+        if weights.shape[several:] != self.taps:
+            raise ShapeError("mask", f"shape {weights.shape[several:]}", f"{self.taps}, as the operation was made for")
+        if self.masks == "each" and (self.batch != 1 or image.shape[0] != weights.shape[0]):
+            got, many = counted(weights.shape[0], "masks"), image.shape[: self.batch] or "an image alone"
+            raise ShapeError("mask", got, f"one for each image of a batch along one axis; there is {many}", 'masks="all" takes all')
 
     def _check_origin(self) -> None:
         """One number an axis, by which the middle of the mask stays on it."""
@@ -142,7 +167,7 @@ class Correlate(Op):
 
     def flops(self, *specs: ArraySpec) -> float:
         """A multiplication and an addition a tap."""
-        return 2.0 * specs[1].size * self.out_specs(*specs)[0].size
+        return 2.0 * math.prod(self.taps) * self.out_specs(*specs)[0].size
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """All in and out once; a GPU's kernel of volumes has half the rate of its others, taking samples anew for every plane."""
@@ -160,6 +185,11 @@ class Correlate(Op):
 
     def launch(self, b: Builder, x: Ref, w: Ref, y: Ref, out: Ref) -> None:
         """Record the sums of ``x`` in ``y``, which lies where ``out`` does."""
+        if self.masks != "one":
+            one = replace(self, masks="one", batch=self.batch - (self.masks == "each"))
+            with b.repeat(w) as loop:
+                one.launch(b, x.row(loop) if self.masks == "each" else x, w.row(loop), y.row(loop), out)
+            return
         starts: list[Any] = self.offsets()
         borders = [self.boundary] * len(self.taps)
         starts[0], borders[0] = place(b, self.dims[0], x, out, starts[0], self.boundary)

@@ -47,6 +47,7 @@ class Deblend(Pixels):
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 12.0
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]

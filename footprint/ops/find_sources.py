@@ -65,6 +65,7 @@ class Islands(Pixels):
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 4.0
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image and statistics; count, moments, boxes and labels."""

@@ -14,6 +14,9 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
+# Nanoseconds of a core for a source, measured: of the beam's shape, and of its own.
+_POINT, _SHAPE = 4e3, 3e4
+
 # Bytes a row takes in the catalogue: its columns, and positions on the sky with their errors; and shapes without the beam.
 FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
 
@@ -45,6 +48,10 @@ class Fit(Op):
         """A row a source."""
         return (ArraySpec((self.capacity, COLUMNS), "float64"),)
 
+    def looks(self, *specs: ArraySpec) -> float:
+        """Of a table half full."""
+        return self.capacity / 2 * (_SHAPE if self.free else _POINT)
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Windows part by part; fits at the end."""
         image, stats, *tables, fits = refs
@@ -73,8 +80,13 @@ class Fit(Op):
 
     def correlation(self) -> np.ndarray:
         """How noise that went through the beam is correlated over so many pixels; not at all where no beam is known."""
-        d = np.arange(-2 * self.radius, 2 * self.radius + 1, dtype=np.float64)
-        if not self.beam:
-            return ((d[:, None] == 0) & (d == 0)).astype(np.float64)
-        yy, yx, xx = self.beam
-        return np.exp(-(yy * d[:, None] ** 2 + 2 * yx * d[:, None] * d + xx * d**2) / 4)
+        return correlation(self.beam, 2 * self.radius)
+
+
+def correlation(beam: tuple[float, ...], most: int) -> np.ndarray:
+    """How noise is correlated from pixel to pixel, up to ``most`` along either axis: by an inverse beam, () for not at all."""
+    d = np.arange(-most, most + 1, dtype=np.float64)
+    if not beam:
+        return ((d[:, None] == 0) & (d == 0)).astype(np.float64)
+    yy, yx, xx = beam
+    return np.exp(-(yy * d[:, None] ** 2 + 2 * yx * d[:, None] * d + xx * d**2) / 4)

@@ -40,6 +40,7 @@ class Label(Op):
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 3.0
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Mask; labels and their number."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import ClassVar
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.deblend.contract import strip_rows
@@ -153,9 +154,11 @@ class LocalDeblend(OverMaps, Deblend):  # type: ignore[misc]
 class OverTables(OverMaps):  # type: ignore[misc]
     """What measures islands again, over maps of background and noise: the tables, too, and pixels with their maps."""
 
+    tables: ClassVar[tuple[tuple[str, str], ...]] = (("count", "."), ("moments", "."), ("boxes", "."))
+
     @property
     def _reads(self) -> dict[str, str]:
-        return super()._reads | {"count": ".", "moments": ".", "boxes": "."}
+        return super()._reads | dict(self.tables)
 
     def _told(self, b: Builder, refs: Sequence[Ref]) -> tuple[list[Ref], Callable[[], tuple[Ref, ...]]]:
         """The tables, and what brings a part's pixels and their maps."""
@@ -165,7 +168,7 @@ class OverTables(OverMaps):  # type: ignore[misc]
             x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
             return x, *self._maps(b, x, given, {})
 
-        return [given[name] for name in ("count", "moments", "boxes")], pixels
+        return [given[name] for name, _ in self.tables], pixels
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class Measure(Op):
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 5.0
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]

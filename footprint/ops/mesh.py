@@ -32,6 +32,7 @@ class Cells(Pixels):
     axes = ("yx",)
     cut = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 10.0
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image; smooth cells."""

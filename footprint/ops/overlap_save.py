@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from footprint.errors import ArgumentError, choose
+from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.overlap_lines.contract import segments
 from footprint.kernels.overlap_save.contract import CHIP, FOLD, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
@@ -53,8 +54,14 @@ class OverlapSave(Correlate):
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
     def reads(self, dtype: str) -> str:
-        """Sums' own dtype: transforms are of floating numbers."""
-        return self.summed(dtype)
+        """Sums' own dtype, as transforms are of floating numbers; but tiles of images on the CPU are made of what is stored."""
+        sums = self.summed(dtype)
+        return sums if self.folded or len(self.taps) != 2 else stored_as(dtype, sums)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """As sums are, but for masks: parts of an image begin at tiles, and memory for them is that of one."""
+        return super().cut.replace("m", "")
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -84,7 +91,7 @@ class OverlapSave(Correlate):
     def operations(self, limits: Limits, *specs: ArraySpec) -> float:
         """Of transforms of all tiles, two at once, there and back, and of the mask, for every block."""
         (out,) = self.out_specs(*specs)
-        many, one = math.prod(out.shape[: self.batch]), out.shape[self.batch :]
+        many, one = math.prod(out.shape[: self.front]), out.shape[self.front :]
         *others, last = (-(-n // step) for n, step in zip(one, self.steps))
         both, masks = many * math.prod(others) * (last if self.folded else -(-last // 2)), self._launches(out)
         if limits.cores:
@@ -101,7 +108,7 @@ class OverlapSave(Correlate):
 
     def _launches(self, out: ArraySpec) -> int:
         """Transforms of blocks of the mask: signals of a batch go through one launch, images through one each."""
-        return self._blocks * (1 if len(self.taps) == 1 else math.prod(out.shape[: self.batch]))
+        return self._blocks * (1 if len(self.taps) == 1 and self.masks == "one" else math.prod(out.shape[: self.front]))
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Transforms, and results that are added to for every block."""
@@ -130,16 +137,18 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
         _refuse(op, sums.name, limits)
     if not lengths or 0 in image.shape or 0 in op.taps or len(image.shape) != len(op.taps) + op.batch:
         return op
-    weights = ArraySpec(op.taps, sums.str)
+    # Of several masks one decides.
+    several, weights = op.masks, ArraySpec(op.taps, sums.str)
+    given, op = op, replace(op, masks="one")
     seconds = lambda some: predicted(some, limits, image, weights)
     found: OverlapSave = min((tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
-        return op
+        return given
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
     shape = f"{'segments' if len(op.taps) == 1 else 'tiles'} of {' x '.join(map(str, found.sides))}"
-    return replace(found, why=f"method: fft, in {shape}; {compared}")
+    return replace(found, masks=several, why=f"method: fft, in {shape}; {compared}")
 
 
 def predicted(op: Correlate, limits: Limits, *specs: ArraySpec) -> float:

@@ -45,6 +45,7 @@ class RampFilter(Op):
 
     in_place = True
     units = {"z": "slices", "a": "angles"}  # noqa: RUF012  shared, never changed
+    look = 10.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.filter, str | Table):

@@ -8,6 +8,7 @@ from typing import Any
 from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import MEMBER_ROW, Deblend
+from footprint.ops.elsewhere import Elsewhere
 from footprint.ops.find_sources import Islands, Over
 from footprint.ops.fit import Fit
 from footprint.ops.footprints import Footprints, LocalFootprints
@@ -119,6 +120,8 @@ class Rules:
         The filter through which the image is searched; what is found is measured on the image itself.
     beside
         Rows of another catalogue that are kept meanwhile; -1 for as many as there is room for.
+    elsewhere
+        Other images that what is found is measured on.
     """
 
     clip: SigmaClip = field(default_factory=SigmaClip)
@@ -137,13 +140,15 @@ class Rules:
     maps: Maps | None = None
     smooth: Smooth | None = None
     beside: int = 0
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
         """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``.
 
         ``summits``: room for those of what is taken apart, as `Deblend` has it.
         """
-        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.windowed, self.maps, self.smooth))
+        asked = (self.contrast, self.fit, self.light, self.windowed, self.maps, self.smooth, self.elsewhere or None)
+        apart = any(one is not None for one in asked)
         # What differs by few rows is one plan.
         beside = capacity if self.beside < 0 else max(self.beside, min(-(-self.beside // _FEW) * _FEW, capacity))
         found = [Stage(Kept(beside), (), ())] if beside else []
@@ -154,7 +159,10 @@ class Rules:
         maps = self.maps.kinds if self.maps is not None else ()
         given = (f"{name} map" for name, kind in zip(MAPS, maps) if kind == "map")
         wide = (WIDE,) if self.smooth is not None else ()
-        return Pipeline(tuple(found), ("image", *wide, *given), tuple(name for name in _RESULTS if name in made))
+        wanted = tuple(name for name in _RESULTS if name in made and (name != "labels" or self.labels))
+        others = tuple(one.image for one in self.elsewhere)
+        results = (*wanted, *(name for one in self.elsewhere for name in one.results))
+        return Pipeline(tuple(found), ("image", *wide, *given, *others), results)
 
     def told(self) -> dict[str, float | int]:
         """What a catalogue's metadata say of it."""
@@ -178,7 +186,7 @@ class Rules:
             levels: Pixels = self.clip if self.maps is None else self.maps.cells
             names = tuple(f"filtered {name}" for name in levels.names()[1])
             found.append(Stage(replace(levels, smooth=self.smooth), (WIDE,), names))
-        return found
+        return found + [stage for one in self.elsewhere for stage in one.levels()]
 
     def _by_steps(self, capacity: int, between: tuple[Stage, ...]) -> list[Stage]:
         """Threshold, components and their measures, which a fusion takes together where nothing stands ``between``."""
@@ -203,6 +211,10 @@ class Rules:
                 fit = LocalFit(capacity, self.fit.free, self.fit.radius, self.fit.beam, **how)
             found.append(Stage(fit, *fit.names()))
             found = twice(found[0], found[1], self.sigma, self._rest, local=local) if self.residual else found
+        # Where the labels are painted, of the first search.
+        count = found[0].writes[islands.names()[1].index("count")]
+        found[1:1] = [stage for one in self.elsewhere for stage in one.on_islands(capacity, count)]
+        if self.fit is not None:
             found += [Stage(Models(self.models), *Models(self.models).names())] if self.models else []
         if self.light is not None:
             light: Op = replace(self.light, capacity=capacity)
@@ -214,7 +226,7 @@ class Rules:
             if local:
                 about = LocalWindowed(capacity, self.windowed.sigma, self.windowed.least, **how)
             found.append(Stage(about, *about.names()))
-        return found
+        return found + [stage for one in self.elsewhere for stage in one.after(capacity)]
 
     def _through_the_filter(self, islands: Op, capacity: int) -> list[Stage]:
         """What finds them there, with labels that are measured on the image itself while they are at hand."""
@@ -223,12 +235,13 @@ class Rules:
             changes |= {"background": "mesh", "noise": "mesh", "saved": ()}
         seen = replace(islands, **changes)  # type: ignore[type-var]
         own = {"image": WIDE} | {name: f"filtered {name}" for name in ("stats", "cells", "moments", "boxes")}
-        own |= {} if self.labels else {"labels": "labels of a part"}
+        painted = self.labels or bool(self.elsewhere)
+        own |= {} if painted else {"labels": "labels of a part"}
         reads, writes = (tuple(own.get(name, name) for name in names) for names in seen.names())
         again: Op = Footprints(capacity, self.inverted)
         if self.maps is not None:
             again = LocalFootprints(capacity, self.inverted, **self._how, saved=self.maps.saved)
-        told = tuple("labels of a part" if name == "labels" and not self.labels else name for name in again.names()[0])
+        told = tuple("labels of a part" if name == "labels" and not painted else name for name in again.names()[0])
         return [Stage(seen, reads, writes), Stage(again, told, again.names()[1])]
 
     @property
@@ -242,7 +255,7 @@ class Rules:
         """What finds islands, or their parts."""
         level, seed = (self.sigma, 0.0) if self.flood is None else (self.flood, self.sigma)
         same: dict[str, Any] = {"connectivity": self.connectivity, "min_area": self.min_area, "capacity": capacity}
-        same |= {"labels": self.labels, "inverted": self.inverted} | self._how
+        same |= {"labels": self.labels or bool(self.elsewhere), "inverted": self.inverted} | self._how
         if self.maps is not None:
             same["saved"] = self.maps.saved
         if self.contrast is not None:

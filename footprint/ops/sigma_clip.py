@@ -60,6 +60,7 @@ class SigmaClip(Pixels):
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
+    look = 5.5
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, statistics and counts."""

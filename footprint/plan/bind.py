@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,6 +131,15 @@ class BoundPlan(Steps):
 
     def _at_once(self, feeds: Feeds) -> None:
         """Run a straight job."""
+        try:
+            self._run_straight(feeds)
+        except Exception as error:
+            found = self.backend.fault(error)
+            if found is None:
+                raise
+            raise found from error
+
+    def _run_straight(self, feeds: Feeds) -> None:
         assert self._straight is not None
         with self.backend.inside(self.plan.limits.threads) as here:
             if here is not None:
@@ -213,12 +223,20 @@ class BoundPlan(Steps):
             self._prepared, self._kernels, self._straight = {}, {}, None
             if self.blocks or self.host:
                 self.crossing.abandon()
-                self.backend.rest()
+                self._unless_lost(self.backend.rest)
             for block in self.blocks:
-                self.backend.free(block)
+                self._unless_lost(partial(self.backend.free, block))
             if self.transforms is not None:
-                self.transforms.release()
+                self._unless_lost(self.transforms.release)
             self.blocks, self.host, self.transforms = [], [], None
+
+    def _unless_lost(self, give: Callable[[], Any]) -> None:
+        """Give something back; what a device that failed does not take is gone with it."""
+        try:
+            give()
+        except Exception as error:
+            if self.backend.fault(error) is None:
+                raise
 
     # -- making ready --------------------------------------------------------------------------------------------------
     def _allocate(self) -> None:

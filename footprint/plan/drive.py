@@ -6,7 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +35,14 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
         A `DoneSet`: parts it covers are left out; others are added when ``feeds``' sinks have made them durable.
     """
     spent = SPENT.get()
-    if spent is None:
-        _drive(bounds, feeds, progress, done)
-        return
-    with spent.of(bounds):
-        _drive(bounds, feeds, progress, done)
+    try:
+        with spent.of(bounds) if spent is not None else nullcontext():
+            _drive(bounds, feeds, progress, done)
+    except Exception as error:
+        found = bounds[0].backend.fault(error)
+        if found is None:
+            raise
+        raise found from error
 
 
 def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, done: Any) -> None:
@@ -292,7 +295,8 @@ class Flow:
                 self.bound.backend.sync()
             self.done[i] = 1 << 62
         except BaseException as error:
-            job.fail(error)
+            # Here it is known which device it was.
+            job.fail(self.bound.backend.fault(error) or error)
         finally:
             job.left()
 

@@ -26,9 +26,11 @@ N_A, N_X = 12, 16
 ANGLES = np.linspace(0, np.pi, N_A, endpoint=False)
 SHIFTS = np.array([0.5, -1.25, 2.0])
 MASK = np.arange(9.0).reshape(3, 3)
+BAD = np.arange(99).reshape(9, 11) % 7 == 0
 # Verb, the array's shape, and the call of it; "out" goes to the call where it is given.
 VERBS = {
     "convolve": ((9, 11), lambda a, **o: fp.convolve(a, MASK, **o)),
+    "convolve, masked": ((9, 11), lambda a, **o: fp.convolve(a, MASK, masked=BAD, **o)),
     "correlate": ((9, 11), lambda a, **o: fp.correlate(a, MASK, boundary="wrap", **o)),
     "threshold": ((9, 11), lambda a, **o: fp.threshold(a, 0.5, **o)),
     "pad": ((9, 11), lambda a, **o: fp.pad(a, 2, "reflect", **o)),

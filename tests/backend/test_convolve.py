@@ -8,7 +8,7 @@ import scipy.ndimage
 import scipy.signal
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows
+from footprint.api.convolve_rows import convolve_rows
 from footprint.kernels.common.borders import BORDERS, border
 from footprint.reference import convolve as reference
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows
+from footprint.api.convolve_rows import convolve_rows
 from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
 from footprint.ops.convolve import Correlate
@@ -82,6 +82,16 @@ def test_a_mask_in_many_blocks_keeps_its_digits(backend):
     op = OverlapSave((101, 101), "same", "nearest", tile=64, block=(21, 21), folded=backend.limits.family == "gpu")
     out = made(backend, op, image, mask)
     np.testing.assert_allclose(out, mask.sum(dtype=float) * np.float32(6852.7), rtol=1e-6)
+
+
+def test_tiles_are_made_of_integers_as_they_are_stored(rng):
+    mask, how = rng.random((20, 31)), {"method": "fft", "boundary": "constant", "cval": 2.5, "device": "cpu"}
+    for kind in ("?", "i1", "u1", "i2", "u2", ">u2"):
+        image = rng.integers(0, 2 if kind == "?" else 127, (181, 167)).astype(kind)
+        want = fp.convolve(image.astype("f4"), mask, **how)
+        np.testing.assert_array_equal(fp.convolve(image, mask, **how), want)
+    stored, sums = (fp.plan_convolve((900, 800), (63, 63), dtype=kind, **how).footprint.total for kind in ("u1", "f4"))
+    assert stored == sums
 
 
 def test_a_bright_tile_does_not_leak_into_the_dark_one_beside_it(device, rng):

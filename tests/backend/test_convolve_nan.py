@@ -31,6 +31,8 @@ def check(got, want, dtype):
 @pytest.mark.parametrize("nan", ["interpolate", "ignore"])
 @pytest.mark.parametrize(("shape", "mask_shape"), SHAPES)
 def test_what_is_known_makes_the_sums(shape, mask_shape, nan, device, rng):
+    if device != "cpu" and shape != (70, 257):
+        pytest.skip("awkward shapes are the kernels' of sums, which are tested by themselves; they compile for seconds each")
     mask = 0.5 + rng.random(mask_shape)
     cases = (("f4", "constant", "full"), ("f8", "mirror", "same"), ("f4", "wrap", "same"))
     for dtype, boundary, mode in cases if device == "cpu" else cases[:1]:
@@ -48,15 +50,15 @@ def test_a_nan_outside_is_none_of_what_is_known(device, rng):
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("fill", "constant"), ("extend", "nearest"), ("wrap", "wrap")])
-def test_meanings_are_astropys(theirs, ours, device, rng):
+def test_meanings_are_astropys(theirs, ours, rng):
     image = rng.standard_normal((33, 47))
     image[rng.random(image.shape) < 0.3] = np.nan
     mask = 0.5 + rng.random((5, 7))
     for nan, treatment in (("interpolate", "interpolate"), ("ignore", "fill")):
         want = astropy.convolution.convolve(image, mask, boundary=theirs, nan_treatment=treatment, normalize_kernel=False)
-        check(fp.convolve(image, mask, boundary=ours, nan=nan, device=device), want, "f8")
+        check(fp.convolve(image, mask, boundary=ours, nan=nan, device="cpu"), want, "f8")
     want = astropy.convolution.convolve(image, mask, boundary=theirs, normalize_kernel=True)
-    check(fp.convolve(image, mask / mask.sum(), boundary=ours, nan="interpolate", device=device), want, "f8")
+    check(fp.convolve(image, mask / mask.sum(), boundary=ours, nan="interpolate", device="cpu"), want, "f8")
 
 
 def test_numbers_alone_are_what_they_always_were(device, rng):
@@ -75,6 +77,8 @@ def test_numbers_alone_are_what_they_always_were(device, rng):
 
 @pytest.mark.parametrize("boundary", ["constant", "mirror", "wrap"])
 def test_parts_have_the_bits_of_the_whole(boundary, device, rng):
+    if device != "cpu" and boundary != "mirror":
+        pytest.skip("one border shows how parts lie on a device; kernels take seconds to compile there")
     mask = 0.5 + rng.random((5, 6))
     for image in (holes(rng, (101, 67)), holes(rng, (101, 67)).astype(">f4")):
         for nan in ("interpolate", "ignore"):

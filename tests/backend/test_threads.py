@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows
+from footprint.api.convolve_rows import convolve_rows
 from footprint.backend.device import parse
 from footprint.backend.null import NullBackend
 from footprint.backend.registry import open_backend

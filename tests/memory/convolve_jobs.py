@@ -21,7 +21,8 @@ def _image(n: int, m: int) -> np.ndarray:
 
 def _job(x: np.ndarray, mask: np.ndarray, **how: Any) -> Job:
     """An array, filtered, and where its result goes."""
-    out, how = np.ones(x.shape, "f4"), {"device": "cpu", **how}
+    many = mask.shape[:1] if "masks" in how else ()
+    out, how = np.ones((*many, *x.shape), "f4"), {"device": "cpu", **how}
     return (
         lambda memory: fp.plan_convolve(x.shape, mask.shape, dtype=x.dtype.str, memory=memory, **how),
         lambda memory: fp.convolve(x, mask, out=out, memory=memory, **how),
@@ -77,10 +78,16 @@ def convolve_stored(scale: int) -> Job:
 
 
 def convolve_nan(scale: int) -> Job:
-    """What is a number, where, and the sums of weights there."""
+    """What is known, how much it weighs, and the sums of weights there; foreign bytes, of which the plan must own rows."""
     x = np.random.default_rng(3).standard_normal((512 * scale, 1024), np.float32)
     x[::7, ::5] = np.nan
-    return _job(x, np.ones((9, 9), "f4") / 81, nan="interpolate")
+    mask, how = np.ones((9, 9), "f4") / 81, {"nan": "interpolate", "device": "cpu"}
+    masked, weight, out = (x > 2).astype("i4"), np.abs(x).astype(">f4"), np.ones(x.shape, "f4")
+    dtypes = {"masked": "i4", "weight": ">f4"}
+    return (
+        lambda memory: fp.plan_convolve(x.shape, mask.shape, **dtypes, memory=memory, **how),
+        lambda memory: fp.convolve(x, mask, masked=masked, weight=weight, out=out, memory=memory, **how),
+    )
 
 
 def convolve_volume(scale: int) -> Job:
@@ -90,9 +97,9 @@ def convolve_volume(scale: int) -> Job:
 
 
 def convolve_batch(scale: int) -> Job:
-    """Images one after another, that are not an array's last axes."""
+    """Images one after another, that are not an array's last axes, by one mask after another."""
     x = np.random.default_rng(3).standard_normal((160, 200, 16 * scale), np.float32)
-    return _job(x, np.ones((5, 4), "f4") / 20, axes=(0, 1))
+    return _job(x, np.ones((2, 5, 4), "f4") / 20, axes=(0, 1), masks="all")
 
 
 def convolve_complex(scale: int) -> Job:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows, plan_convolve_rows
+from footprint.api.convolve_rows import convolve_rows, plan_convolve_rows
 from footprint.backend.memory import PeakMeter
 from footprint.io.image_writer import create_image, writing_bytes
 from footprint.io.phantom import write_scan

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import footprint as fp
+from footprint.io.packing import Packed
 from footprint.io.phantom import write_scan
 
 Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -55,25 +56,27 @@ def reconstruct_sinograms(scale: int) -> Job:
 
 
 def reconstruct_numbers(scale: int) -> Job:
-    """Slices of 16 bits: made in float32 first."""
+    """Slices of 16 bits: made in float32 first, compressed on their way to the file."""
     folder = tempfile.TemporaryDirectory()
     shape = (2 * scale, 192, 192)
     np.save(Path(folder.name) / "scan.npy", np.random.default_rng(1).random((90, shape[0], 192), np.float32))
     scan = fp.open_scan(Path(folder.name) / "scan.npy", angles=np.linspace(0, np.pi, 90, endpoint=False))
     options: dict[str, Any] = {"center": 95.5, "log": False, "device": "cpu", "out_dtype": "uint16", "out_range": (0, 0.1)}
 
+    packing = {"compression": "gzip"}
+
     def run(memory: Any) -> None:
-        with fp.create_volume(Path(folder.name) / "volume.h5", shape, "uint16", overwrite=True) as volume:
+        with fp.create_volume(Path(folder.name) / "volume.h5", shape, "uint16", overwrite=True, **packing) as volume:
             fp.reconstruct(scan, out=volume, memory=memory, **options)
 
-    return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run
+    return lambda memory: fp.plan_reconstruct(scan, written=Packed("volume.h5", shape, packing), memory=memory, **options), run
 
 
 def reconstruct_binned(scale: int) -> Job:
-    """A frame of the larger scan, and its means of flats, beside the blocks of the smaller."""
+    """A frame of the larger scan, and all its flats of a kind, beside the blocks of the smaller."""
     folder = tempfile.TemporaryDirectory()
     truth = write_scan(Path(folder.name) / "scan.nx", n_angles=90, n_z=8 * scale, n_x=192)
-    scan = fp.select(fp.open_scan(truth.path), binning=2, flip=True)
+    scan = fp.select(fp.open_scan(truth.path, flat_reduction="median"), binning=2, flip=True)
     options: dict[str, Any] = {"center": 47.5, "method": "direct", "device": "cpu"}
 
     def run(memory: Any) -> None:

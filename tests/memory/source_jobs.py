@@ -104,8 +104,33 @@ def apertures(scale: int) -> Job:
     )
 
 
+def measured_elsewhere(scale: int) -> Job:
+    """What is found on one file is measured on two others."""
+    images, about = [opened(foreign_image(scale)) for _ in range(3)], {"deblend": True, "fit": "gaussian", "apertures": [3]}
+    rules: dict[str, Any] = {"sigma": 4.0, "flood": 3.2, "capacity": 200 * scale, "device": "cpu", **about}
+    options = {"streamed": True, "reading": images[0].host_bytes, "measure_on": 2, **rules}
+    return (
+        lambda memory: fp.plan_find_sources(images[0].shape, dtype=images[0].dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(images[0], measure_on={"b": images[1], "c": images[2]}, memory=memory, **rules),
+    )
+
+
+def measured_at(scale: int) -> Job:
+    """Heights of Gaussians whose places are given, over a mesh, and apertures about them."""
+    source, count = opened(foreign_image(scale)), 4000 * scale
+    at = np.random.default_rng(2).uniform(0, 1024, (count, 2))
+    about: dict[str, Any] = {"background": "mesh", "apertures": [3], "device": "cpu"}
+    options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, "widest": 2.0, **about}
+    return (
+        lambda memory: fp.plan_measure_at(source.shape, count, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.measure_at(source, at, shapes=(2.0, 2.0, 0.0), memory=memory, **about),
+    )
+
+
 JOBS: dict[str, Callable[[int], Job]] = {
     "apertures": apertures,
+    "measured_at": measured_at,
+    "measured_elsewhere": measured_elsewhere,
     "deblended": deblended,
     "deblended_mesh": deblended_mesh,
     "reliable": reliable,

@@ -16,7 +16,7 @@ import tifffile
 from astropy.io import fits
 
 import footprint as fp
-from footprint.api.convolve import plan_convolve_rows
+from footprint.api.convolve_rows import plan_convolve_rows
 from tests.unit.io_files import nxtomo
 
 # Python's own objects and malloc's arenas, no function of the data.

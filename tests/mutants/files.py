@@ -3,6 +3,7 @@
 from tests.mutants import Mutant
 
 JP2 = "tests/unit/test_io_jp2.py::test_"
+PACKED = "tests/unit/test_io_hdf5_packed.py::test_"
 CODED = "tests/unit/test_io_coded.py::test_"
 DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
     f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
@@ -96,6 +97,48 @@ FILES = [
         "shard, _ = chunks, tuple(",
         ("tests/unit/test_planes.py::test_of_a_shard_a_chunk_is_held",),
         "a shard is read whole",
+    ),
+    Mutant(
+        "footprint/io/join.py",
+        "    if a < stop:",
+        "    if a < start:",
+        ("tests/unit/test_io_join.py::test_parts_of_different_volumes_are_refused",),
+        "rows that are in two parts",
+    ),
+    Mutant(
+        "footprint/io/jp2.py",
+        "        if i != self._number:",
+        "        if i > self._number:",
+        (JP2 + "slices_of_different_sizes_are_no_volume", JP2 + "slices_are_those_that_another_decoder_reads"),
+        "the slice before is the one that was decoded last",
+    ),
+    Mutant(
+        "footprint/io/pile.py",
+        "        if packed:\n            self.packed",
+        "        if packed and not self.packed[number]:\n            self.packed",
+        (PACKED + "any_order_threads_and_stop_make_the_same_file",),
+        "of a chunk that was written twice the first counts",
+    ),
+    Mutant(
+        "footprint/io/hdf5_packed.py",
+        "self._whole = begun and",
+        "self._whole = False and",
+        (PACKED + "any_order_threads_and_stop_make_the_same_file",),
+        "a file that was whole and had no name yet is emptied",
+    ),
+    Mutant(
+        "footprint/io/hdf5_packed.py",
+        "        if taken.error is not None:\n            raise taken.error",
+        "        if False:\n            raise taken.error",
+        (PACKED + "a_full_disk_is_an_error_and_no_crash",),
+        "chunks that the disk had no room for are missing from the file",
+    ),
+    Mutant(
+        "footprint/kernels/bitshuffle/encode.py",
+        "        if _load32(src + seen) != word or seen >= i:",
+        "        if seen >= i:",
+        (PACKED + "the_numbers_are_those_that_h5py_reads",),
+        "bytes of the same hash pass for the same bytes",
     ),
     Mutant(
         "footprint/io/volume.py",

@@ -4,11 +4,56 @@ from tests.mutants import Mutant
 
 METHODS = "tests/backend/test_convolve_methods.py::test_"
 TRANSFORMS = "tests/backend/test_convolve_transforms.py::test_"
+MASKED = "tests/backend/test_convolve_masked.py::test_"
+MASKS = "tests/backend/test_convolve_masks.py::test_"
 GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
+    Mutant(
+        "footprint/kernels/overlap_save/cpu.py",
+        "stored, kind, height, width, y + r, x,",
+        "stored, kind, height, width, y, x,",
+        (METHODS + "tiles_are_made_of_integers_as_they_are_stored",),
+        "a tile of integers is one row of them, again and again",
+    ),
+    Mutant(
+        "footprint/api/_mask.py",
+        "Array(seen.data[::-1], seen.kind",
+        "Array(seen.data, seen.kind",
+        (MASKS + "masks_of_every_kind",),
+        "of several masks the last comes first",
+    ),
+    Mutant(
+        "footprint/ops/known.py",
+        "y.row(loop), below.row(loop), whole.row(loop)",
+        "y.row(loop), below.row(loop), whole[0]",
+        (MASKS + "every_mask_makes_what_it_makes_alone[cpu-interpolate-all]",),
+        "every mask's results are scaled by the sum of the first",
+    ),
+    Mutant(
+        "footprint/ops/known.py",
+        "return NOTHING if number == 1 else self.halo(axis)",
+        "return self.halo(axis) if number == 0 else NOTHING",
+        (MASKED + "parts_have_the_bits_of_the_whole[cpu-mirror]",),
+        "what is masked round a part is that of other rows",
+    ),
+    Mutant(
+        "footprint/kernels/known/cpu.py",
+        "if share > 0 and not",
+        "if share != 0 and not",
+        (MASKED + "what_is_known_counts_by_its_weight[cpu-ignore]",),
+        "a weight of NaN, or below 0, counts",
+    ),
+    Mutant(
+        "footprint/kernels/known/known.knl",
+        "(spreads || value == value)",
+        "(1 || value == value)",
+        (MASKED + "what_is_known_counts_by_its_weight[opencl:0-interpolate]",),
+        "NaN spreads on a GPU where it is left out",
+        devices="opencl",
+    ),
     Mutant(
         "footprint/ops/separated.py",
         "_EXACT[kind] * np.abs(part)).all()",

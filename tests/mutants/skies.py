@@ -3,10 +3,14 @@
 from tests.mutants import Mutant
 
 LOCAL, MESH = "footprint/kernels/local_sources/cpu.py", "footprint/kernels/mesh/cpu.py"
+HELD, ELSEWHERE = "footprint/kernels/held/cpu.py", "footprint/api/_elsewhere.py"
 REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
 PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
 APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
+SQUARES = ("tests/backend/test_held.py::test_equals_linear_least_squares",)
+OTHERS = ("tests/backend/test_held.py::test_found_on_one_and_measured_on_others",)
+BY_LABEL = ("tests/backend/test_held.py::test_islands_over_a_mesh_are_measured_on_others",)
 
 SKIES = [
     Mutant(LOCAL, "& (spread > 0)", "& (spread >= 0)", REFERENCE, "a noise of 0 is a threshold"),
@@ -79,4 +83,9 @@ SKIES = [
         ("tests/backend/test_windowed.py::test_parts_change_no_bit",),
         "a window across parts has the light of the last",
     ),
+    Mutant(HELD, "total -= w[3, q] * w[2, q]", "total -= w[2, q]", SQUARES, "neighbours' light is not weighted", plain=True),
+    Mutant(HELD, "if i == m - 1 else 0.0\n", "if i == 0 else 0.0\n", SQUARES, "the error of a neighbour's height", plain=True),
+    Mutant(HELD, "_move(a, alpha, p, omega, s)", "_move(a, alpha, p, 0.0, s)", SQUARES, "half a step is lost", plain=True),
+    Mutant(ELSEWHERE, "(new - old for new, old", "(old - new for new, old", OTHERS, "a wider beam makes shapes narrower"),
+    Mutant(HELD, "sums[label - 1, SUM], sums", "sums[k, SUM], sums", BY_LABEL, "sums of another label's pixels"),
 ]

@@ -2,11 +2,20 @@
 
 from tests.mutants import Mutant
 
+LOST = ("tests/backend/test_device_lost.py::test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits",)
+
 THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
 STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
 
 THREADS_AND_TIMES = [
+    Mutant(
+        "footprint/backend/notice.py",
+        "if not self._said:",
+        "if True:",
+        ("tests/unit/test_compiling.py::test_calls_from_python_say_once_that_they_compile",),
+        "every kernel that is compiled is told of",
+    ),
     Mutant(
         "footprint/backend/cpu.py",
         "        if self._before != self._wanted:\n            _numba().write(self._before)",
@@ -125,5 +134,19 @@ THREADS_AND_TIMES = [
         "if False:",
         ("tests/unit/test_compiling.py::test_a_stop_waits_for_the_compiler_and_a_second_one_does_not",),
         "Ctrl-C breaks the compiler",
+    ),
+    Mutant(
+        "footprint/plan/bind.py",
+        "            if self.backend.fault(error) is None:\n                raise",
+        "            raise",
+        LOST,
+        "a lost device's memory is asked for after its error, and that is raised in its place",
+    ),
+    Mutant(
+        "footprint/plan/drive.py",
+        "            job.fail(self.bound.backend.fault(error) or error)",
+        "            self.bound.backend.sync()\n            job.fail(error)",
+        LOST,
+        "a thread waits for a device that is lost",
     ),
 ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows, plan_convolve_rows
+from footprint.api.convolve_rows import convolve_rows, plan_convolve_rows
 from footprint.io.phantom import write_scan
 from footprint.plan.builder import Builder
 from footprint.plan.predict import crossed, lane_seconds
@@ -145,3 +145,13 @@ def test_blocks_of_bitshuffle_are_decoded_once_whatever_the_budget(tmp_path):
         plan = fp.plan_reconstruct(scan, written=True, device="cpu", center=300.0, log=False, memory="8MB")
         assert plan.n_parts > 1 and not any("decompressed" in note for note in plan.notes)
         assert plan.footprint.total <= 8_000_000
+
+
+def test_what_branches_is_foretold_by_its_work_and_not_by_its_bytes():
+    plain = fp.plan_find_sources((512, 512), device="cpu")
+    deblended = fp.plan_find_sources((512, 512), flood=3, deblend=True, device="cpu")
+    fitted = fp.plan_find_sources((512, 512), flood=3, deblend=True, fit="gaussian", device="cpu")
+    more = fp.plan_find_sources((512, 512), flood=3, deblend=True, fit="gaussian", capacity=4000, device="cpu")
+    seconds = [_lane(plan, "compute") for plan in (plain, deblended, fitted, more)]
+    # Ten looks at a pixel and not five bytes each way; and every source that there is room for.
+    assert seconds[0] > 5 * 512 * 512 * 8 / rates(CPU).memory and seconds == sorted(seconds) and seconds[3] > 2 * seconds[2]

@@ -95,6 +95,7 @@ def volume(path):
 
 def test_a_configuration_of_nabu_is_the_same_job(said, scan):
     words = "--every 2 --center 24.25 --rings all:snr=2.5,size=31,small=5 --filter hann --padding edge --full-acquisition --circle"
+    words += " --flat-reduction median"
     said(f"reconstruct {scan} -o plain.h5 {words} --roi 2,40,0,30 --rows 1:3 --device cpu -q")
     told = said("reconstruct --config nabu.conf").stderr
     np.testing.assert_array_equal(volume("made/rec.h5"), volume("plain.h5"))
@@ -145,6 +146,8 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
     [
         ("[preproc]\nflatfield=0\ntake_logarithm=0", "no-log", True),
         ("[preproc]\nflatfield=0", "no-log", None),
+        ("[preproc]\nflatfield=1", "flat-reduction", "median"),
+        ("[preproc]\nflatfield=pca", "flat-reduction", None),
         ("[preproc]\nsino_rings_correction=munch", "rings", {"method": "fw", "sigma": 1.0, "level": 10, "wavelet": "db15"}),
         ("[preproc]\nsino_rings_correction=munch\nsino_rings_options=padding=True", "rings", None),
         ("[preproc]\nsino_rings_correction=mean-division", "rings", {"method": "mean-division", "sigma": 30.0}),
@@ -221,6 +224,7 @@ def test_what_is_no_configuration_is_one_sentence(said, tmp_path, text, wanted):
         ("--slice all", ""),
         ("--start-row 3 --end-row -1", "--rows 3:"),
         ("--end-row 9", "--rows 0:9"),
+        ("--flat-method median --dark-method mean", "--flat-reduction median --dark-reduction mean"),
         ("--delta-beta 100 --fbp-filter shepp", "--phase 100 --filter shepp-logan"),
         ("--center 5 -- --slice 3", "--center 5 -- --slice 3"),
     ],

@@ -14,6 +14,8 @@ from footprint.api import _looks
 from footprint.cli.main import main
 from footprint.cli.page import PICTURE_BYTES, PICTURES
 from footprint.io.phantom import write_scan
+from tests.backend.test_black_frames import darkened
+from tests.backend.test_reconstruct import CENTER, phantom
 from tests.browser import chromium
 from tests.pages import Page
 
@@ -97,10 +99,20 @@ def test_it_stays_within_the_plan(scan, tmp_path, monkeypatch):
     beside = 40 * 48 * (2 + 4)
     assert asked and all(memory + beside <= plain for memory in asked)
     with pytest.raises(fp.BudgetError), fp.open_scan(scan) as opened:
-        job = {"shifts": None, "i0": "auto", "log": True, "half_acquisition": None, "center": 23.5}
+        job = {"shifts": None, "i0": "auto", "log": True, "half_acquisition": None, "center": 23.5, "axis_shifts": None}
         list(_looks.looks(opened, 2, memory=40 * 48, device="cpu", black_frames="exclude", **job))
     with pytest.raises(fp.BudgetError, match=PICTURES):
         raise run(scan, *out, "--report", tmp_path / "run.html", "--memory", PICTURE_BYTES, code=1).exception
+
+
+def test_sinograms_leave_out_black_frames_with_their_shifts(rng):
+    scan = darkened(phantom(rng), [7], rng)
+    n = scan.shape[0]
+    job = dict.fromkeys(["shifts", "half_acquisition"]) | {"i0": "auto", "log": True, "center": CENTER}
+    (_, sinogram), *_ = _looks.looks(
+        scan, 2, memory=1 << 24, device="cpu", black_frames="exclude", axis_shifts=np.linspace(-1, 1, n), **job
+    )
+    assert sinogram.shape == (n - 1, scan.shape[2])
 
 
 def test_other_ways(scan, tmp_path):

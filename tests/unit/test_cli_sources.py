@@ -8,6 +8,7 @@ from astropy.io import fits
 from astropy.table import Table
 from scipy import ndimage
 
+import footprint as fp
 from footprint.cli.main import entry
 
 
@@ -302,3 +303,28 @@ def test_the_table_of_the_lesson(monkeypatch, capsys, image, tmp_path):
     assert code == 0 and "lesson" not in printed.out
     code, printed = run(monkeypatch, capsys, *cube[:-1], "--memory", "200kB")
     assert code == 0 and "needs the whole image at once" in printed.err and "The lesson's table" not in printed.out
+
+
+def test_other_images_and_known_places(monkeypatch, capsys, image, tmp_path):
+    out, at, cube = tmp_path / "out.csv", tmp_path / "at.ecsv", tmp_path / "cube.fits"
+    words = ("--fit", "point", "--measure-on", f"b={image}", "--measure-on", cube, "--json")
+    code, printed = run(monkeypatch, capsys, image, "-o", out, "--sigma", 8, *words)
+    assert code == 0, printed.err
+    assert json.loads(printed.out)["sources"] == 2
+    table = fp.read_catalog(out)
+    assert table["flux_b"].unit == "Jy" and np.allclose(table["flux_b"], table["flux"]) and len(table) == 2
+    assert {"peak_cube_0", "fit_flux_err_cube_1"} <= set(table.colnames) and np.allclose(table["peak_cube_0"], table["peak"])
+    code, printed = run(monkeypatch, capsys, image, "--at", out, "-o", at, "--apertures", 3, "--json")
+    assert code == 0, printed.err
+    known = fp.read_catalog(at)
+    assert np.allclose(known["x"], table["x"], atol=1e-6) and list(known["label"]) == [1, 2] and known["fit_flux"].unit == "Jy"
+    assert np.all(known["fit_peak"] > 30) and {"aper1_flux", "snr", "ra"} <= set(known.colnames)
+    for more, sentence in (
+        (("--deblend", "--at", out), "--deblend: got True beside --at"),
+        (("--segmentation", "s.npy", "--at", out), "--segmentation: got s.npy beside --at"),
+        (("--at", tmp_path / "none.csv"), "none.csv"),
+        (("--shapes", "catalogue"), "--shapes: got catalogue without --at"),
+        (("--measure-on", image, "--measure-on", image), "--measure-on: got two images called field"),
+    ):
+        code, printed = run(monkeypatch, capsys, image, *more)
+        assert code == 2 and sentence in printed.err and printed.err.count("\n") == 1, printed.err

@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+from footprint.backend import compiling as compiler
+from footprint.backend import notice
 from footprint.backend.compiling import compiling, watched
 from footprint.cli.render import Reporter
 from footprint.spec import ArraySpec
@@ -43,6 +45,48 @@ def test_an_error_of_a_compiler_ends_it():
     with watched(seen.append), pytest.raises(ValueError, match="no such type"), compiling():
         raise ValueError("no such type")
     assert seen == [True, False]
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What is said of compilations that take longer than no time; a wait that ends when it is."""
+    found, done = [], threading.Event()
+    monkeypatch.setattr(notice, "DELAY", 0.0)
+    monkeypatch.setattr(notice, "say", lambda: (found.append(True), done.set()))
+    monkeypatch.setattr(compiler, "_notice", notice.Notice())
+    monkeypatch.setattr(compiler, "_listeners", [])
+    found.append(done.wait)
+    return found
+
+
+def test_calls_from_python_say_once_that_they_compile(said):
+    wait = said.pop()
+    for _ in range(2):
+        with compiling():
+            assert wait(10)
+    assert said == [True]
+
+
+def test_what_takes_no_second_or_is_shown_elsewhere_is_not_said(said, monkeypatch):
+    said.pop()
+    monkeypatch.setattr(notice, "DELAY", 3600.0)
+    with compiling():
+        timer = compiler._notice._timer
+    timer.join(10)
+    monkeypatch.setattr(notice, "DELAY", 0.0)
+    with watched(lambda begun: None), compiling():
+        assert compiler._notice._timer is None
+    assert said == []
+
+
+@pytest.mark.parametrize(("watches", "setting", "told"), [(True, "", True), (True, "0", False), (False, "", False)])
+def test_a_log_is_told_and_whoever_watches_a_terminal(watches, setting, told, monkeypatch, capsys, caplog):
+    monkeypatch.setattr(notice, "is_watched", lambda: watches)
+    monkeypatch.setenv("FOOTPRINT_NOTICE", setting)
+    with caplog.at_level("INFO", "footprint"):
+        notice.say()
+    assert "compiling kernels" in caplog.text
+    assert ("footprint: compiling kernels" in capsys.readouterr().err) is told
 
 
 def test_numba_tells_when_it_has_to_compile_and_not_when_it_is_done():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from astropy.table import Table
 from PIL import Image as Picture
 
 from footprint.errors import ArgumentError, FootprintError, FormatError, ShapeError
+from footprint.io.formats import format_of
 from footprint.io.image import create_image, open_image
 from footprint.io.sky_png import write_sky_png
 from footprint.io.slice_png import write_slice_png
@@ -284,3 +287,28 @@ def test_a_picture_of_a_large_image_shows_what_is_smaller_than_its_pixels(tmp_pa
     for name in ("a.png", "b.png"):
         with Picture.open(tmp_path / name) as picture:
             assert picture.size == (1334, 3)
+
+
+def test_formats_are_known_by_their_content(tmp_path):
+    """And what is told by first bytes asks no library, which would have to be imported."""
+    image = np.zeros((4, 5), np.float32)
+    fits.PrimaryHDU(image).writeto(tmp_path / "FITS")
+    (tmp_path / "FITS, gzipped").write_bytes(gzip.compress((tmp_path / "FITS").read_bytes()))
+    tifffile.imwrite(tmp_path / "TIFF", image)
+    with open(tmp_path / "NumPy", "wb") as file:
+        np.save(file, image)
+    with h5py.File(tmp_path / "HDF5", "w", userblock_size=512) as file:
+        file["image"] = image
+    (tmp_path / "Zarr").mkdir()
+    (tmp_path / "Zarr" / "zarr.json").write_text("{}")
+    (tmp_path / "None").write_bytes(b"P5 4 5 255 ")
+    (tmp_path / "None, gzipped").write_bytes(gzip.compress(b"P5 4 5 255 "))
+    for path in tmp_path.iterdir():
+        found = format_of(path)
+        assert (found.name if found else "None") == path.name.partition(",")[0]
+    code = "import sys; from footprint.io.formats import format_of; print(format_of(sys.argv[1]).name, *sys.modules)"
+    for name in ("FITS", "TIFF", "NumPy"):
+        said = subprocess.run(
+            [sys.executable, "-c", code, tmp_path / name], capture_output=True, text=True, check=True
+        ).stdout.split()
+        assert said[0] == name and not {"astropy", "h5py", "tifffile", "zarr"} & set(said)

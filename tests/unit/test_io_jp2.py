@@ -15,6 +15,7 @@ import footprint as fp
 from footprint.cli.main import main
 from footprint.io.jp2 import Jp2Slice, encoding_bytes
 from footprint.io.phantom import write_scan
+from footprint.io.volume_source import open_volume
 
 pytest.importorskip("imagecodecs", reason="imagecodecs, the extra jp2, is not installed")
 
@@ -52,12 +53,32 @@ def test_slices_are_those_that_another_decoder_reads(tmp_path, rng, dtype, shape
             np.testing.assert_array_equal(np.asarray(image), want)
         said = json.loads(ElementTree.fromstring(boxes(file.read_bytes())[b"xml "]).text)
         assert said == {**about, "row": row}
+    volume = open_volume(tmp_path / "v" if len(files) > 2 else tmp_path / "v/*.jp2")
+    found = np.empty(shape, "f4")
+    volume.frames.read(0, shape[0], slice(0, shape[1]), found)
+    np.testing.assert_array_equal(found, values)
+    volume.frames.read(0, 1, slice(0, shape[1]), found[:1])
+    np.testing.assert_array_equal(found, values)
+    assert {"sample": "a <b> & c", "row": "7"}.items() <= dict(volume.about).items() and volume.frames.dtype == dtype
     part = np.empty((1, min(5, shape[1]), shape[2]), "f4")
     Jp2Slice(files[-1]).read(0, 1, slice(0, part.shape[1]), part)
     np.testing.assert_array_equal(part[0], values[-1, : part.shape[1]])
     files[0].write_bytes(files[0].read_bytes()[:60])
-    with pytest.raises(fp.FormatError, match="cannot be decoded"):
-        Jp2Slice(files[0])
+    for cut in (files[0], tmp_path / "v"):
+        with pytest.raises(fp.FormatError, match="cannot be decoded"):
+            open_volume(cut)
+
+
+def test_slices_of_different_sizes_are_no_volume(tmp_path):
+    for row, shape in enumerate([(4, 5), (4, 5), (5, 4)]):
+        with fp.create_volume(tmp_path / str(row), (1, *shape), "uint8", first=row, **HOW) as volume:
+            volume.write(slice(0, 1), np.ones((1, *shape), "u1"))
+    source = open_volume(str(tmp_path / "*/*.jp2"))
+    out = np.empty((1, 4, 5), "u1")
+    with pytest.raises(fp.FormatError, match=r"slice_00002\.jp2: is uint8 5 x 4, slice_00000\.jp2 is uint8 4 x 5"):
+        source.frames.read(2, 3, slice(0, 4), out)
+    source.frames.read(1, 2, slice(0, 4), out)
+    assert (out == 1).all()
 
 
 def test_a_quality_loses_a_little(tmp_path, rng):

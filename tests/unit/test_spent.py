@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.api.convolve import convolve_rows
+from footprint.api.convolve_rows import convolve_rows
 from footprint.plan.spent import SPANS, SPENT, Busy, measuring
 
 IMAGE, MASK = np.ones((64, 48), np.float32), np.ones((3, 3))

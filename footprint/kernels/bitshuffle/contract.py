@@ -13,6 +13,9 @@ HEADER = 12
 SLACK = 64
 """Bytes beyond what a buffer holds that are read, or written, and then not used."""
 
+PLACES = 4096
+"""Hashes of four bytes that are remembered while a block is encoded."""
+
 DONE, MORE, OURS = 0, 1, -9
 """What `decode` returns beside faults of the chunk: done; bytes from its position on are needed; wrong arguments."""
 
@@ -59,3 +62,8 @@ class Box(NamedTuple):
 def largest(block: int) -> int:
     """Bytes that LZ4 stores for so many, at most, and their size before them."""
     return block + block // 255 + 16 + 4
+
+
+def stored_bytes(total: int, width: int, block: int) -> int:
+    """Bytes that a chunk of so many elements is stored in, at most, in blocks of so many."""
+    return HEADER + -(-total // block) * largest(block * width) + 8 * width

@@ -42,6 +42,8 @@ LINE_TAPS = 4
 """Most vectors of its taps that go by together."""
 LINE_GROUP = 8
 """The same as GROUP, for masks of a single row."""
+TOGETHER = 8
+"""Blocks that a few taps go by before the next ones do: as many as stay near."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
@@ -54,9 +56,13 @@ STORED_TAPS = 4096
 
 def read_as(dtype: str, sums: str, taps: tuple[int, ...]) -> str:
     """The dtype that the kernel reads an image in: as it is stored, or that of the sums."""
+    return stored_as(dtype, sums) if min(taps) == 1 or math.prod(taps) <= STORED_TAPS else sums
+
+
+def stored_as(dtype: str, sums: str) -> str:
+    """The dtype of an image in the machine's byte order where sums hold all its values, else that of the sums."""
     stored = np.dtype(dtype).newbyteorder("=")
-    pays = min(taps) == 1 or math.prod(taps) <= STORED_TAPS
-    return stored.str if pays and stored.name in STORED and np.dtype(sums) == np.float32 else sums
+    return stored.str if stored.name in STORED and np.dtype(sums) == np.float32 else sums
 
 
 def stored_rows(height: int) -> int:

@@ -27,6 +27,7 @@ from footprint.kernels.convolve.contract import (
     STEP,
     STRIP,
     TAP_ROWS,
+    TOGETHER,
     line_piece,
     stored_rows,
     stored_strip,
@@ -74,7 +75,7 @@ def fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
 
 
 @njit(cache=True, nogil=True)
-def _fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
+def fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
     """The same of an image that is given as bytes: one loop over units then serves every dtype."""
     apart()
     if kind == 0:
@@ -201,7 +202,7 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
             top, filled = start, filled - (start - top)
         for r in range(filled, start - top + rows + height - 1):
             place = work, base + r * pitch, columns + width - 1, image, kind, image_height, image_width, top + r, strip + x0
-            _fill_stored(*place, code_y, code_x, cval)
+            fill_stored(*place, code_y, code_x, cval)
         filled, at = start - top + rows + height - 1, base + (start - top) * pitch
         count = columns // block if rows == ROWS else 0
         if count > 0:
@@ -216,45 +217,43 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
 
 
 @njit(cache=True, nogil=True)
-def _line_block(image, at, weights, out, to, work, free):
-    """One block of outputs; of the taps, a vector's length apart, the first columns have one more than the others."""
-    lanes = BYTES // image.itemsize
-    whole, more = weights.size // lanes, weights.size % lanes
-    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
-    turn, direct = 0, turns <= LINE_GROUP
-    target, goal = (out, to) if direct else (work, free)
-    for side in range(2):
-        column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
-        parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
-        for part in range(parts):
-            taps, first = (height + parts - 1 - part) // parts, i * lanes + column
-            fresh, chain = turn % LINE_GROUP == 0, _chain(count, taps)
-            if taps == 4:
-                line4(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
-            elif taps == 3:
-                line3(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
-            elif taps == 2:
-                line2(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
-            else:
-                line1(image, at + first, lanes, weights, first, lanes, count, chain, target, goal, lanes, fresh)
-            i += taps
-            turn += 1
-            if not direct and (turn % LINE_GROUP == 0 or turn == turns):
-                line_total(work, free, out, to, lanes, turn <= LINE_GROUP, turn == turns)
-
-
-@njit(cache=True, nogil=True)
 def line_blocks(image, at, weights, out, to, columns, work, edge):
-    """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole."""
+    """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
+
+    Of the taps, a vector's length apart, the first columns have one more than the others. Few taps go by some blocks before the
+    next ones do: what it takes to begin is not paid for every block.
+    """
     apart()
-    block, free = LINE_ROWS * BYTES // image.itemsize, edge + STEP
-    for left in range(0, columns, block):
-        if left + block <= columns:
-            _line_block(image, at + left, weights, out, to + left, work, free)
-        else:
-            _line_block(image, at + left, weights, work, edge, work, free)
-            for k in range(columns - left):
-                out[to + left + k] = work[edge + k]
+    lanes, free = BYTES // image.itemsize, edge + STEP
+    whole, more, block = weights.size // lanes, weights.size % lanes, LINE_ROWS * lanes
+    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
+    direct, x = turns <= LINE_GROUP, 0
+    while x < columns:
+        many = min(TOGETHER if direct else 1, (columns - x) // block)
+        sums, place = (out, to + x) if many > 0 else (work, edge)
+        turn, (target, goal) = 0, (sums, place) if direct else (work, free)
+        for side in range(2):
+            column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
+            parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
+            for part in range(parts):
+                taps, first = (height + parts - 1 - part) // parts, i * lanes + column
+                how = first, count, _chain(count, taps), target, goal, turn % LINE_GROUP == 0, max(many, 1)
+                if taps == 4:
+                    line4(image, at + x + first, weights, *how)
+                elif taps == 3:
+                    line3(image, at + x + first, weights, *how)
+                elif taps == 2:
+                    line2(image, at + x + first, weights, *how)
+                else:
+                    line1(image, at + x + first, weights, *how)
+                i += taps
+                turn += 1
+                if not direct and (turn % LINE_GROUP == 0 or turn == turns):
+                    line_total(work, free, sums, place, lanes, turn <= LINE_GROUP, turn == turns)
+        if many == 0:
+            for k in range(columns - x):
+                out[to + x + k] = work[edge + k]
+        x += max(many, 1) * block
 
 
 @njit(cache=True, nogil=True)
@@ -284,7 +283,7 @@ def _stored_line_units(image, kind, weights, out, work, base, first, last, piece
         y, x = unit // across, unit % across * piece
         columns = min(piece, all_columns - x)
         place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
-        _fill_stored(*place, code_y, code_x, cval)
+        fill_stored(*place, code_y, code_x, cval)
         line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
 
 
@@ -316,8 +315,8 @@ def _stored_lines(image, kind, weights, out, work, size, threads, units, piece, 
         _stored_line_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
-# Those of `_fill_stored`.
-_KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
+# By which `fill_stored` knows what bytes are.
+KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
 # By whether the image is read as it is stored, and whether the mask is a single row: alone, and in threads.
 _LOOPS: dict[tuple[bool, bool], tuple[Any, Any]] = {
     (False, False): (_image_units, _images),
@@ -345,7 +344,7 @@ def convolve(
     line, stored = shapes[2] == 1, image.dtype != out.dtype
     piece, tall = (line_piece(columns), 1) if line else (stored_strip(columns) if stored else STRIP, ROWS)
     units = -(-rows // tall) * -(-columns // piece)
-    source = (image.reshape(-1).view(np.uint8), _KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
+    source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
     flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
     alone, together = _LOOPS[stored, line]

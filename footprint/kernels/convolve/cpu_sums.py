@@ -6,7 +6,7 @@ rows, a vector's length apart, and the taps a vector's length apart are the tap 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -19,43 +19,57 @@ VECTORS = 4 if REGISTERS >= 32 else 2
 """Vectors of a row of outputs held at once."""
 
 
-def _sums(e: Emit, taps: int, rows: int, vectors: int) -> None:
+class _Place(NamedTuple):
+    """Where sums are taken from and go, and in which order they are formed: values, or numbers known beforehand."""
+
+    at: Any
+    pitch: Any
+    first: Any
+    stride: Any
+    count: Any
+    chain: Any
+    to: Any
+    step: Any
+    fresh: Any
+
+
+def _sums(e: Emit, taps: int, rows: int, vectors: int, place: _Place, arrays: tuple[int, int, int]) -> None:
     """``out[to + q step + x] (+)= sum of weights[first + t stride + j] image[at + (q + t) pitch + j + x]``, t < taps, j < count.
 
     For ``q < rows`` and ``x`` in ``vectors`` vectors; the sum of every ``chain`` columns starts at 0 and is added to what is
-    there, unless it is ``fresh`` and the first.
+    there, unless it is ``fresh`` and the first. ``arrays`` are the arguments that image, weights and out are.
     """
-    b, lanes = e.b, e.kind.count
-    at, pitch, first, stride, count, chain, to, step, fresh = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9, 10, 11))
+    b, lanes, (image, mask, out) = e.b, e.kind.count, arrays
+    at, pitch, first, stride, count, chain, to, step, fresh = place
     block = [(q, c) for q in range(rows) for c in range(vectors)]
-    held = {place: cgutils.alloca_once(b, e.kind) for place in block}
+    held = {one: cgutils.alloca_once(b, e.kind) for one in block}
     starts = [e.add(at, e.mul(pitch, r)) for r in range(rows + taps - 1)]
     with cgutils.for_range_slice(b, ir.Constant(count.type, 0), count, chain) as (begin, _):
-        for place in block:
-            b.store(e.zero(), held[place])
+        for one in block:
+            b.store(e.zero(), held[one])
         end = b.add(begin, chain)
         with cgutils.for_range_slice(
             b, begin, b.select(b.icmp_signed("<", end, count), end, count), ir.Constant(count.type, 1)
         ) as (column, _):
-            weights = [e.splat(3, e.add(e.add(first, e.mul(stride, t)), column)) for t in range(taps)]
-            sums = {place: b.load(held[place]) for place in block}
+            weights = [e.splat(mask, e.add(e.add(first, e.mul(stride, t)), column)) for t in range(taps)]
+            sums = {one: b.load(held[one]) for one in block}
             for r, start in enumerate(starts):
                 for c in range(vectors):
-                    values = e.load(0, e.add(e.add(start, column), c * lanes))
+                    values = e.load(image, e.add(e.add(start, column), c * lanes))
                     for q in range(max(0, r - taps + 1), min(rows, r + 1)):
                         sums[q, c] = e.multiply_add(values, weights[r - q], sums[q, c])
-            for place in block:
-                b.store(sums[place], held[place])
+            for one in block:
+                b.store(sums[one], held[one])
         starting = b.icmp_signed("==", begin, ir.Constant(count.type, 0))
         with b.if_else(b.and_(b.trunc(fresh, ir.IntType(1)), starting)) as (new, more):
             for case, adds in ((new, False), (more, True)):
                 with case:
                     for q, c in block:
-                        place, total = e.add(to, e.add(e.mul(step, q), c * lanes)), b.load(held[q, c])
-                        e.store(b.fadd(e.load(8, place), total) if adds else total, 8, place)
+                        goal, total = e.add(to, e.add(e.mul(step, q), c * lanes)), b.load(held[q, c])
+                        e.store(b.fadd(e.load(out, goal), total) if adds else total, out, goal)
 
 
-def _maker(taps: int, rows: int, vectors: int) -> Any:
+def _maker(taps: int) -> Any:
     """The intrinsic for so many tap rows."""
 
     @intrinsic
@@ -63,11 +77,34 @@ def _maker(taps: int, rows: int, vectors: int) -> Any:
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             # The compiler would unroll it and copy it to wherever it is called: nothing gained, and slow to compile.
             set.update(builder.function.attributes, ("noinline", "optsize"))
-            _sums(Emit(context, builder, signature, args), taps, rows, vectors)
+            place = _Place(*(args[i] for i in (1, 2, 4, 5, 6, 7, 9, 10, 11)))
+            _sums(Emit(context, builder, signature, args), taps, ROWS, VECTORS, place, (0, 3, 8))
             return context.get_dummy_value()
 
         n = types.int64
         return types.void(image, n, n, weights, n, n, n, n, out, n, n, types.uint8), code
+
+    return sums
+
+
+def _line_maker(taps: int) -> Any:
+    """The same for the rows that a signal makes, of ``many`` blocks that lie together."""
+
+    @intrinsic
+    def sums(typing_context, image, at, weights, first, count, chain, out, to, fresh, many):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            set.update(builder.function.attributes, ("noinline", "optsize"))
+            e = Emit(context, builder, signature, args)
+            lanes = e.kind.count
+            with cgutils.for_range(builder, args[9]) as block:
+                start = e.mul(block.index, LINE_ROWS * lanes)
+                # Steps that are numbers leave a register for every row.
+                place = _Place(e.add(args[1], start), lanes, args[3], lanes, *args[4:6], e.add(args[7], start), lanes, args[8])
+                _sums(e, taps, LINE_ROWS, 1, place, (0, 2, 6))
+            return context.get_dummy_value()
+
+        n = types.int64
+        return types.void(image, n, weights, n, n, n, out, n, types.uint8, n), code
 
     return sums
 
@@ -117,6 +154,6 @@ def _total_maker(rows: int, vectors: int) -> Any:
     return total
 
 
-image1, image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (1, 2, 3, 4, 5))
-line1, line2, line3, line4 = (_maker(taps, LINE_ROWS, 1) for taps in (1, 2, 3, 4))
+image1, image2, image3, image4, image5 = (_maker(taps) for taps in (1, 2, 3, 4, 5))
+line1, line2, line3, line4 = (_line_maker(taps) for taps in (1, 2, 3, 4))
 image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)

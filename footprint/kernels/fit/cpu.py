@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
 from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, POINT, SETTLED, kinds
 from footprint.kernels.fit.solver import bells, errors, exponents, fit, model, told
@@ -81,32 +82,6 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
 
 
 @njit(cache=True, nogil=True)
-def _cell(y, x, size, cells):
-    """Of the plane's cells the one a place is in: several share a number where there are more."""
-    mixed = np.uint64(int(y // size)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(int(x // size)) * np.uint64(0xC2B2AE3D27D4EB4F)
-    return np.int64((mixed ^ (mixed >> np.uint64(29))) % np.uint64(cells))
-
-
-@njit(cache=True, nogil=True)
-def _sort(boxes, n, size, starts, order):
-    """List the sources cell by cell."""
-    cells = starts.size - 1
-    starts[:] = 0
-    for k in range(n):
-        starts[_cell(boxes[k, Y_PEAK], boxes[k, X_PEAK], size, cells) + 1] += 1
-    for c in range(cells):
-        starts[c + 1] += starts[c]
-    for k in range(n - 1, -1, -1):
-        c = _cell(boxes[k, Y_PEAK], boxes[k, X_PEAK], size, cells) + 1
-        starts[c] -= 1
-        order[starts[c]] = k
-    # What was each cell's end is its start now.
-    for c in range(cells):
-        starts[c] = starts[c + 1]
-    starts[cells] = n
-
-
-@njit(cache=True, nogil=True)
 def _far(y, x, reach, p):
     """Whether a Gaussian is nothing on a disc."""
     half = 0.5 * (p[3] + p[5])
@@ -125,7 +100,7 @@ def _neighbours(k, boxes, old, moved, size, starts, order, reach, n, w):
             yy, xx = (y // size + cy) * size, (x // size + cx) * size
             if yy < 0 or xx < 0:
                 continue
-            c = _cell(yy, xx, size, cells)
+            c = cell(yy // size, xx // size, cells)
             for i in range(starts[c], starts[c + 1]):
                 j = order[i]
                 ny, nx = boxes[j, Y_PEAK], boxes[j, X_PEAK]
@@ -271,7 +246,7 @@ def solve(
     old, new = params[0], params[1]
     _begin(moments, boxes, n, beam, beamed, radius, old)
     size = 3 * radius
-    _sort(boxes, n, size, starts, order)
+    sort(boxes[:, Y_PEAK], boxes[:, X_PEAK], n, size, starts, order)
     turns = kinds(free, beamed, patient)
     before, moved, gone = flags
     sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, n, radius, size)

@@ -80,13 +80,19 @@ def tiles(limits: Limits, itemsize: int) -> list[int]:
     return (fit[1:] or fit) + [tile for tile in LONG if lines_at_once(limits, tile, itemsize)]
 
 
+def pairs(shape: tuple[int, ...], tile: int, block: tuple[int, int]) -> int:
+    """Pairs of tiles that outputs of this shape are made in on the CPU."""
+    (rows, columns), (down, across) = shape, (tile + 1 - n for n in block)
+    return -(-rows // down) * -(-columns // (2 * across))
+
+
 def overlap_save_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, tile: int, block: tuple[int, int], **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread two tiles, some columns and the transform; the mask's transform and roots of unity; what additions lost."""
+    """For each thread that has a pair two tiles, some columns and the transform; the mask's, and roots of unity; what sums lost."""
     lanes = LINE // out.itemsize
     own = 2 * tile * (tile + GAP) + 2 * lanes * tile + 2 * tile * tile
     number = math.prod(blocks(n, b) for n, b in zip(weights.shape, block))
     lost = out.shape if number > FEW else (0, 0)
-    kind = out.dtype
-    return ArraySpec((limits.threads, own), kind), ArraySpec((2 * tile * tile + 2 * tile,), kind), ArraySpec(lost, kind)
+    kind, threads = out.dtype, max(1, min(limits.threads, pairs(out.shape, tile, block)))
+    return ArraySpec((threads, own), kind), ArraySpec((2 * tile * tile + 2 * tile,), kind), ArraySpec(lost, kind)

@@ -8,8 +8,8 @@ from numba import njit, prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import fill
-from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
+from footprint.kernels.convolve.cpu import KINDS, fill, fill_stored
+from footprint.kernels.overlap_save.contract import GAP, TILES, blocks, pairs
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, rows_forward, rows_through
 from footprint.kernels.overlap_save.cpu_odd import spoil, surveyed
 from footprint.kernels.overlap_save.cpu_tile import brought, copied, finish_mask, multiply, prepare_roots, scale, settle, store
@@ -19,10 +19,22 @@ _WORK = 200
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval, free):
-    """A tile of the image, 0 beyond what is needed of it; returns its exponent, and whether something was not finite."""
+def _load(image, stored, kind, work, at, tile, place, window, y, x, code_y, code_x, cval, free):
+    """A tile of the image, 0 beyond what is needed of it; returns its exponent, and whether something was not finite.
+
+    Of an image that is read as it is stored, ``kind`` is 0 or more, and ``stored`` are its bytes; so one loop over units serves
+    every dtype. Beside float64, whose images come as such, it is None, for which Numba leaves them out.
+    """
     apart()
     pitch, lanes, (rows, columns), (height, width) = tile + GAP, BYTES // work.itemsize, window, place
+    if stored is not None:  # not joined with what follows: Numba leaves out what it asks this of alone
+        if kind >= 0:
+            for r in range(tile):
+                line, count = at + r * pitch, columns if r < rows else 0
+                if count > 0:
+                    fill_stored(work, line, count, stored, kind, height, width, y + r, x, code_y, code_x, cval)
+                work[line + count : line + tile] = 0
+            return brought(work, at, pitch, rows, columns, tile)
     if columns >= lanes and y >= 0 and x >= 0 and y + rows <= height and x + columns <= width:
         copied(image, y * width + x, width, work, at, pitch, rows, columns, tile, free)
         return brought(work, at, pitch, rows, columns, tile)
@@ -37,7 +49,9 @@ def _load(image, work, at, tile, place, window, y, x, code_y, code_x, cval, free
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized):
+def _units(
+    image, stored, kind, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized
+):
     """Pairs of tiles, each through one block of the mask."""
     height, width, rows, columns = shapes
     tile, n1, n2, down, across, i0, j0, taps, wide, taps_x = g
@@ -57,7 +71,7 @@ def _units(image, weights, out, lost, work, base, shared, first, last, shapes, g
             if counts[h] > 0:
                 window = (tall + taps - 1, counts[h] + wide - 1)
                 place = y + y0 + i0, left + h * across + x0 + j0
-                size, odd = _load(image, work, at, tile, (height, width), window, *place, code_y, code_x, cval, strip)
+                size, odd = _load(image, stored, kind, work, at, tile, (height, width), window, *place, code_y, code_x, cval, strip)
                 sizes, odds = ((size, 0), (odd, False)) if h == 0 else ((sizes[0], size), (odds[0], odd))
             else:
                 work[at : at + plane] = 0
@@ -108,11 +122,21 @@ def _prepare(weights, work, shared, g):
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _all(image, weights, out, lost, work, size, threads, shared, units, shapes, g, y0, x0, code_y, code_x, cval, sized):
+def _all(
+    image, stored, kind, weights, out, lost, work, size, threads, shared, units, shapes, g, y0, x0, code_y, code_x, cval, sized
+):
     for t in prange(threads):
         first, last = units * t // threads, units * (t + 1) // threads
         args = (shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized)
-        _units(image, weights, out, lost, work, t * size, *args)
+        _units(image, stored, kind, weights, out, lost, work, t * size, *args)
+
+
+def _source(image: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """An image as `_load` takes it: in the sums' dtype, the bytes of another, and what they are."""
+    flat, none = image.reshape(-1), out.reshape(-1)[:0]
+    if image.dtype != out.dtype:
+        return none, flat.view(np.uint8), KINDS[image.dtype.name]
+    return flat, none.view(np.uint8) if out.itemsize == 4 else None, -1
 
 
 def overlap_save(
@@ -132,9 +156,9 @@ def overlap_save(
     block: tuple[int, int],
 ) -> None:
     """Correlate; see ``footprint.kernels.overlap_save.contract`` for what is computed."""
-    (taps_y, taps_x), (rows, columns), (threads, size) = weights.shape, out.shape, work.shape
-    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
-    shapes, codes = (*image.shape, rows, columns), (borders.CODES[border_y], borders.CODES[border_x])
+    (taps_y, taps_x), (threads, size) = weights.shape, work.shape
+    flat = *_source(image, out), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
+    shapes, codes = (*image.shape, *out.shape), (borders.CODES[border_y], borders.CODES[border_x])
     # Of every block, so that they all add to the same tiles.
     down, across = (tile + 1 - n for n in block)
     lost[...] = 0
@@ -143,11 +167,11 @@ def overlap_save(
             i0, j0 = i * block[0], j * block[1]
             taps, wide = min(block[0], taps_y - i0), min(block[1], taps_x - j0)
             g = (tile, *TILES[tile], down, across, i0, j0, taps, wide, taps_x)
-            sized = _prepare(flat[1], flat[4], shared, g)
-            units = -(-rows // down) * -(-columns // (2 * across))
+            sized = _prepare(flat[3], flat[6], shared, g)
+            units = pairs(out.shape, tile, block)
             numbers = units, shapes, g, y0, x0, *codes, out.dtype.type(cval), sized
             if few(units * tile * tile * _WORK):
                 _units(*flat, 0, shared, 0, *numbers)
             else:
                 _all(*flat, size, threads, shared, *numbers)
-    settle(flat[2], flat[3])
+    settle(flat[4], flat[5])

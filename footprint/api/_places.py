@@ -1,0 +1,97 @@
+"""Places that a user gives: pixels, positions on the sky, or a catalogue's rows; and the shapes that it has."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from footprint.api._sky import Sky
+from footprint.errors import ArgumentError, ShapeError
+
+# Columns of places in catalogues of many kinds, in lower case, the first that are there.
+_SKY = (("ra", "dec"), ("raj2000", "dej2000"), ("_raj2000", "_dej2000"), ("ra_deg", "dec_deg"))
+_PIXELS = (("x", "y"), ("xcentroid", "ycentroid"))
+_SHAPES = (("fit_a", "fit_b", "fit_theta"), ("a", "b", "theta"))
+# Places that are turned into pixels at a time.
+_PLACED = 4096
+
+
+def places_of(positions: Any, sky: Sky, name: str = "positions") -> np.ndarray:
+    """Columns x and y in pixels: of an array of them, a SkyCoord, or a table's columns, those of the sky before those of pixels."""
+    if isinstance(positions, str | os.PathLike):
+        fix = "read it with footprint.read_catalog(...)"
+        raise ArgumentError(name, f"the name {os.fspath(positions)!r}", "a table, a SkyCoord or an array", fix)
+    if hasattr(positions, "icrs"):
+        return _on_sky(positions, sky, name)
+    if hasattr(positions, "colnames") or getattr(getattr(positions, "dtype", None), "names", None):
+        return _of_table(positions, sky, name)
+    try:
+        found = np.asarray(positions, np.float64)
+    except (TypeError, ValueError):
+        got = repr(type(positions).__name__)
+        raise ArgumentError(name, got, "an array (n, 2) of x and y, a SkyCoord, or a table with ra and dec, or x and y") from None
+    found = found.reshape(0, 2) if found.size == 0 else found
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ShapeError(name, f"shape {found.shape}", "(n, 2), x and y of every position")
+    return found
+
+
+def _on_sky(positions: Any, sky: Sky, name: str) -> np.ndarray:
+    if sky.wcs is None:
+        raise ArgumentError(name, "positions on the sky", "x and y in pixels", "give a header with a WCS")
+    positions = positions.reshape(-1) if positions.isscalar else positions
+    found = np.empty((len(positions), 2))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for at in range(0, len(found), _PLACED):
+            rows = slice(at, at + _PLACED)
+            found[rows] = np.stack(sky.wcs.world_to_pixel(positions[rows]), 1)
+    return found
+
+
+def _of_table(table: Any, sky: Sky, name: str) -> np.ndarray:
+    if sky.wcs is not None and (pair := _named(table, _SKY)):
+        from astropy import units as u
+        from astropy.coordinates import SkyCoord
+
+        ra, dec = (_values(table, column) for column in pair)
+        unit = getattr(table[pair[0]], "unit", None) or u.deg
+        return _on_sky(SkyCoord(ra, dec, unit=(unit, u.deg)), sky, name)
+    pair = _named(table, _PIXELS)
+    if pair is None:
+        there = "ra and dec, and an image without a WCS" if _named(table, _SKY) else "neither ra and dec nor x and y"
+        raise ArgumentError(name, f"a table with {there}", "a table with ra and dec in degrees, or x and y in pixels")
+    return np.stack([_values(table, column) for column in pair], 1)
+
+
+def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
+    """Standard deviations along the axes in pixels and degrees from x towards y, (n, 3)."""
+    if isinstance(shapes, str):
+        names = _named(positions, _SHAPES) if shapes == "catalogue" and hasattr(positions, "colnames") else None
+        if names is None:
+            wanted = "'catalogue' with a table that has fit_a, fit_b and fit_theta, or a, b and theta"
+            raise ArgumentError("shapes", repr(shapes), f"an array (n, 3) of a, b and theta, or {wanted}")
+        found = np.stack([_values(positions, column) for column in names], 1)
+    else:
+        try:
+            found = np.asarray(shapes, np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentError("shapes", repr(type(shapes).__name__), "an array (n, 3) of a, b and theta") from None
+        found = np.broadcast_to(found, (count, 3)) if found.shape == (3,) else found
+    if found.shape != (count, 3):
+        raise ShapeError("shapes", f"shape {found.shape}", f"({count}, 3): a, b and theta of every position")
+    return found
+
+
+def _named(table: Any, choices: Any) -> tuple[str, ...] | None:
+    """The first of several groups of columns that a table has, as it spells them."""
+    spelt = {str(name).lower(): str(name) for name in (getattr(table, "colnames", None) or table.dtype.names or ())}
+    return next((tuple(spelt[name] for name in group) for group in choices if all(name in spelt for name in group)), None)
+
+
+def _values(table: Any, column: str) -> np.ndarray:
+    """A column's numbers, NaN where it has none."""
+    return np.asarray(np.ma.filled(np.ma.asarray(table[column], np.float64), np.nan))

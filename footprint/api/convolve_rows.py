@@ -1,0 +1,153 @@
+"""Convolve and correlate images that are never whole in memory, by blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from footprint.api._arrays import Memory, Progress, described, where
+from footprint.api._call import Stream, call, planned
+from footprint.api._filtered import How, number, operation, returned
+from footprint.api._mask import file_mask, mask_slot, weights_of
+from footprint.api._method import made_by
+from footprint.plan.faces import Filler, Region, Taker
+from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec
+
+Read = Callable[[int, int, np.ndarray], None]
+Write = Callable[[int, int, np.ndarray], None]
+# Bytes a file's library holds beside the block while so many rows are read into it, contiguous and of this dtype.
+Reading = Callable[[int, str], int]
+
+
+def plan_convolve_rows(
+    shape: tuple[int, int],
+    mask_shape: tuple[int, ...],
+    *,
+    dtype: str = "float32",
+    mode: str = "same",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    method: str = "auto",
+    result: Any = None,
+    reading: Reading | None = None,
+    writing: int = 0,
+    mask_file: Any = None,
+    memory: Memory = None,
+    device: str = "auto",
+) -> Plan:
+    """Plan `convolve_rows`: the blocks read and written are the plan's own, so the budget covers them.
+
+    Parameters
+    ----------
+    shape, mask_shape
+        Of the image and the mask.
+    dtype
+        Of the image.
+    mode, boundary, cval, nan, method, result, memory, device
+        As in `plan_convolve`.
+    reading : callable, optional
+        ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
+        so many rows; a bound.
+    writing : int
+        Bytes the output's writer takes beside the blocks, as its ``host_bytes`` says.
+    mask_file : optional
+        The mask itself, where it is a file's: an open `Image`.
+
+    Returns
+    -------
+    Plan
+        Its chunks are rows of the result.
+
+    Examples
+    --------
+    >>> import footprint as fp
+    >>> plan = fp.plan_convolve_rows((100_000, 8192), (13, 13), dtype="uint16", memory="50MB", device="cpu")
+    >>> plan.footprint.total < 50_000_000
+    True
+    """
+    spec, _ = described(shape, dtype)
+    how = How.of(mode, boundary, result, nan, name="result")
+    op, weights = operation(spec, mask_shape, how, number(cval))
+    sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
+    given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
+    made = made_by(method, op, spec, given, where(device), memory)
+    return planned("convolve", made.op, [_blocks(spec, reading), *made.rest], [sink], where(device), memory)
+
+
+def convolve_rows(
+    read: Read,
+    shape: tuple[int, int],
+    dtype: str,
+    mask: Any,
+    write: Write,
+    *,
+    mode: str = "same",
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    method: str = "auto",
+    result: Any = None,
+    flip: bool = True,
+    reading: Reading | None = None,
+    writing: int = 0,
+    memory: Memory = None,
+    device: str = "auto",
+    on_plan: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Convolve an image that is never whole in memory, block by block of rows.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, cast to its dtype. Called in a thread
+        of the job's, or in one for each of several devices, at once.
+    shape, dtype
+        Of the image.
+    mask, mode, boundary, cval, nan, method, result, memory, device
+        As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
+    write : callable
+        ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
+        devices share the work.
+    flip : bool
+        False correlates.
+    reading, writing : optional
+        As in `plan_convolve_rows`.
+    on_plan : callable, optional
+        Called with the plan before anything is allocated or read.
+    progress : callable, optional
+        ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    Plan
+        What was run.
+    """
+    spec, _ = described(shape, dtype)
+    how = How.of(mode, boundary, result, nan, name="result")
+    weights = weights_of(mask, flip, how.sums or dtype, scaled=nan == "interpolate")
+    op, wanted = operation(spec, weights.spec.shape, how, number(cval))
+    out = returned(op.out_specs(spec, wanted)[0], how.result)
+    source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
+    taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
+    sink = Stream(taker, out, lambda block: writing)
+    seen: list[Plan] = []
+
+    def told(plan: Plan) -> None:
+        seen.append(plan)
+        if on_plan is not None:
+            on_plan(plan)
+
+    made = made_by(method, op, spec, weights, where(device), memory)
+    call("convolve", made.op, [source, *made.rest], [sink], where(device), memory, progress=progress, on_plan=told)
+    return seen[0]
+
+
+def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
+    """An image that comes by rows."""
+    beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
+    return Stream(Filler(fill) if fill is not None else None, spec, beside)
