@@ -11,12 +11,14 @@ from footprint.api._call import Face, Stream
 from footprint.api._fit import columns_of
 from footprint.api._light import Photometry
 from footprint.api._room import Room
+from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
 from footprint.backend.registry import device_limits
 from footprint.errors import ArgumentError, BackendError
 from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, default_rooms
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
 from footprint.kernels.fit.contract import COLUMNS
+from footprint.kernels.windowed.contract import COLUMNS as PLACES
 from footprint.ops.fit import Fit
 from footprint.plan.faces import Region, Taker
 from footprint.spec import ArraySpec
@@ -60,12 +62,13 @@ def rooms_of(apart: float | None, size: int) -> tuple[Room, ...]:
 
 
 def islands(
-    count: Any, apart: float | None, shape: tuple[int, ...], fit: Fit | None = None, light: Photometry | None = None
-) -> Islands:
+    count: Any, apart: float | None, shape: tuple[int, ...], fit: Fit | None = None, light: Photometry | None = None,
+    windows: Windows | None = None,
+) -> Islands:  # fmt: skip
     """What takes a plan's tables, ``apart`` or not."""
-    if apart is None and fit is None and light is None:
+    if apart is None and fit is None and light is None and windows is None:
         return Islands(count)
-    return Components(count, shape, apart is not None, fit, light)
+    return Components(count, shape, apart is not None, fit, light, windows)
 
 
 class Components(Islands):
@@ -80,10 +83,11 @@ class Components(Islands):
     """
 
     def __init__(
-        self, count: Any, shape: tuple[int, ...], apart: bool = True, fit: Fit | None = None, light: Photometry | None = None
-    ) -> None:
+        self, count: Any, shape: tuple[int, ...], apart: bool = True, fit: Fit | None = None, light: Photometry | None = None,
+        windows: Windows | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(count)
-        self.shape, self.apart, self.fit, self.light = shape, apart, fit, light
+        self.shape, self.apart, self.fit, self.light, self.windows = shape, apart, fit, light, windows
         self._who: dict[str, np.ndarray] = {}
 
     def sinks(self, capacity: int, local: bool = False) -> list[Face]:
@@ -97,6 +101,8 @@ class Components(Islands):
             found.append(
                 Stream(Taker(self._light), ArraySpec((capacity, self.light.op(capacity).columns), "float64"), key="catalogue")
             )
+        if self.windows is not None:
+            found.append(Stream(Taker(self._places), ArraySpec((capacity, PLACES), "float64"), key="catalogue"))
         return found
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
@@ -134,6 +140,10 @@ class Components(Islands):
         assert self.fit is not None
         # Rows are those that count already; of parts of islands, all.
         self.columns |= columns_of(fits[self.rows], self.fit.free)
+
+    def _places(self, region: Region, table: np.ndarray) -> None:
+        assert self.windows is not None
+        self.columns |= self.windows.columns(table[self.rows])
 
     def _light(self, region: Region, sums: np.ndarray) -> None:
         assert self.light is not None

@@ -18,6 +18,7 @@ from footprint.api._levels import Levels
 from footprint.api._light import Photometry
 from footprint.api._matched import Through
 from footprint.api._room import Room, Short, again, first_that_fits
+from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError
 from footprint.ops.label import check_connectivity
@@ -80,8 +81,8 @@ class Search:
         Where and how it runs, and who is told.
     models
         What takes the images of fits.
-    light
-        What columns are made of the sums over apertures.
+    light, windows
+        What columns are made of the sums over apertures, and over windows.
     others
         Images that what is found is measured on.
     otherwise
@@ -101,6 +102,7 @@ class Search:
     told: Passes | None = None
     models: tuple[Face, ...] = ()
     light: Photometry | None = None
+    windows: Windows | None = None
     others: tuple[Other, ...] = ()
     otherwise: str = ""
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
@@ -112,9 +114,10 @@ class Search:
         levels = None if self.levels is None else replace(self.levels, saved={})
         stats, counts = self.stats.copy(), self.counts.copy()
         maps = None if levels is None else levels.record
-        plain = replace(self.rules, fit=None, light=None, residual=False, models=(), labels=False, maps=maps, elsewhere=(), **rules)
+        none: dict[str, Any] = {"fit": None, "light": None, "windowed": None, "residual": False, "models": (), "elsewhere": ()}
+        plain = replace(self.rules, **none, labels=False, maps=maps, **rules)
         told: dict[str, Any] = {"stats": stats, "counts": counts, "filtered": self.filtered.copy()}
-        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, others=(), **told)
+        return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, windows=None, others=(), **told)
 
     @property
     def faces(self) -> list[Face]:
@@ -178,7 +181,7 @@ class Search:
 
     def takers(self, count: Any) -> Islands:
         """What takes the tables."""
-        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.light)
+        return islands(count, self.rules.contrast, self.image.spec.shape, self.rules.fit, self.light, self.windows)
 
     def _attempt(self, room: Room) -> Islands | Short:
         count = np.zeros(1, np.int64)

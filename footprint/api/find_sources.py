@@ -24,6 +24,7 @@ from footprint.api._negatives import negatives as negatives_of
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
+from footprint.api._windowed import check_windowed
 from footprint.api.background import cells_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
@@ -50,6 +51,7 @@ def find_sources(
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
+    windowed: bool | float = False,
     measure_on: Any = None,
     reliability: float | None = None,
     negatives: bool = False,
@@ -120,6 +122,9 @@ def find_sources(
         Between them the sky about the discs is told, as in `apertures`; else it is the background.
     kron : bool or float
         Sum over ellipses of 2.5, or so many, Kron radii.
+    windowed : bool or float
+        Centres in Gaussian windows about themselves, as SExtractor's XWIN_IMAGE: of the beam's size (without one, each
+        source's own), or of so many pixels' full width.
     measure_on : mapping of str to image, list of images, or image, optional
         Measure what is found on these images, too, each of this one's shape: other bands, planes of a cube, epochs. Arrays are
         taken to have this image's unit and beam; columns end in their names, or in those of their files, or in 1, 2 and so on.
@@ -186,6 +191,7 @@ def find_sources(
         every image NAME: flux_NAME, flux_err_NAME, peak_NAME, snr_NAME (of the same pixels, over that image's own background,
         found as this one's is); fit_peak_NAME, fit_flux_NAME with their errors, fit_chi2_NAME and fit_npix_NAME (of Gaussians whose
         places and shapes are held, see `measure_at`), and apertures about the same centres.
+        With ``windowed`` x_win, y_win, x_win_err, y_win_err, NaN where there is no light or no place it settles near.
         With a ``matched_filter`` filtered_snr is the peak of the filtered image over its noise there, by which sources are found.
         ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
         With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
@@ -218,6 +224,7 @@ def find_sources(
     levels, fitted = levels_of(background, noise, cells, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
     light = check_photometry(apertures, annulus, kron, sky)
+    windows = check_windowed(windowed, sky)
     clipped = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters))
     others = others_of(measure_on, plain, sky, fitted, light, levels, check_blank(blank), clipped)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
@@ -230,6 +237,7 @@ def find_sources(
         "residual": bool(residual),
         "models": tuple(kept),
         "light": None if light is None else light.op(1),
+        "windowed": None if windows is None else windows.op(1),
         "labels": bool(ids),
         "elsewhere": tuple(one.op for one in others),
     }
@@ -240,7 +248,7 @@ def find_sources(
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None
-    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "others": others}
+    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "windows": windows, "others": others}
     known["otherwise"] = by_parts(device, whole, seen.face)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
@@ -283,6 +291,7 @@ def plan_find_sources(
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
+    windowed: bool | float = False,
     reliability: float | None = None,
     negatives: bool = False,
     lesson: bool = False,
@@ -330,7 +339,7 @@ def plan_find_sources(
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
     sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, apertures, annulus,
-    kron, reliability, negatives, lesson, box, filter_size, capacity, memory, device
+    kron, windowed, reliability, negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -369,6 +378,8 @@ def plan_find_sources(
     known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
     known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
     known["light"] = None if light is None else light.op(1)
+    windows = check_windowed(windowed, sky)
+    known["windowed"] = None if windows is None else windows.op(1)
     known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
     ins = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 if smooth is None else 2)]
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
@@ -380,7 +391,7 @@ def plan_find_sources(
     runs_on = host_only(device) if residual or kept or others else where(device)
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    known = {"models": models, "light": light, "others": others}
+    known = {"models": models, "light": light, "windows": windows, "others": others}
     known["otherwise"] = by_parts(device, apart is not None or smooth is not None)
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]

@@ -70,6 +70,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help="Also write a catalogue of what is found, by the same rules, in the inverted image.",
         ),
+        click.option("--windowed", is_flag=True, help="Also tell centres in windows of the beam's size, or of each source's own."),
         click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
         click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: subtract the mean between these radii."),
         click.option(

@@ -20,6 +20,7 @@ from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.residual import MODELS, Models, RestCells, twice
 from footprint.ops.sigma_clip import SigmaClip
+from footprint.ops.windowed import LocalWindowed, Windowed
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -29,7 +30,22 @@ WIDE = "image to filter"
 # What is told of the image that a filter makes: its clip where there is one, and tables of what is found in it.
 SEEN = ("filtered stats", "filtered counts", "filtered moments", "filtered boxes")
 # Results of a search, in the order a plan has them.
-_RESULTS = ("cells", "stats", "counts", *SEEN, "moments", "boxes", "members", "fits", "light", "count", "labels", *MAPS, *MODELS)
+_RESULTS = (
+    "cells",
+    "stats",
+    "counts",
+    *SEEN,
+    "moments",
+    "boxes",
+    "members",
+    "fits",
+    "light",
+    "windows",
+    "count",
+    "labels",
+    *MAPS,
+    *MODELS,
+)
 
 # Rows of another catalogue that room is made for at once.
 _FEW = 1024
@@ -87,8 +103,9 @@ class Rules:
         As in `find_sources`; flood None for sigma.
     contrast
         Where what stands on one island is taken apart; members are then a result.
-    fit, light
-        What is fitted to sources, and the apertures that are summed, with room for none yet; both are then results.
+    fit, light, windowed
+        What is fitted to sources, the apertures that are summed, and the windows of centres, with room for none yet; all are then
+        results.
     inverted
         Whether what lies as far below the background is looked for.
     residual
@@ -115,6 +132,7 @@ class Rules:
     contrast: float | None = None
     fit: Fit | None = None
     light: Light | None = None
+    windowed: Windowed | None = None
     inverted: bool = False
     residual: bool = False
     models: tuple[str, ...] = ()
@@ -129,9 +147,8 @@ class Rules:
 
         ``summits``: room for those of what is taken apart, as `Deblend` has it.
         """
-        apart = any(one is not None for one in (self.contrast, self.fit, self.light, self.maps, self.smooth)) or bool(
-            self.elsewhere
-        )
+        asked = (self.contrast, self.fit, self.light, self.windowed, self.maps, self.smooth, self.elsewhere or None)
+        apart = any(one is not None for one in asked)
         # What differs by few rows is one plan.
         beside = capacity if self.beside < 0 else max(self.beside, min(-(-self.beside // _FEW) * _FEW, capacity))
         found = [Stage(Kept(beside), (), ())] if beside else []
@@ -204,6 +221,11 @@ class Rules:
             if local:
                 light = LocalLight(capacity, self.light.radii, self.light.kron, self.light.least, **how)
             found.append(Stage(light, *light.names()))
+        if self.windowed is not None:
+            about: Op = replace(self.windowed, capacity=capacity)
+            if local:
+                about = LocalWindowed(capacity, self.windowed.sigma, self.windowed.least, **how)
+            found.append(Stage(about, *about.names()))
         return found + [stage for one in self.elsewhere for stage in one.after(capacity)]
 
     def _through_the_filter(self, islands: Op, capacity: int) -> list[Stage]:

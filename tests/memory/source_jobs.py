@@ -35,7 +35,7 @@ def opened(values: np.ndarray) -> Any:
 def deblended(scale: int) -> Job:
     source = opened(foreign_image(scale))
     rules: dict[str, Any] = {"deblend": True, "fit": "gaussian", "sigma": 4.0, "flood": 3.2, "device": "cpu"}
-    rules |= {"apertures": [3, 5], "kron": True}
+    rules |= {"apertures": [3, 5], "kron": True, "windowed": 5}
     options = {"streamed": True, "reading": source.host_bytes, **rules}
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),

@@ -53,6 +53,7 @@ def plans() -> dict[str, Any]:
         f"sources by their inverse, {by}": fp.plan_find_sources(image, reliability=0.9, background=by, **on)
         for by in ("global", "mesh")
     }
+    found |= {f"windowed centres, {by}": fp.plan_find_sources(image, windowed=5, background=by, **on) for by in ("global", "mesh")}
     found |= {"sources through a filter": fp.plan_find_sources(image, matched_filter=5, **on)}
     found |= {
         f"convolve {border}": fp.plan_convolve(image, (13, 13), boundary=border, **on)
