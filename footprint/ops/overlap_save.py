@@ -29,8 +29,9 @@ _SPEED = {
         3: {32: 0.5, 64: 0.73, 128: 0.62},
     },
 }
-# Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
-_WORTH = {"cpu": 0.5, "gpu": 0.85}
+# Direct sums are nearer to the truth, so transforms have to take less than this share of their time; the second where direct sums
+# read an image as it is stored, and transforms a copy of it.
+_WORTH = {"cpu": (0.75, 0.5), "gpu": (0.85, 0.85)}
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
@@ -143,7 +144,8 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     seconds = lambda some: predicted(some, limits, image, weights)
     found: OverlapSave = min((tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
-    if method == "auto" and spent > _WORTH[limits.family] * direct:
+    copies = op.reads(image.dtype) != found.reads(image.dtype)
+    if method == "auto" and spent > _WORTH[limits.family][copies] * direct:
         return given
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
