@@ -39,7 +39,11 @@ def test_finds_what_the_filtered_image_has_and_measures_the_image(device, rng, o
     assert np.isclose(table.meta["filtered_noise"], seen.meta["noise"]) and table.meta["matched_filter"] == "5 x 5 pixels"
 
 
-@pytest.mark.parametrize("options", [{"fit": "point"}, {"background": "mesh", "box": 32} | DEBLEND], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"fit": "point", "flood": 2.5, "apertures": [3], "windowed": 5}, {"background": "mesh", "box": 32} | DEBLEND],
+    ids=str,
+)
 def test_parts_change_no_bit(rng, options):
     image = field(rng, (400, 173)).astype(">f4")
     options = {"matched_filter": True, "negatives": True, "header": SKY, "device": "cpu", "capacity": 300} | options

@@ -134,8 +134,10 @@ def _reach(block, level, spread, places, sums, first, column):
 def _place(n, boxes, moments, places, shaped):
     places[:, :] = np.nan
     for k in range(n):
+        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or moments[k, SUM] == 0:
+            continue
         x, y = moments[k, SUM_X] / moments[k, SUM], moments[k, SUM_Y] / moments[k, SUM]
-        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or not (math.isfinite(x) and math.isfinite(y)):
+        if not (math.isfinite(x) and math.isfinite(y)):
             continue
         xx = xy = yx = yy = 0.0
         if shaped:

@@ -32,8 +32,10 @@ def _start(n, boxes, moments, table, size, least):
     table[:, X] = table[:, Y] = np.nan
     table[:, STAYS] = 1
     for k in range(n):
+        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or moments[k, SUM] == 0:
+            continue
         x, y = moments[k, SUM_X] / moments[k, SUM], moments[k, SUM_Y] / moments[k, SUM]
-        if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or not (math.isfinite(x) and math.isfinite(y)):
+        if not (math.isfinite(x) and math.isfinite(y)):
             continue
         own = math.sqrt(math.sqrt(max(moments[k, XX] * moments[k, YY] - moments[k, XY] ** 2, 0.0))) if size == 0 else size
         table[k, X], table[k, Y], table[k, STAYS] = x, y, 0
@@ -100,10 +102,11 @@ def _move(table, flag, turn):
         own = table[k]
         if own[STAYS] > 0:
             continue
-        dx, dy = own[LIGHT_X] / own[LIGHT], own[LIGHT_Y] / own[LIGHT]
+        light = own[LIGHT] if own[LIGHT] > 0 else np.nan
+        dx, dy = own[LIGHT_X] / light, own[LIGHT_Y] / light
         x, y = own[X] + 2 * dx, own[Y] + 2 * dy
         far = math.hypot(x - own[FROM_X], y - own[FROM_Y])
-        if not (own[LIGHT] > 0 and far <= REACH * own[SIZE]):
+        if not far <= REACH * own[SIZE]:
             own[X] = own[Y] = np.nan
             own[STAYS] = 1
             continue
