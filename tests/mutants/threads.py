@@ -141,12 +141,6 @@ THREADS_AND_TIMES = [
         "            raise",
         LOST,
         "a lost device's memory is asked for after its error, and that is raised in its place",
-    ),
-    Mutant(
-        "footprint/plan/drive.py",
-        "            job.fail(self.bound.backend.fault(error) or error)",
-        "            self.bound.backend.sync()\n            job.fail(error)",
-        LOST,
-        "a thread waits for a device that is lost",
+        devices="opencl",
     ),
 ]
