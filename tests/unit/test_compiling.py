@@ -52,6 +52,7 @@ def said(monkeypatch):
     """What is said of compilations that take longer than no time; a wait that ends when it is."""
     found, done = [], threading.Event()
     monkeypatch.setattr(notice, "DELAY", 0.0)
+    monkeypatch.setattr(notice, "_APART", 3600.0)
     monkeypatch.setattr(notice, "say", lambda: (found.append(True), done.set()))
     monkeypatch.setattr(compiler, "_notice", notice.Notice())
     monkeypatch.setattr(compiler, "_listeners", [])
@@ -59,11 +60,13 @@ def said(monkeypatch):
     return found
 
 
-def test_calls_from_python_say_once_that_they_compile(said):
+def test_calls_from_python_say_once_that_they_compile(said, monkeypatch):
     wait = said.pop()
-    for _ in range(2):
-        with compiling():
-            assert wait(10)
+    with compiling():
+        assert wait(10)
+    monkeypatch.setattr(notice, "DELAY", 3600.0)
+    with compiling():
+        assert compiler._notice._timer is None
     assert said == [True]
 
 
