@@ -13,7 +13,7 @@ from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
 from footprint.api._deblend import by_parts, check_contrast, host_only
-from footprint.api._elsewhere import foretold_on, others_of
+from footprint.api._elsewhere import ON_HOST, foretold_on, others_of
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
@@ -244,7 +244,8 @@ def find_sources(
     smooth, told_of = filter_of(matched_filter, sky)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
     check_capacity(capacity)
-    runs_on = host_only(device, seen.face) if residual or kept or others else plain.where(device)
+    only = host_only(device, seen.face, ON_HOST) if others else ""
+    runs_on = only or (host_only(device, seen.face) if residual or kept else plain.where(device))
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None
@@ -388,7 +389,8 @@ def plan_find_sources(
     known["elsewhere"] = tuple(one.op for one in others)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    runs_on = host_only(device) if residual or kept or others else where(device)
+    only = host_only(device, problem=ON_HOST) if others else ""
+    runs_on = only or (host_only(device) if residual or kept else where(device))
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
     known = {"models": models, "light": light, "windows": windows, "others": others}

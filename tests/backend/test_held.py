@@ -142,7 +142,7 @@ def test_found_on_one_and_measured_on_others(rng):
 def test_islands_over_a_mesh_are_measured_on_others(rng):
     (first, second), at = points(rng, [40.0, 15.0])
     steep = second + np.linspace(0, 20, 330, dtype="f4")[:, None]
-    options = RULES | {"background": "mesh", "box": 55, "measure_on": [first, steep], "fit": "point"}
+    options = RULES | {"flood": 3.0, "background": "mesh", "box": 55, "measure_on": [first, steep], "fit": "point"}
     table, labels = fp.find_sources(first, **options), np.zeros(first.shape, "i4")
     for name in ("flux", "peak", "snr", "noise", "background"):
         assert np.allclose(table[f"{name}_1"], table[name], rtol=1e-6), name

@@ -107,7 +107,7 @@ def apertures(scale: int) -> Job:
 def measured_elsewhere(scale: int) -> Job:
     """What is found on one file is measured on two others."""
     images, about = [opened(foreign_image(scale)) for _ in range(3)], {"deblend": True, "fit": "gaussian", "apertures": [3]}
-    rules: dict[str, Any] = {"sigma": 4.0, "flood": 3.2, "capacity": 200 * scale, "device": "cpu", **about}
+    rules: dict[str, Any] = {"sigma": 4.0, "flood": 3.2, "capacity": 600 * scale, "device": "cpu", **about}
     options = {"streamed": True, "reading": images[0].host_bytes, "measure_on": 2, **rules}
     return (
         lambda memory: fp.plan_find_sources(images[0].shape, dtype=images[0].dtype.str, memory=memory, **options),
@@ -117,8 +117,8 @@ def measured_elsewhere(scale: int) -> Job:
 
 def measured_at(scale: int) -> Job:
     """Heights of Gaussians whose places are given, over a mesh, and apertures about them."""
-    source, count = opened(foreign_image(scale)), 4000 * scale
-    at = np.random.default_rng(2).uniform(0, 1024, (count, 2))
+    source, count = opened(foreign_image(scale)), 2000 * scale
+    at = np.random.default_rng(2).uniform((0, 0), (1024, 512 * scale), (count, 2))
     about: dict[str, Any] = {"background": "mesh", "apertures": [3], "device": "cpu"}
     options: dict[str, Any] = {"streamed": True, "reading": source.host_bytes, "widest": 2.0, **about}
     return (

@@ -13,7 +13,7 @@ from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
 from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y
 from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, PIXELS
 
-_TURNS, _LEFT = 300, 1e-13
+_TURNS, _LEFT = 300, 1e-10
 # Of a neighbour's light, what its share has to be for it to count in an error; of a pivot, what is none.
 _SHARE, _NONE = 1e-3, 1e-7
 
