@@ -17,6 +17,8 @@ from footprint.spec import ArraySpec, Limits
 
 MOST = 11
 """Longest side of a window."""
+ONCE = 25
+"""Elements of the largest window whose columns are sorted as its vectors are come to."""
 STRIP = 4096
 """Bytes of a row that a thread goes down by, so that the lines of a window stay near."""
 ROWS = 128
@@ -57,8 +59,18 @@ def pitch(width: int, wide: int, itemsize: int) -> int:
     return strip(width, itemsize) + -(-(wide - 1) // lanes) * lanes + lanes
 
 
+def at_once(tall: int, wide: int) -> bool:
+    """Whether a window is small enough for its columns' ranks to stay in registers."""
+    return tall * wide <= ONCE
+
+
+def lines(tall: int, wide: int) -> int:
+    """Lines of a thread's workspace: a window's, one of results, and where ranks of columns are kept these."""
+    return tall + 1 + (0 if at_once(tall, wide) else tall)
+
+
 def rank_filter_work(
     limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread the lines of a window, their ranks, and a line of results."""
-    return (ArraySpec((limits.threads, (2 * tall + 1) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)
+    """For each thread the lines of a window, a line of results, and the ranks of columns."""
+    return (ArraySpec((limits.threads, lines(tall, wide) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)

@@ -11,7 +11,7 @@ from numba import njit, prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.rank_filter.contract import MOST, ROWS, key_of, keys, lowest, strip
+from footprint.kernels.rank_filter.contract import MOST, ROWS, key_of, keys, lines, lowest, strip
 from footprint.kernels.rank_filter.cpu_vectors import carry, columns, windows
 from footprint.kernels.rank_filter.networks import operations
 
@@ -60,7 +60,8 @@ def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0
     height, width, out_height, out_width = shapes
     bands, strips = (out_height + rows - 1) // rows, (out_width + piece - 1) // piece
     kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
-    ranked, line = base + kh * step, base + 2 * kh * step
+    line = base + kh * step
+    ranked = line + step
     while unit < stop:
         plane, left = unit // (bands * strips), unit // bands % strips * piece
         top = unit % bands * rows
@@ -75,9 +76,9 @@ def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0
             _line(work, base + (y - top + kh - 1) % kh * step, need, image, start, height, width, *place, *filling, real)
             columns(work, base, step, need, ranked, tall, wide, many, rest)
             to = (plane * out_height + y) * out_width + left
-            windows(work, ranked, step, whole, out, to, tall, wide, many, rest, real)
+            windows(work, base, ranked, step, whole, out, to, tall, wide, many, rest, real)
             if whole < count:
-                windows(work, ranked + whole, step, count - whole, work, line, tall, wide, many, rest, real)
+                windows(work, base + whole, ranked + whole, step, count - whole, work, line, tall, wide, many, rest, real)
                 source, target = work[line : line + count - whole], out[to + whole : to + count]
                 for k in range(source.size):
                     target[k] = source[k]
@@ -116,7 +117,7 @@ def rank_filter(
     filling = borders.CODES[border_y], borders.CODES[border_x], value, int(least), int(np.iinfo(kind).max)
     window = *((0,) * n for n in (tall, wide, rank // MOST + 1, rank % MOST + 1)), (0,) * (1 + (image.dtype.kind == "f"))
     how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, *window
-    flat, step = (image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)), size // (2 * tall + 1)
+    flat, step = (image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)), size // lines(tall, wide)
     if few(operations(tall, wide, rank) * out.nbytes // 8):
         _units(*flat, 0, step, 0, units, *how)
     else:

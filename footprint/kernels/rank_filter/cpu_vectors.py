@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.vectors import Emit
-from footprint.kernels.rank_filter.contract import MOST
+from footprint.kernels.rank_filter.contract import MOST, at_once
 from footprint.kernels.rank_filter.networks import Network, across, column, ranks
 
 
@@ -58,43 +58,92 @@ def _nothing(context: Any, builder: Any) -> Any:
     return context.get_dummy_value()
 
 
+def _sorted(e: Emit, signed: bool, window: tuple[int, int, int], at: Any, pitch: Any) -> list[Any]:
+    """The ranks of the columns of the lines that start at ``at``."""
+    values = [e.load(0, e.add(at, e.mul(pitch, i))) for i in range(window[0])]
+    return _run(e, signed, column(*window), values)
+
+
 @intrinsic
 def columns(typing_context, lines, at, pitch, count, to, tall, wide, many, rest):  # type: ignore[no-untyped-def]
-    """Sort ``count`` columns of the lines that start at ``at``, and keep their ranks in lines of the same array from ``to`` on."""
+    """Sort ``count`` columns of the lines that start at ``at``, and keep their ranks in lines of the same array from ``to`` on.
+
+    Nothing where windows are sorted `at_once`.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        set.update(builder.function.attributes, ("noinline",))
         e, signed = Emit(context, builder, signature, args), signature.args[0].dtype.signed
         window = _window(signature, 5)
-        with _vectors(e, args[3]) as loop:
-            x = e.mul(loop.index, e.kind.count)
-            values = [e.load(0, e.add(e.add(args[1], x), e.mul(args[2], i))) for i in range(window[0])]
-            for i, value in enumerate(_run(e, signed, column(*window), values)):
-                e.store(value, 0, e.add(e.add(args[4], x), e.mul(args[2], i)))
+        if not at_once(*window[:2]):
+            with _vectors(e, args[3]) as loop:
+                x = e.mul(loop.index, e.kind.count)
+                for i, value in enumerate(_sorted(e, signed, window, e.add(args[1], x), args[2])):
+                    e.store(value, 0, e.add(e.add(args[4], x), e.mul(args[2], i)))
         return _nothing(context, builder)
 
     n = types.int64
     return types.void(lines, n, n, n, n, tall, wide, many, rest), code
 
 
+def _shuffled(e: Emit, vectors: Any, j: int) -> Any:
+    """The vector that begins at element ``j`` of neighbours."""
+    lanes = e.kind.count
+    one, shift = vectors[j // lanes], j % lanes
+    if shift == 0:
+        return one
+    places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [shift + k for k in range(lanes)])
+    return e.b.shuffle_vector(one, vectors[j // lanes + 1], places)
+
+
+def _neighbours(e: Emit, signed: bool, window: tuple[int, int, int], at: Any, pitch: Any, count: Any) -> Any:
+    """For every vector of windows where it begins, and the ranks of its columns, one rank after another.
+
+    Columns are sorted as they are come to. Their ranks stay in registers, and what lies between two vectors is shuffled from both:
+    most loads of it would cross a line of the cache.
+    """
+    b, lanes = e.b, e.kind.count
+    ahead = -(-(window[1] - 1) // lanes)
+    held = [[cgutils.alloca_once(b, e.kind) for _ in ranks(*window)] for _ in range(ahead)]
+    for k, some in enumerate(held):
+        for value, place in zip(_sorted(e, signed, window, e.add(at, k * lanes), pitch), some):
+            b.store(value, place)
+    with _vectors(e, count) as loop:
+        x = e.mul(loop.index, lanes)
+        found = [[b.load(place) for place in some] for some in held]
+        found.append(_sorted(e, signed, window, e.add(at, e.add(x, ahead * lanes)), pitch))
+        for some, values in zip(held, found[1:]):
+            for value, place in zip(values, some):
+                b.store(value, place)
+        yield x, [_shuffled(e, vectors, j) for vectors in zip(*found) for j in range(window[1])]
+
+
+def _loaded(e: Emit, window: tuple[int, int, int], at: Any, pitch: Any, count: Any) -> Any:
+    """The same from the ranks that `columns` kept."""
+    with _vectors(e, count) as loop:
+        x = e.mul(loop.index, e.kind.count)
+        starts = [e.add(e.add(at, x), e.mul(pitch, i)) for i in range(len(ranks(*window)))]
+        yield x, [e.load(0, e.add(start, j)) for start in starts for j in range(window[1])]
+
+
 @intrinsic
-def windows(typing_context, lines, at, pitch, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
-    """From the ranks of columns to those of ``count`` windows, in whole vectors; as floats where ``real`` is two long."""
+def windows(typing_context, lines, at, ranked, pitch, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, in whole vectors; as floats where ``real`` is two long.
+
+    From the lines that start at ``at`` where windows are sorted `at_once`, else from the ranks of columns at ``ranked``.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         set.update(builder.function.attributes, ("noinline",))
         e, signed = Emit(context, builder, signature, args), signature.args[0].dtype.signed
-        window = _window(signature, 6)
-        with _vectors(e, args[3]) as loop:
-            x = e.mul(loop.index, e.kind.count)
-            starts = [e.add(e.add(args[1], x), e.mul(args[2], i)) for i in range(len(ranks(*window)))]
-            values = [e.load(0, e.add(start, j)) for start in starts for j in range(window[1])]
+        window, (at, kept, pitch, count) = _window(signature, 7), args[1:5]
+        once = at_once(*window[:2])
+        for x, values in _neighbours(e, signed, window, at, pitch, count) if once else _loaded(e, window, kept, pitch, count):
             found = _run(e, signed, across(*window), values)[0]
-            e.store(_turned(e, found) if len(signature.args[10]) > 1 else found, 4, e.add(args[5], x))
+            e.store(_turned(e, found) if len(signature.args[11]) > 1 else found, 5, e.add(args[6], x))
         return _nothing(context, builder)
 
     n = types.int64
-    return types.void(lines, n, n, n, out, n, tall, wide, many, rest, real), code
+    return types.void(lines, n, n, n, n, out, n, tall, wide, many, rest, real), code
 
 
 @intrinsic
