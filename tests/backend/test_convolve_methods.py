@@ -223,11 +223,10 @@ def test_auto_goes_by_shapes_and_small_masks_keep_their_bits(rng):
         np.testing.assert_array_equal(
             fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="direct", device="cpu")
         )
-    # Tiles need a copy of an image that direct sums read as it is stored.
-    assert [type(by_method("auto", Correlate((13, 13)), ArraySpec((2048, 2048), kind), CPU)) for kind in ("f4", "u2")] == [
-        OverlapSave,
-        Correlate,
-    ]
+    # Tiles of an image are made of what is stored; segments of a signal want a copy, which direct sums do not.
+    found = [type(by_method("auto", Correlate((13, 13)), ArraySpec((2048, 2048), kind), CPU)) for kind in ("f4", "u2")]
+    found += [type(by_method("auto", Correlate((133,)), ArraySpec((1 << 22,), kind), CPU)) for kind in ("f4", "u2")]
+    assert found == [OverlapSave, OverlapSave, OverlapSave, Correlate]
     mask = rng.random((63, 63), "f4")
     np.testing.assert_array_equal(fp.convolve(image, mask, device="cpu"), fp.convolve(image, mask, method="fft", device="cpu"))
     plan = fp.plan_convolve((600, 500), (63, 63), device="cpu")
