@@ -247,4 +247,11 @@ METHODS_OF_CONVOLUTION = [
         ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),
         "what comes from the other end is a row short",
     ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu_vectors.py",
+        "shuffle_vector(one, vectors[j // lanes + 1], places)",
+        "shuffle_vector(one, vectors[j // lanes], places)",
+        ("tests/backend/test_rank_filter.py::test_other_dtypes[cpu-i1]",),
+        "columns of the next vector are those of this one",
+    ),
 ]
