@@ -293,6 +293,7 @@ def plan_find_sources(
     annulus: Any = None,
     kron: bool | float = False,
     windowed: bool | float = False,
+    measure_on: int | None = None,
     reliability: float | None = None,
     negatives: bool = False,
     lesson: bool = False,
@@ -305,7 +306,6 @@ def plan_find_sources(
     save_noise: bool = False,
     save_model: bool = False,
     save_residual: bool = False,
-    measure_on: int = 0,
     labels: bool | str = False,
     capacity: int | None = None,
     streamed: bool = False,
@@ -326,7 +326,7 @@ def plan_find_sources(
         As in `find_sources`; "map" for a map that is given, of the image's dtype.
     save_background, save_noise, save_model, save_residual : bool
         Whether these are wanted, as arrays of the dtype they are found in unless they, too, go to a file.
-    measure_on : int
+    measure_on : int, optional
         How many images of the same shape and dtype, and with the same beam, are measured on.
     labels : bool or "file"
         Whether labels are wanted: an int32 array, unless they, too, go to a file.
@@ -384,7 +384,7 @@ def plan_find_sources(
     known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
     ins = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 if smooth is None else 2)]
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
-    others = foretold_on(measure_on, ins[0], sky, fitted, light, levels)
+    others = foretold_on(measure_on or 0, ins[0], sky, fitted, light, levels)
     ins += [one.image.face for one in others]
     known["elsewhere"] = tuple(one.op for one in others)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)

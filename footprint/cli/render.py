@@ -272,8 +272,8 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
         line = f"  [dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}"
-        # Names of files are printed as they are, so that they can be copied.
-        console.print(line, highlight=False, soft_wrap=not isinstance(value, dict))
+        # Names of files are printed as they are, so that they can be copied; sentences are broken.
+        console.print(line, highlight=False, soft_wrap=not isinstance(value, dict) and name not in _SENTENCES)
 
 
 # Names that say more to people than to scripts.
@@ -293,6 +293,7 @@ _LABELS = {
     "latency_median": "median latency",
 }
 _SHAPES = ("shape", "mask")
+_SENTENCES = ("bad_pixels",)
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {

@@ -274,7 +274,7 @@ def command(
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png
       footprint sources *.fits -o catalogues/ --format vot
       footprint sources mosaic.fits -o out.ecsv --report page.html
-      footprint sources band1.fits -o out.ecsv --fit gaussian --measure-on band2.fits --measure-on band3.fits
+      footprint sources band1.fits -o out.ecsv --measure-on band2.fits
       footprint sources epoch2.fits --at epoch1.ecsv -o out.ecsv
     """
     from footprint.cli.lesson import show_lesson

@@ -325,7 +325,7 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
     from footprint.api.find_sources import find_sources
 
     if job.at is not None:
-        return measured_at(job, image, options)
+        return (measured_at(job, image, options),)
     options.pop("shapes")
     try:
         found = find_sources(image, negatives=job.negatives is not None, **options)

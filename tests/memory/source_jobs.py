@@ -46,7 +46,8 @@ def deblended(scale: int) -> Job:
 def searched_twice(scale: int) -> Job:
     """What the fits leave is searched, and kept."""
     source, about = opened(foreign_image(scale)), {"deblend": True, "fit": "gaussian", "residual": True, "device": "cpu"}
-    rules: dict[str, Any] = {"sigma": 4.5, "flood": 4.0, "noise": "mesh", **about}
+    # With room for what the image has, whatever the budget.
+    rules: dict[str, Any] = {"sigma": 4.5, "flood": 4.0, "noise": "mesh", "capacity": 200 * scale, **about}
     options = {"streamed": True, "reading": source.host_bytes, "save_residual": True, **rules}
     rest = _Nowhere()
     return (
