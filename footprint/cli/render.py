@@ -261,19 +261,23 @@ def show_plan(plan: Plan, console: Any = None) -> None:
 def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     from rich.console import Console
     from rich.markup import escape
+    from rich.padding import Padding
 
     console = Console(stderr=True)
     console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
-        if (name.startswith("plan_") and name != "plan_total") or (name == "chunk" and value is None):
+        if (name.startswith("plan_") and name != "plan_total") or (name == "chunk" and value is None) or name in _TOLD:
             continue
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
-        line = f"  [dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}"
-        # Names of files are printed as they are, so that they can be copied; sentences are broken.
-        console.print(line, highlight=False, soft_wrap=not isinstance(value, dict) and name not in _SENTENCES)
+        line = f"[dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}"
+        if isinstance(value, dict) or name in _SENTENCES:
+            console.print(Padding(line, (0, 0, 0, 2), expand=False), highlight=False)
+        else:
+            # Names of files are printed as they are, so that they can be copied.
+            console.print(f"  {line}", highlight=False, soft_wrap=True)
 
 
 # Names that say more to people than to scripts.
@@ -294,6 +298,8 @@ _LABELS = {
 }
 _SHAPES = ("shape", "mask")
 _SENTENCES = ("bad_pixels",)
+# Numbers that a sentence has.
+_TOLD = ("dead_pixels", "saturated_values")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {
@@ -325,4 +331,6 @@ def _words(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list | tuple) and len(value) > 8:
         return f"{len(value)} values"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
     return str(value)
