@@ -95,7 +95,8 @@ def measure_at(
         has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them so), fit_flux_err,
         fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels that told it), snr (fit_peak over its
         error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where one is known, with
-        the heights of up to seven neighbours unknown. NaN where there are no pixels with data, and where two lie at one place.
+        the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at one place, and
+        where so many are so close together that 300 steps do not settle their heights.
 
     Raises
     ------

@@ -14,6 +14,8 @@ from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y
 from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, PIXELS
 
 _TURNS, _LEFT = 300, 1e-10
+# What an equation may still be short of, of its right side, for its height to be told.
+_SETTLED = 1e-6
 # Of a neighbour's light, what its share has to be for it to count in an error; of a pivot, what is none.
 _SHARE, _NONE = 1e-3, 1e-7
 
@@ -202,7 +204,17 @@ def _together(places, stamps, within, far, work, vectors, starts, order) -> np.n
         omega = _dot(t, s) / size if size > 0 else 0.0
         _move(a, alpha, p, omega, s)
         _less(s, omega, t, r)
+    if _dot(r, r) > enough:
+        _forget(a, r, right)
     return a
+
+
+@njit(cache=True, nogil=True)
+def _forget(a, r, right):
+    usual = math.sqrt(_dot(right, right) / a.size)
+    for i in range(a.size):
+        if abs(r[i]) > _SETTLED * max(abs(right[i]), usual):
+            a[i] = np.nan
 
 
 @njit(cache=True, nogil=True)
