@@ -17,6 +17,7 @@ from footprint.kernels.sigma_clip.contract import NOISE
 from footprint.ops.base import Table
 from footprint.ops.matched import Smooth
 from footprint.ops.measure import table_specs
+from footprint.ops.sigma_clip import check_positive
 from footprint.plan.faces import Region, Taker
 
 # Standard deviations after which weights end, the largest full width, and what products may leave of all weights.
@@ -35,12 +36,7 @@ def filter_of(matched_filter: Any, sky: Sky) -> tuple[Smooth | None, dict[str, A
         yy, yx, xx = inverse
         covariance = np.linalg.inv(np.array([[yy, yx], [yx, xx]]))
     else:
-        try:
-            width = float(matched_filter)
-        except (TypeError, ValueError):
-            width = math.nan
-        if not 0 < width < math.inf:
-            raise ArgumentError("matched_filter", repr(matched_filter), "True, 'beam', or a full width in pixels over 0")
+        width = check_positive("matched_filter", matched_filter, "True, 'beam', or a full width in pixels over 0")
         covariance = np.eye(2) * width**2 / (8 * math.log(2))
     sizes = np.sqrt(8 * math.log(2) * np.linalg.eigvalsh(covariance))
     if sizes[1] > _WIDEST:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from footprint.api._sky import Sky
-from footprint.errors import ArgumentError
 from footprint.kernels.windowed.contract import LIGHT, NOISE_X, NOISE_Y, SIZE, X, Y
+from footprint.ops.sigma_clip import check_positive
 from footprint.ops.windowed import Windowed
 
 _FWHM = math.sqrt(8 * math.log(2))
@@ -63,10 +63,5 @@ def check_windowed(windowed: Any, sky: Sky) -> Windows | None:
         return None
     if windowed is True:
         return Windows(math.sqrt(sky.beam_area / (2 * math.pi)) if sky.beam_area else 0.0, sky.beam_area)
-    try:
-        width = float(windowed)
-    except (TypeError, ValueError):
-        width = math.nan
-    if not 0 < width < math.inf:
-        raise ArgumentError("windowed", repr(windowed), "True, or a full width in pixels over 0")
+    width = check_positive("windowed", windowed, "True, or a full width in pixels over 0")
     return Windows(width / _FWHM, sky.beam_area)

@@ -15,14 +15,14 @@ from footprint.plan.slots import TURN, Ref
 from footprint.spec import ArraySpec
 
 
-def check_positive(name: str, value: object) -> float:
-    """A number of sigmas."""
+def check_positive(name: str, value: object, wanted: str = "a number above 0") -> float:
+    """A number over 0, such as one of sigmas."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise ArgumentError(name, repr(value), "a number above 0")
+        raise ArgumentError(name, repr(value), wanted)
     return number
 
 

@@ -9,8 +9,8 @@ from numba import njit, prange
 
 from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, LEAST, MOST, NOTHING, POINT, SETTLED, kinds
-from footprint.kernels.fit.solver import bells, errors, exponents, fit, model, told
+from footprint.kernels.fit.contract import CHI2, LEAST, MOST, POINT, SETTLED, kinds
+from footprint.kernels.fit.solver import bells, errors, exponents, far, fit, model, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 # Full width at half maximum in standard deviations.
@@ -82,15 +82,6 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
 
 
 @njit(cache=True, nogil=True)
-def _far(y, x, reach, p):
-    """Whether a Gaussian is nothing on a disc."""
-    half = 0.5 * (p[3] + p[5])
-    least = half - math.hypot(0.5 * (p[3] - p[5]), p[4])
-    away = math.hypot(y - p[1], x - p[2]) - reach
-    return away > 0 and least * away * away > 2 * NOTHING
-
-
-@njit(cache=True, nogil=True)
 def _neighbours(k, boxes, old, moved, size, starts, order, reach, n, w):
     """With ``n`` pixels in row 0, take the neighbours' models off them; else whether one of them moved."""
     cells = starts.size - 1
@@ -107,7 +98,7 @@ def _neighbours(k, boxes, old, moved, size, starts, order, reach, n, w):
                 # Other cells may have the same number.
                 if j == k or ny // size != yy // size or nx // size != xx // size or not old[j, 0] > 0:
                     continue
-                if (ny - y) ** 2 + (nx - x) ** 2 > size * size or _far(y, x, reach, old[j]):
+                if (ny - y) ** 2 + (nx - x) ** 2 > size * size or far(y, x, reach, old[j, 1:6]):
                     continue
                 if n == 0:
                     if moved[j]:

@@ -17,6 +17,15 @@ _AT_MIDDLE = math.exp(-_MIDDLE)
 _LANES = {"reassoc", "contract", "nsz"}
 
 
+@njit(cache=True, nogil=True)
+def far(y, x, reach, p):
+    """Whether a Gaussian, by its place and the inverse of its covariance, yy, yx and xx, is nothing on a disc."""
+    half = 0.5 * (p[2] + p[4])
+    least = half - math.hypot(0.5 * (p[2] - p[4]), p[3])
+    away = math.hypot(y - p[0], x - p[1]) - reach
+    return away > 0 and least * away * away > 2 * NOTHING
+
+
 @njit(cache=True, nogil=True, fastmath=_LANES)
 def dot(w, i, j, n):
     """The sum of two rows' products."""

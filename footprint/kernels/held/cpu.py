@@ -11,6 +11,7 @@ from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.find_sources.contract import LABEL, LEVEL, PEAK, SPREAD, SUM
 from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
 from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y
+from footprint.kernels.fit.solver import far as is_far
 from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, PIXELS
 
 _TURNS, _LEFT = 300, 1e-10
@@ -102,15 +103,6 @@ def _pixels(k, places, stamps, within, w, at):
 
 
 @njit(cache=True, nogil=True)
-def _far(p, y, x, reach):
-    """Whether a Gaussian is nothing on a disc."""
-    half = 0.5 * (p[2] + p[4])
-    least = half - math.hypot(0.5 * (p[2] - p[4]), p[3])
-    away = math.hypot(y - p[0], x - p[1]) - reach
-    return away > 0 and least * away * away > 2 * NOTHING
-
-
-@njit(cache=True, nogil=True)
 def _light(k, n, places, heights, far, starts, order, w):
     """What neighbours of these heights put where a place is told: the sum of that by its Gaussian; each pixel's in row 2."""
     p, cells, reach = places[k], starts.size - 1, 0.0
@@ -126,7 +118,7 @@ def _light(k, n, places, heights, far, starts, order, w):
                 # Other cells may have the same number.
                 if j == k or heights[j] == 0 or math.floor(o[0] / far) != iy or math.floor(o[1] / far) != ix:
                     continue
-                if math.hypot(o[0] - p[0], o[1] - p[1]) > far or _far(o, p[0], p[1], reach):
+                if math.hypot(o[0] - p[0], o[1] - p[1]) > far or is_far(p[0], p[1], reach, o):
                     continue
                 for q in range(n):
                     w[2, q] -= heights[j] * _bell(o, w[0, q], w[1, q])
