@@ -9,8 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.kernels.common.stages import stages, turns
 from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
 from footprint.kernels.fourier.taps import Taps, taps_of
+from footprint.kernels.ramp_filter.fused import fused
 from footprint.ops.backproject import Geometry, slid, slides
 from footprint.ops.filters import fast_length
 from footprint.ops.ramp_filter import RampFilter
@@ -200,6 +202,11 @@ class FourierBackproject:
         n_y, width = self.geometry.shape
         gains = self.gains.astype(np.complex64)
         response = b.const(gains if np.any(gains.imag) else gains.real, "filter")
+        if fused(b.limits, self.geometry.n_x, 2 * (n_f - 1)) is not None:
+            table_of = b.const(turns(n_f - 1), "turns of a row")
+            mode, x0, y0 = self.ramp.padding, width // 2, n_y // 2
+            b.launch("fourier.rows", rows, table, table_of, response, spectrum, mode=mode, x0=x0, y0=y0)
+            return
         batch = _batch(b, n_a, n_f)
         with b.repeat(rows, batch) as loop:
             part, own = rows.window(loop, batch), spectrum.window(loop, batch)
@@ -211,6 +218,9 @@ class FourierBackproject:
         """Transform the grid and take the slice out, some rows at a time."""
         grid = self.grid
         n_y, _ = self.geometry.shape
+        if stages(b.limits, grid.cells_y) is not None and stages(b.limits, grid.cells_x // 2) is not None:
+            self._at_once(b, plane, out)
+            return
         b.launch("fourier.fold", plane, cells=grid.cells_x)
         half = plane[MARGIN : MARGIN + grid.half]
         batch = _batch(b, grid.half, grid.cells_y)
@@ -227,3 +237,18 @@ class FourierBackproject:
             b.launch("fourier.turn", half, places.window(loop, batch), down.window(loop, batch), lines)
             left = b.fft(lines, real, inverse=True, scaled=False)
             b.launch("fourier.crop", real, b.const(grid.pixels(left), "gains along x"), part)
+
+    def _at_once(self, b: Builder, plane: Ref, out: Ref) -> None:
+        """The same where lines of both directions fit the chip: two launches."""
+        grid = self.grid
+        n_y, _ = self.geometry.shape
+        kept = (n_y - n_y // 2, n_y // 2)
+        b.launch("fourier.columns", plane, b.const(turns(grid.cells_y), "turns along y"), cells=grid.cells_x, kept=kept)
+        columns, gains = grid.columns(1 / grid.cells_y)
+        tables = (
+            b.const(columns, "columns"),
+            b.const(gains, "gains along y"),
+            b.const(grid.pixels(1 / grid.cells_x), "gains along x"),
+        )
+        half, around = plane[MARGIN : MARGIN + grid.half], b.const(turns(grid.cells_x // 2), "turns along x")
+        b.launch("fourier.image", half, around, *tables, out)

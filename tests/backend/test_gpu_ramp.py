@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from footprint.kernels.ramp_filter.fused import factors, fused, tables
+from footprint.kernels.common.stages import factors
+from footprint.kernels.ramp_filter.fused import fused, tables
 from footprint.reference.filters import response
 from footprint.reference.ramp_filter import ramp_filter as reference
 from footprint.spec import Limits

@@ -13,6 +13,12 @@ an angle's steps along x, 0 or more, and along y, in 2^-BITS cells, and its numb
 ``fourier.fold(grid, *, cells)``: margins are conjugates of cells within.
 ``fourier.turn(grid (cells_x / 2 + 1, cells_y), columns (n,) int32, gains (n,) float32, lines (n, cells_x / 2 + 1))`` takes columns.
 ``fourier.crop(real (n, cells_x), gains (n_x,) float32, out (n, n_x))`` takes pixels about pixel ``n_x // 2``.
+
+Where lines fit the chip (`footprint.kernels.common.stages`), three steps take the place of these and of the transforms between;
+``turns`` are `stages.turns` of as many numbers as a line has:
+``fourier.rows(samples (n, n_x) float32, table, turns, response, spectrum, *, mode, x0, y0)``: continue, transform, and ``gain``.
+``fourier.columns(grid, turns, *, cells, kept)``: fold, and transform back along y; so many first and last columns are ``kept``.
+``fourier.image(grid (cells_x / 2 + 1, cells_y), turns, columns, gains, pixels (n_x,) float32, out (n, n_x))``: turn, back, crop.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, W
+from footprint.kernels.common.stages import Stages, extended, stages
 from footprint.kernels.common.stream import flat_grid
 from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
 from footprint.kernels.fourier.taps import taps_of
@@ -19,6 +20,8 @@ MANY = 128
 """Work-items that share a patch about the origin."""
 CROWD = 40
 """Within 1 / CROWD cells an angle of the origin, patches are shared: more than some hundred angles cross each of them there."""
+BESIDE = 4
+"""Columns of the grid that a group makes lines of: a sector of memory holds four cells."""
 EACH_ROW = 4
 """Samples of a row that a work-item multiplies."""
 LEAST = 1e-7
@@ -113,3 +116,53 @@ def crop_program(limits: Limits, real: ArraySpec, gains: ArraySpec, out: ArraySp
     n, width = out.shape
     grid = (-(-width // 256), min(n, MAX_GROUPS_Y), 1)
     return _one("crop", grid, (A(0), A(1), A(2), np.int64(n), np.int32(width), np.int32(real.shape[1])))
+
+
+def _staged(source: str, entry: str, shape: Stages, n: int, args: tuple[Argument, ...], defines: Defines) -> Program:
+    """One group a line."""
+    return Program((Launch(source, entry, (n, 1, 1), (shape.items, 1, 1), args, (*shape.defines(), *defines), shape.local),))
+
+
+def _fitting(limits: Limits, numbers: int, beside: int = 1) -> Stages:
+    shape = stages(limits, numbers, beside)
+    if shape is None:
+        raise ValueError(f"a line of {numbers} complex numbers does not fit {limits.local_mem} bytes")
+    return shape
+
+
+def rows_program(
+    limits: Limits,
+    samples: ArraySpec,
+    table: ArraySpec,
+    turns: ArraySpec,
+    response: ArraySpec,
+    spectrum: ArraySpec,
+    *,
+    mode: str,
+    x0: int,
+    y0: int,
+) -> Program:
+    """A group a row."""
+    (n, n_x), shape = samples.shape, _fitting(limits, turns.size)
+    is_complex = np.dtype(response.dtype).kind == "c"
+    own = (("RESPONSE", "f32x2" if is_complex else "f32"), ("COMPLEX", int(is_complex)))
+    args = (A(0), A(1), A(2), A(3), A(4), np.int32(n_x), np.int32(x0), np.int32(y0))
+    return _staged("fourier_rows.knl", "rows", shape, n, args, (*extended(shape, n_x, mode), *own))
+
+
+def columns_program(limits: Limits, grid: ArraySpec, turns: ArraySpec, *, cells: int, kept: tuple[int, int]) -> Program:
+    """A group a row of the half-plane."""
+    shape, first, last = _fitting(limits, turns.size), *kept
+    args = (A(0), A(1), np.int32(cells // 2), np.int32(first), np.int32(turns.size - last))
+    return _staged("fourier_columns.knl", "columns", shape, cells // 2 + 1, args, (("HALF", 0), ("MARGIN", MARGIN)))
+
+
+def image_program(
+    limits: Limits, grid: ArraySpec, turns: ArraySpec, columns: ArraySpec, gains: ArraySpec, pixels: ArraySpec, out: ArraySpec
+) -> Program:
+    """A group for four columns of the grid, or as many as fit."""
+    (n, n_x), shape = out.shape, _fitting(limits, turns.size, BESIDE)
+    args = (A(0), A(1), A(2), A(3), A(4), A(5), np.int32(n), np.int32(n_x), np.int32(grid.shape[1]))
+    defines = (*shape.defines(), ("HALF", 0), ("BESIDE", shape.beside), ("PITCH", shape.pitch))
+    grid_of = (-(-n // shape.beside), 1, 1)
+    return Program((Launch("fourier_image.knl", "image", grid_of, (shape.beside, shape.items, 1), args, defines, shape.local),))

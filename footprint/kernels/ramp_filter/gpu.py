@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.launch import A, Launch, Program
-from footprint.kernels.ramp_filter.fused import Fused, fused
+from footprint.kernels.common.stages import MODES, Stages, extended
+from footprint.kernels.ramp_filter.fused import fused
 from footprint.spec import ArraySpec, Limits
 
-MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
 GROUP = 256
 
 
@@ -25,18 +25,11 @@ def fused_program(
     return Program((_launch(shape, n, n_x, np.dtype(gains.dtype).kind == "c", mode),))
 
 
-def _launch(shape: Fused, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
-    radices = shape.radices
-    ones = (1,) * (5 - len(radices[:-1]))
-    names = zip(("R1", "R2", "R3", "R4", "R5"), (*radices[:-1], *ones), strict=True)
-    defines: tuple[tuple[str, int | float | str], ...] = (
-        ("M", shape.half), ("STAGES", len(radices)), *names, ("RS", radices[-1]), ("NT", shape.group), ("MODE", MODES[mode]),
-        ("HALF", int(mode == "constant" and n_x <= shape.half)), ("COMPLEX", int(is_complex)),
-        ("GAIN", "f32x4" if is_complex else "f32x2"), ("MIN_GROUPS", shape.groups_a_core),
-        ("EVEN", int(n_x % 2 == 0)),
-    )  # fmt: skip
+def _launch(shape: Stages, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
+    own = (("COMPLEX", int(is_complex)), ("GAIN", "f32x4" if is_complex else "f32x2"))
+    defines = (*shape.defines(), *extended(shape, n_x, mode), *own)
     args = (A(0), A(1), A(2), np.int32(n_x))
-    return Launch("ramp_filter.knl", "ramp_filter", (n, 1, 1), (shape.group, 1, 1), args, defines, shape.local)
+    return Launch("ramp_filter.knl", "ramp_filter", (n, 1, 1), (shape.items, 1, 1), args, defines, shape.local)
 
 
 def _rows(entry: str, n: int, columns: int, args: tuple[A | np.generic, ...]) -> Program:
