@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from footprint import settings
 from footprint.kernels.flat.contract import DEAD
+from footprint.plan.crew import MOST, shared
 from footprint.plan.faces import Region
 
-# Values that are compared at a time: what that holds does not grow with the data.
-_PIECE = 1 << 14
+# Values that are compared at a time: what that holds does not grow with the data. Bytes that a thread takes at a time.
+_PIECE, _SHARE = 1 << 14, 2 << 20
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,20 @@ class Tally:
 
 
 def _at_least(block: np.ndarray, level: float) -> int:
-    """How many values are not below a level. Most blocks have none, which a look at the largest tells."""
-    if block.max() < level:
+    """How many values are not below a level. Most frames have none, which a look at the largest tells; several threads look."""
+    frames = max(1, _SHARE // max(block[0].nbytes, 1))
+    parts = [block[at : at + frames] for at in range(0, len(block), frames)]
+    found = [0] * len(parts)
+
+    def look(number: int, at: int) -> None:
+        found[at] = sum(_count(frame, level) for frame in parts[at])
+
+    shared(iter(range(len(parts))), look, min(settings.threads(), len(parts), MOST))
+    return sum(found)
+
+
+def _count(frame: np.ndarray, level: float) -> int:
+    if frame.max() < level:
         return 0
-    count, rows = 0, max(1, _PIECE // block.shape[-1])
-    for frame in block:
-        if not frame.max() < level:
-            count += sum(int(np.count_nonzero(frame[row : row + rows] >= level)) for row in range(0, len(frame), rows))
-    return count
+    rows = max(1, _PIECE // frame.shape[-1])
+    return sum(int(np.count_nonzero(frame[row : row + rows] >= level)) for row in range(0, len(frame), rows))

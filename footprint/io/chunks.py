@@ -33,12 +33,12 @@ from footprint.io.coded import (
     inflated,
     put,
 )
-from footprint.io.crew import MOST, shared
 from footprint.io.frames import cast_into
 from footprint.io.hdf5 import as_stored
 from footprint.io.pieces import Piece, Target, box, marked, pieces_of, runs
 from footprint.io.raw import filled
 from footprint.kernels.bitshuffle.contract import HEADER, Box
+from footprint.plan.crew import MOST, shared
 from footprint.plan.rates import decoding
 
 _HARMLESS = (SHUFFLE, FLETCHER32)

@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 
 from footprint import settings
-from footprint.io.crew import MOST, shared
 from footprint.io.frames import cast_into
 from footprint.io.partial import Partial
 from footprint.io.pile import Pile
 from footprint.kernels.bitshuffle.contract import PLACES, stored_bytes
+from footprint.plan.crew import MOST, shared
 
 # Bytes of a chunk at most, but for a row: viewers read chunks whole, and every thread holds a few of them.
 _CHUNK = 512 << 10

@@ -259,9 +259,9 @@ def _has_current(parts: ScanParts, wanted: bool) -> bool:
 
 
 def open_scan(
-    path: str | os.PathLike[str],
-    flats: str | os.PathLike[str] | None = None,
-    darks: str | os.PathLike[str] | None = None,
+    path: Any,
+    flats: Any = None,
+    darks: Any = None,
     angles: str | os.PathLike[str] | np.ndarray | None = None,
     entry: str | None = None,
     *,
@@ -280,9 +280,10 @@ def open_scan(
     ----------
     path
         HDF5 file; or a stack ``(n_angles, n_z, n_x)``: a TIFF file of many pages, a folder of TIFF files, names with ``*``,
-        a ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``.
+        a ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``; or an array in memory, or one that
+        gives NumPy arrays where it is cut (``numpy.memmap``, h5py, Zarr), of which no copy is made.
     flats, darks
-        Files or folders that replace the scan's own: stacks like those.
+        Files, folders or arrays that replace the scan's own: stacks like those, or one frame.
     angles
         A file of one angle per projection (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0, end-exclusive, where it
         lists flats and darks too), or an array. Without it, a scan of another format than NXtomo that has no angles counts as
@@ -338,14 +339,14 @@ def open_scan(
     <Scan scan: 4 projections of 3 x 5 uint16, 2 flats, 2 darks, TIFF>
     """
     own = angles is not None
-    parts = open_sinograms(os.fspath(path)) if sinograms else open_parts(os.fspath(path), entry, own, angle_unit)
+    parts = open_sinograms(path) if sinograms else open_parts(path, entry, own, angle_unit)
     try:
-        with reading(path):
+        with reading(parts.path):
             attach(parts, flats, darks)
             radians = turned(resolve(parts, angles, angle_unit), direction, angle_offset)
             scan = Scan(parts, radians, flat_reduction, dark_reduction, machine_current, saturation)
             if scan.n_z == 0 or scan.n_x == 0:
-                raise FormatError(path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
+                raise FormatError(parts.path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:
         for frames in parts.close:
             frames.close()

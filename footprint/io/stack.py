@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import FormatError
+from footprint.errors import ArgumentError, FormatError
+from footprint.io.arrays import ArrayFrames, is_array
 from footprint.io.formats import format_of
 from footprint.io.frames import Frames, Group, ScanParts, existing_file, reading
 from footprint.io.kinds import begins
@@ -17,8 +18,11 @@ from footprint.io.kinds import begins
 _WILD = "*?["
 
 
-def open_parts(path: str, entry: str | None, own_angles: bool, unit: str | None) -> ScanParts:
-    """What the file or folder holds: a scan that describes itself, or a stack of projections."""
+def open_parts(path: Any, entry: str | None, own_angles: bool, unit: str | None) -> ScanParts:
+    """What the file, folder or array holds: a scan that describes itself, or a stack of projections."""
+    if is_array(path):
+        return _stack_parts("the array of projections", ArrayFrames(path, "path"))
+    path = _name(path)
     file = _file(path)
     kind = None if file is None or path != file else format_of(file)
     if kind is None or kind.name != "HDF5":
@@ -39,14 +43,30 @@ def open_parts(path: str, entry: str | None, own_angles: bool, unit: str | None)
         raise
 
 
-def open_sinograms(path: str) -> ScanParts:
+def open_sinograms(path: Any) -> ScanParts:
     """A stack of sinograms as the projections they are made of."""
-    return _stack_parts(path, Turned(open_frames(path)))
+    if is_array(path):
+        return _stack_parts("the array of sinograms", Turned(ArrayFrames(path, "path")))
+    return _stack_parts(_name(path), Turned(open_frames(path)))
+
+
+def _name(path: Any) -> str:
+    """The name of a file or folder."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError("path", type(path).__name__, "the name of a file or folder, or an array (n_angles, n_z, n_x)")
+    return os.fspath(path)
 
 
 def _stack_parts(path: str, frames: Frames) -> ScanParts:
     n = frames.shape[0]
-    kind = {"TiffFile": "TIFF", "TiffFiles": "TIFF", "RawFrames": "NumPy", "Turned": "sinograms", "ZarrFrames": "Zarr"}
+    kind = {
+        "TiffFile": "TIFF",
+        "TiffFiles": "TIFF",
+        "RawFrames": "NumPy",
+        "Turned": "sinograms",
+        "ZarrFrames": "Zarr",
+        "ArrayFrames": "array",
+    }
     group = Group(frames, np.arange(n), np.arange(n, dtype=np.float64))
     return ScanParts(path, kind.get(type(frames).__name__, "HDF5"), group, name=Path(path).stem, close=[frames])
 
@@ -87,11 +107,12 @@ def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: 
     return Jp2Files(text, found) if begins(found[0], "jp2") else TiffFiles(text, found)
 
 
-def attach(parts: ScanParts, flats: str | os.PathLike[str] | None, darks: str | os.PathLike[str] | None) -> None:
-    """Bring flats and darks from files of their own, and check that every stack has the projections' size."""
-    for name, path in (("flats", flats), ("darks", darks)):
-        if path is not None:
-            frames = open_frames(path)
+def attach(parts: ScanParts, flats: Any, darks: Any) -> None:
+    """Bring flats and darks from files or arrays of their own, and check that every stack has the projections' size."""
+    for name, given in (("flats", flats), ("darks", darks)):
+        if given is not None:
+            one = is_array(given) and len(given.shape) == 2
+            frames = ArrayFrames(np.asarray(given)[None] if one else given, name) if is_array(given) else open_frames(given)
             parts.close.append(frames)
             setattr(parts, name, Group.all_of(frames, -1.0))
         group: Group | None = getattr(parts, name)

@@ -26,8 +26,9 @@ Kind = TypeVar("Kind")
 METHODS = ("direct", "fourier")
 INTERPOLATIONS = ("linear", "sinc")
 # Operations' worth of time: a sample of the polar spectrum, a cell of the grid. From a core of a 2.6 GHz Epyc (benchmarks/fbp.py),
-# where they took 10 and 3 ns; by a GPU's rates they come to what a prototype took on an H100, within a factor of 3.
-_SAMPLE, _CELL = 1500, 450
+# where they took 10 and 3 ns; by a GPU's rates they come to what an H100 takes (benchmarks/gpu_fbp.py), within a fifth. And
+# the kernels that a slice starts.
+_SAMPLE, _CELL, _STARTS = 1500, 450, 20
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,15 @@ class Fbp(Op):
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Bytes in and out, and a pixel's update by an angle at the device's rate."""
-        (slices,) = self.out_specs(*specs)
+        (slices,), rate = self.out_specs(*specs), rates(limits)
         if self.method == "fourier":
             grid = self.by_fourier.grid
-            flops = _SAMPLE * len(self.angles) * (grid.padded // 2 + 1) + _CELL * grid.cells_x * grid.cells_y
-            return Cost(3 * specs[0].nbytes + slices.nbytes, float(slices.shape[0] * flops), 20 * slices.shape[0])
-        seconds = len(self.angles) * slices.size / rates(limits).updates
-        return Cost(3 * specs[0].nbytes + slices.nbytes, seconds * rates(limits).flops, 4)
+            flops = 1.0 * _SAMPLE * len(self.angles) * (grid.padded // 2 + 1) + _CELL * grid.cells_x * grid.cells_y
+            # Every slice starts kernels of its own, in however many parts the job is.
+            flops += _STARTS * rate.launch * rate.flops
+            return Cost(3 * specs[0].nbytes + slices.nbytes, float(slices.shape[0] * flops), 4)
+        seconds = len(self.angles) * slices.size / rate.updates
+        return Cost(3 * specs[0].nbytes + slices.nbytes, seconds * rate.flops, 4)
 
     # -- recording -----------------------------------------------------------------------------------------------------
     def record(self, b: Builder, *refs: Ref) -> None:

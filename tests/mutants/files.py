@@ -6,7 +6,7 @@ JP2 = "tests/unit/test_io_jp2.py::test_"
 PACKED = "tests/unit/test_io_hdf5_packed.py::test_"
 CODED = "tests/unit/test_io_coded.py::test_"
 DECODER, BUFFERS, CHUNKS, PIECES, CREW = (
-    f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "io/crew")
+    f"footprint/{n}.py" for n in ("kernels/bitshuffle/cpu", "io/coded", "io/chunks", "io/pieces", "plan/crew")
 )
 UNSHUFFLE = "footprint/kernels/shuffle/cpu.py"
 VIEW, PLANES = "footprint/cli/view_server.py", "footprint/io/planes.py"

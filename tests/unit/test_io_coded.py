@@ -18,10 +18,10 @@ import pytest
 
 import footprint as fp
 from footprint.io import chunks, coded
-from footprint.io.crew import shared
 from footprint.io.stacks import Hdf5Frames
 from footprint.kernels.bitshuffle.contract import Box
 from footprint.kernels.shuffle.cpu import unshuffle
+from footprint.plan.crew import shared
 
 BITSHUFFLE = {"compression": hdf5plugin.Bitshuffle(nelems=16, cname="lz4")}
 GZIP = {"compression": "gzip", "compression_opts": 1}

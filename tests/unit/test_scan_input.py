@@ -172,3 +172,42 @@ def test_direction_and_offset_of_angles(tmp_path, rng):
     for wrong in ({"direction": "left"}, {"angle_offset": np.nan}):
         with pytest.raises(fp.ArgumentError, match=next(iter(wrong))):
             fp.open_scan(tmp_path / "s.npy", angles=angles, **wrong)
+
+
+@pytest.mark.parametrize("dtype", ["u2", ">u2", "f4"])
+def test_arrays_are_scans(tmp_path, dtype):
+    """In memory, mapped from a file, and as h5py has them: the volume of the same scan in a file, whole and cut."""
+    rng, angles = np.random.default_rng(3), np.linspace(0, np.pi, 24, endpoint=False)
+    raw, flats, darks = (rng.integers(low, 2 * low, (n, 3, 5)).astype(dtype) for low, n in ((500, 24), (1000, 2), (50, 3)))
+    for name, stack in (("a", raw), ("flats", flats[:1]), ("darks", darks)):
+        np.save(tmp_path / f"{name}.npy", stack)
+    with fp.open_scan(tmp_path / "a.npy", tmp_path / "flats.npy", tmp_path / "darks.npy", angles) as scan:
+        want = fp.reconstruct(scan, center=2.2, device="cpu")
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    turned = raw.swapaxes(0, 1)
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        stored = file.create_dataset("raw", data=raw)
+        for given, options in ((raw, {}), (mapped, {}), (stored, {}), (turned, {"sinograms": True})):
+            with fp.open_scan(given, flats[0], darks, angles, **options) as scan:
+                assert repr(scan).startswith(f"<Scan the array of {'sino' if options else 'projec'}")
+                got = fp.reconstruct(scan, center=2.2, device="cpu", memory=None if options else "120kB")
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+
+
+def test_what_is_no_array_of_frames_is_refused():
+    class OnDevice:
+        shape, dtype, __cuda_array_interface__ = (3, 4, 5), np.dtype("u2"), {}
+
+        def __getitem__(self, key):
+            raise AssertionError("was read")
+
+    frames, refusals = np.ones((3, 4, 5), np.uint16), {}
+    for name, given in {"flat": frames[0], "none": frames[:0], "complex": frames + 1j, "list": [1], "device": OnDevice()}.items():
+        with pytest.raises(fp.ArgumentError) as refused:
+            fp.open_scan(given)
+        refusals[name] = str(refused.value)
+    assert "shape (4, 5), wanted (n_frames, n_z, n_x)" in refusals["flat"] and "none of them 0" in refusals["none"]
+    assert "complex128, wanted real numbers" in refusals["complex"] and "got list, wanted the name of a file" in refusals["list"]
+    assert "host's memory" in refusals["device"]
+    with pytest.raises(FormatError, match="flats are 3 x 5, projections are 4 x 5"):
+        fp.open_scan(frames, flats=frames[:, :3])
