@@ -108,13 +108,17 @@ class Tally:
 
 
 def _at_least(block: np.ndarray, level: float) -> int:
-    """How many values are not below a level. Most frames have none, which a look at the largest tells; several threads look."""
+    """How many values are not below a level. Most frames have none, which a look at the largest tells; several threads look.
+
+    Python, which one thread runs at a time, is to look at many frames at once.
+    """
     frames = max(1, _SHARE // max(block[0].nbytes, 1))
     parts = [block[at : at + frames] for at in range(0, len(block), frames)]
     found = [0] * len(parts)
 
     def look(number: int, at: int) -> None:
-        found[at] = sum(_count(frame, level) for frame in parts[at])
+        if not parts[at].max() < level:
+            found[at] = sum(_count(frame, level) for frame in parts[at])
 
     shared(iter(range(len(parts))), look, min(settings.threads(), len(parts), MOST))
     return sum(found)
