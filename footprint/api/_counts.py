@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,35 @@ class Tally:
         for first, last in here:
             part = block[:, first:last]
             self._add(2, _at_least(part, self.level), part.size)
+
+    @contextmanager
+    def beside(self, array: np.ndarray) -> Iterator[None]:
+        """Count all of an array of projections while something else is done, in a thread that ends with it."""
+        if self.level is None:
+            yield
+            return
+        over, errors = Event(), list[BaseException]()
+
+        def count() -> None:
+            try:
+                for frame in array:
+                    if over.is_set():
+                        return
+                    self._add(2, _at_least(frame[None], self.level or 0.0), frame.size)
+            except BaseException as error:
+                errors.append(error)
+
+        thread = Thread(target=count, name="footprint-count", daemon=True)
+        thread.start()
+        try:
+            yield
+        except BaseException:
+            over.set()
+            raise
+        finally:
+            thread.join()
+        if errors:
+            raise errors[0]
 
     def flats(self, region: Region, block: np.ndarray, dark: Callable[[], Any]) -> None:
         """Count the detector pixels that are dead; ``dark`` reads the dark of the same rows, or 0."""

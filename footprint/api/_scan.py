@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import described
-from footprint.api._call import Stream
+from footprint.api._arrays import Array, described
+from footprint.api._call import Face, Stream
 from footprint.api._counts import Tally
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
@@ -125,8 +125,11 @@ class ScanJob:
         frames: Sequence[int] | None = None,
         watch: Callable[[Region, np.ndarray], None] | None = None,
         tally: Tally | None = None,
-    ) -> dict[str, Stream]:
-        """Sources of the same, blocks filled as they are asked for; ``watch`` is shown those of projections, ``tally`` all."""
+    ) -> dict[str, Face]:
+        """Sources of the same, blocks filled as they are asked for; ``watch`` is shown those of projections, ``tally`` all.
+
+        Projections that lie in memory are taken from there, and shown to nobody.
+        """
         specs = self.specs(first, last, frames)
 
         def raw(region: Region, block: np.ndarray) -> None:
@@ -153,12 +156,13 @@ class ScanJob:
         def dark(region: Region, block: np.ndarray) -> None:
             block[:] = self._dark(_moved(region[0], first))
 
-        fills = {"projections": raw, "flats": flats, "dark": dark}
+        array = getattr(self.scan, "array", None) if frames is None else None
         return {
-            name: Stream(Filler(fill), specs[name], self._beside, decoding=self._decoding)
-            if name == "projections"
-            else Stream(Filler(fill), specs[name])
-            for name, fill in fills.items()
+            "projections": Stream(Filler(raw), specs["projections"], self._beside, decoding=self._decoding)
+            if array is None or array.dtype != np.dtype(specs["projections"].dtype)
+            else Array(array[:, first:last], "numpy", "cpu"),
+            "flats": Stream(Filler(flats), specs["flats"]),
+            "dark": Stream(Filler(dark), specs["dark"]),
         }
 
     def _beside(self, block: ArraySpec) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -233,9 +234,18 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
     sources = job.streams(*way.needed, watch=watch, tally=tally)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
-    with job.kept(plan):
-        job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
+    with ExitStack() as beside:
+        beside.enter_context(job.kept(plan))
+        rows = plan.chunk.size if plan.chunk is not None else job.n_rows
+        job.check_flats(rows)
         ins = [sources[name] for name in line.inputs]
+        held = sources["projections"]
+        if isinstance(held, Array):
+            # Nobody reads them for the job, which takes them from where they lie.
+            if watch is not None:
+                watch((slice(None), slice(0, rows), slice(None)), held.data[:, :rows])
+            if tally is not None:
+                beside.enter_context(tally.beside(held.data))
         call("reconstruct", line, ins, [target], on, memory, progress=watched, make=lambda: plan, done=done)
     if watch is not None:
         watch.say(str(getattr(scan, "path", "the scan")))

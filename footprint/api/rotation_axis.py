@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._call import Stream, call, planned
+from footprint.api._call import Face, Stream, call, planned
 from footprint.api._scan import ScanJob, job_of
 from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Op, Table
@@ -227,7 +227,7 @@ class Search(NamedTuple):
         """Spec of what is searched in."""
         return _result(self.op, self.job.n_rows)
 
-    def sources(self) -> list[Stream]:
+    def sources(self) -> list[Face]:
         """Inputs of the line."""
         return _sources(self.job, self.op, self.line, self.turned)
 
@@ -249,7 +249,7 @@ def _turning(job: ScanJob, turned: Untilt | None) -> list[Op]:
     return [turned.placed(first), Sinograms(), Rows(job.start - first, job.n_rows, "zax")]
 
 
-def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline, turned: Untilt | None) -> list[Stream]:
+def _sources(job: ScanJob, op: RotationAxis | FourierMetric, line: Pipeline, turned: Untilt | None) -> list[Face]:
     streams = job.streams(*_read(job, turned), op.frames)
     return [streams[name] for name in line.inputs]
 

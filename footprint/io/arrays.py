@@ -46,6 +46,11 @@ class ArrayFrames:
             raise ArgumentError(name, f"dtype {dtype}", "real numbers")
         self.shape, self.dtype = (shape[0], shape[1], shape[2]), dtype.newbyteorder("=")
 
+    @property
+    def whole(self) -> np.ndarray | None:
+        """The array itself where it is NumPy's, of native byte order."""
+        return self._array if isinstance(self._array, np.ndarray) and self._array.dtype.isnative else None
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: none of NumPy's, a block of another's."""
         return 0 if isinstance(self._array, np.ndarray) else self.shape[0] * n_rows * self.shape[2] * self.dtype.itemsize

@@ -101,6 +101,11 @@ class Scan:
         """
         self._read(self._parts.projections, rows, out, angles)
 
+    @property
+    def array(self) -> np.ndarray | None:
+        """All projections as they lie in memory, native NumPy; None where they are in a file, or lie otherwise."""
+        return getattr(self._parts.projections.frames, "whole", None)
+
     def projection(self, i: int) -> np.ndarray:
         """Return projection ``i`` ``(n_z, n_x)`` in the scan's dtype."""
         if not -self.n_angles <= i < self.n_angles:
