@@ -207,6 +207,9 @@ def gpu_rows() -> Iterator[Row]:
     except (ImportError, OSError):
         pass
     yield Row("fbp 1500 x 512, direct", where, lambda: fp.fbp(sinograms, angles, method="direct", **given), peers, None)
+    wide, turned = phantom(1, 1500, 2048)
+    for method in ("direct", "fourier"):
+        yield Row(f"fbp 1500 x 2048, {method}", where, lambda m=method: fp.fbp(wide, turned, method=m, **given), {}, None)
     field = cupy.asarray(sky(2048, 185, np.random.default_rng(0)))
     yield Row("find_sources 2048²", where, lambda: fp.find_sources(field, **given), {"lesson": lambda: lesson(field)}, None)
     big, mask, out = noise(8192, 8192), noise(13, 13), np.empty((8192, 8192), np.float32)

@@ -73,7 +73,8 @@ def reconstruct(
 
     Transmission (p - dark) / (flat - dark), flats interpolated in time; dead pixels from their neighbours along x; line integrals
     -log of it, clipped to 1e-6 .. 10; vertical shifts; filtered backprojection. The result does not depend on ``memory``: to the
-    last bit by direct summation of whole slices (on the CPU, of groups of angles too), to rounding in all other cases.
+    last bit by direct summation of whole slices (on the CPU, of groups of angles too), to ``accuracy`` in tiles by the Fourier
+    method, to rounding in all other cases.
 
     Parameters
     ----------

@@ -72,13 +72,9 @@ class Fbp(Op):
     middle: float | None = None
 
     axes = ("zax",)
+    cut = "zy"
     sums = "a"
     units = {"z": "slices", "a": "angles", "y": "rows of a slice"}  # noqa: RUF012  shared, never changed
-
-    @property
-    def cut(self) -> str:  # type: ignore[override]
-        """Slices; directly, rows of a slice, too: a Fourier transform makes all at once."""
-        return "z" if self.method == "fourier" else "zy"
 
     @cached_property
     def geometry(self) -> Geometry:

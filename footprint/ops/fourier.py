@@ -17,7 +17,7 @@ from footprint.ops.backproject import Geometry, slid, slides
 from footprint.ops.filters import fast_length
 from footprint.ops.ramp_filter import RampFilter
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Ref
+from footprint.plan.slots import Place, Ref
 
 # Spectra, and lines of the grid, that are worked on at once: of a size that caches hold, and enough for all cores of a device.
 _BATCH_BYTES, _BATCH_CORE = 8 << 20, 256 << 10
@@ -160,33 +160,33 @@ class FourierBackproject:
     @cached_property
     def grid(self) -> Grid:
         """Sizes of the grid."""
-        return Grid(*self.geometry.shape, 2 * (len(self.gains) - 1), taps_of(self.accuracy))
+        return self._grid(self.geometry.shape[0])
 
-    @cached_property
-    def lattice(self) -> np.ndarray:
-        """Steps of the angles on the grid."""
-        return self.grid.lattice(*self.geometry.table().T[:2])
+    def _grid(self, n_y: int) -> Grid:
+        """Sizes of the grid for so many rows of a slice: for few of them frequencies along y may lie far apart."""
+        return Grid(n_y, self.geometry.shape[1], 2 * (len(self.gains) - 1), taps_of(self.accuracy))
 
     def record(self, b: Builder, sino: Ref, out: Ref) -> None:
         """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is.
 
-        Where the job is cut along the angles, each part adds its own to the grid, and the last transforms it.
+        Where the job is cut along the angles, each part adds its own to the grid, and the last transforms it. Where it is cut along
+        the rows of a slice, all samples are spread onto a grid for each tile.
         """
         n_z, n_a, _ = sino.spec.shape
-        grid, n_f = self.grid, len(self.gains)
+        grid, n_f = self._grid(b.at_a_time("y") or self.geometry.shape[0]), len(self.gains)
         table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=sino)
-        lattice = b.const(self.lattice, "lattice")
+        lattice = b.const(grid.lattice(*self.geometry.table().T[:2]), "lattice")
         if n_a != len(self.geometry.angles):
             whole, lattice = lattice, b.like(table, "int64", "lattice of the part", shape=(n_a, 3))
             b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
         shape = (grid.rows, grid.cells_y)
-        cells = b.held(out, (n_z, *shape), "complex64", "grid") if b.summing else None
+        cells = b.held(out, (n_z, *shape), "complex64", "grid", along="z") if b.summing else None
         moves = slides(b, self.geometry.slice_shifts, self.geometry.first, sino)
         with b.repeat(sino) as z:
             own = table if moves is None else slid(b, table, moves.row(z))
             plane = b.scratch(shape, "complex64", "grid") if cells is None else cells.row(z)
             spectrum = b.scratch((n_a, n_f), "complex64", "spectrum").like_rows(table)
-            self._spectra(b, sino.row(z), own, spectrum)
+            self._spectra(b, sino.row(z), own, spectrum, b.first(out, "y") + grid.n_y // 2)
             if b.summing:
                 with b.only("first"):
                     b.launch("fourier.clear", plane)
@@ -194,17 +194,17 @@ class FourierBackproject:
             how = {"accuracy": accuracy, "group": grid.group, "accumulate": b.summing}
             b.launch("fourier.spread", spectrum, lattice, taps, plane, **how)
             with b.only("last"):
-                self._image(b, plane, out.row(z))
+                self._image(b, grid, plane, out.row(z))
 
-    def _spectra(self, b: Builder, rows: Ref, table: Ref, spectrum: Ref) -> None:
-        """Transform and filter the rows of a slice."""
+    def _spectra(self, b: Builder, rows: Ref, table: Ref, spectrum: Ref, y0: int | Place) -> None:
+        """Transform and filter the rows of a slice; ``y0`` is the row of the region that is to be the grid's origin."""
         n_a, n_f = spectrum.spec.shape
-        n_y, width = self.geometry.shape
+        x0 = self.geometry.shape[1] // 2
         gains = self.gains.astype(np.complex64)
         response = b.const(gains if np.any(gains.imag) else gains.real, "filter")
         if fused(b.limits, self.geometry.n_x, 2 * (n_f - 1)) is not None:
             table_of = b.const(turns(n_f - 1), "turns of a row")
-            mode, x0, y0 = self.ramp.padding, width // 2, n_y // 2
+            mode = self.ramp.padding
             b.launch("fourier.rows", rows, table, table_of, response, spectrum, mode=mode, x0=x0, y0=y0)
             return
         batch = _batch(b, n_a, n_f)
@@ -212,14 +212,12 @@ class FourierBackproject:
             part, own = rows.window(loop, batch), spectrum.window(loop, batch)
             wide = b.scratch((batch, 2 * (n_f - 1)), name="padded rows").like_rows(part)
             self.ramp.forward(b, part, wide, own)
-            b.launch("fourier.gain", own, response, table.window(loop, batch), x0=width // 2, y0=n_y // 2)
+            b.launch("fourier.gain", own, response, table.window(loop, batch), x0=x0, y0=y0)
 
-    def _image(self, b: Builder, plane: Ref, out: Ref) -> None:
+    def _image(self, b: Builder, grid: Grid, plane: Ref, out: Ref) -> None:
         """Transform the grid and take the slice out, some rows at a time."""
-        grid = self.grid
-        n_y, _ = self.geometry.shape
         if stages(b.limits, grid.cells_y) is not None and stages(b.limits, grid.cells_x // 2) is not None:
-            self._at_once(b, plane, out)
+            self._at_once(b, grid, plane, out)
             return
         b.launch("fourier.fold", plane, cells=grid.cells_x)
         half = plane[MARGIN : MARGIN + grid.half]
@@ -229,7 +227,7 @@ class FourierBackproject:
             left = b.fft(part, part, inverse=True, scaled=False)
         columns, gains = grid.columns(left)
         places, down = b.const(columns, "columns"), b.const(gains, "gains along y")
-        batch = _batch(b, n_y, grid.half)
+        batch = _batch(b, grid.n_y, grid.half)
         with b.repeat(out, batch) as loop:
             part = out.window(loop, batch)
             lines = b.scratch((batch, grid.half), "complex64", "lines").like_rows(part)
@@ -238,11 +236,9 @@ class FourierBackproject:
             left = b.fft(lines, real, inverse=True, scaled=False)
             b.launch("fourier.crop", real, b.const(grid.pixels(left), "gains along x"), part)
 
-    def _at_once(self, b: Builder, plane: Ref, out: Ref) -> None:
+    def _at_once(self, b: Builder, grid: Grid, plane: Ref, out: Ref) -> None:
         """The same where lines of both directions fit the chip: two launches."""
-        grid = self.grid
-        n_y, _ = self.geometry.shape
-        kept = (n_y - n_y // 2, n_y // 2)
+        kept = (grid.n_y - grid.n_y // 2, grid.n_y // 2)
         b.launch("fourier.columns", plane, b.const(turns(grid.cells_y), "turns along y"), cells=grid.cells_x, kept=kept)
         columns, gains = grid.columns(1 / grid.cells_y)
         tables = (

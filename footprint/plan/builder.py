@@ -120,9 +120,9 @@ class Builder:
         """A further input that comes with ``ref``: along axes it shares with it, it is cut alike."""
         return self._slot(spec, "inp", name, dict(ref.slot.reach), given=given)
 
-    def held(self, ref: Ref, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
-        """Scratch that is cut as ``ref`` is and keeps its content for all parts that are summed."""
-        whole, cut = ref.slot.spec, dict(ref.slot.reach)
+    def held(self, ref: Ref, shape: tuple[int, ...], dtype: str, name: str, along: str | None = None) -> Ref:
+        """Scratch that is cut as ``ref`` is, or ``along`` some axes alone, and keeps its content for all parts that are summed."""
+        whole, cut = ref.slot.spec, {axis: own for axis, own in ref.slot.reach if along is None or axis in along}
         axes = "".join(a if a in cut else "." for a in whole.axes.ljust(len(shape), "."))
         lengths = tuple(whole.length(a) if a != "." else n for a, n in zip(axes, shape))
         return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut, held=self.summing)
