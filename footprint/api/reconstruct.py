@@ -84,15 +84,10 @@ def reconstruct(
         ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
-    filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
+    filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff, centered, margin
         As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
     iterations, weight, nonnegative
         As in `sirt`, `cgls` and `tv`: for these methods alone.
-    centered : bool
-        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
-        moved.
-    margin : int
-        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
@@ -169,8 +164,10 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
+    fbp = Filtered(
+        None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
@@ -335,8 +332,10 @@ def plan_reconstruct(
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job, n_x = job_of(scan, rows, i0, shifts, log), scan.shape[2]
-    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
+    fbp = Filtered(
+        None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = axis_of(center, scan.shape)
