@@ -25,6 +25,7 @@ from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
+from footprint.plan.done import DoneSet
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Library
 
@@ -230,6 +231,10 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
     sources = job.streams(*way.needed, watch=watch, tally=tally)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
+    if tally is not None and isinstance(done, DoneSet):
+        # What a stopped run has counted stays in the journal with its rows.
+        tally.go_on(done.notes)
+        done.note = tally.noted
     with job.kept(plan):
         job.check_flats(plan.chunk.size if plan.chunk is not None else job.n_rows)
         ins = [sources[name] for name in line.inputs]
