@@ -15,6 +15,7 @@ THREADS_AND_TIMES = [
         "",
         LOST,
         "what the driver said of a device lost in a lane's thread is not told",
+        devices="opencl",
     ),
     Mutant(
         "footprint/backend/notice.py",

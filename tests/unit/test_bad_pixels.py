@@ -8,6 +8,7 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+import tifffile
 
 import footprint as fp
 from footprint.api._counts import Tally
@@ -103,14 +104,18 @@ def said_of(name):
     if name.suffix == ".h5":
         with h5py.File(name) as file:
             return file["entry/reconstruction"].attrs["bad_pixels"]
-    files = sorted(name.glob("slice_*")) or [name / ".zattrs"] if name.is_dir() else [name]
-    found = set()
-    for file in files:
-        text = file.read_bytes().decode("latin-1")
-        start = text.index('"bad_pixels": ') + len('"bad_pixels": ')
-        found.add(json.JSONDecoder().raw_decode(text, start)[0])
-    assert len(found) == 1 and len(files) == (4 if files[0].name.startswith("slice_") else 1)
-    return found.pop()
+    if name.suffix == ".zarr":
+        return json.loads((name / ".zattrs").read_text())["footprint"]["bad_pixels"]
+    found = []
+    for file in sorted(name.glob("slice_*")) if name.is_dir() else [name]:
+        if file.suffix == ".jp2":
+            text = file.read_bytes().decode("latin-1")
+            found.append(json.loads(text[text.index("<footprint>") + 11 : text.index("</footprint>")])["bad_pixels"])
+            continue
+        with tifffile.TiffFile(file) as opened:
+            found.append(json.loads(opened.pages[0].description)["bad_pixels"])
+    assert len(set(found)) == 1 and len(found) == (4 if name.is_dir() else 1)
+    return found[0]
 
 
 @pytest.mark.parametrize(
