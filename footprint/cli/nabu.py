@@ -304,6 +304,10 @@ def _part(r: Reader) -> None:
         if not any(r.get(*key) for key in keys):
             continue
         known = [ends[name] for name in names]
+        word = r.get(*keys[0])
+        if option == "rows" and word == r.get(*keys[1]) and word in ("first", "middle", "last"):
+            r.say(option, word, *keys)
+            continue
         if all(pair == (0, None) for pair in known):
             r.same("all of it", *keys)
             continue
@@ -327,7 +331,7 @@ def _ends(start: str, end: str) -> tuple[int, int | None] | None:
     try:
         first, last = int(start or 0), int(end or -1)
     except ValueError:
-        return (0, 1) if start == end == "first" else None
+        return None
     if first < 0 or last < -1:
         return None
     return first, None if last == -1 else last + 1
