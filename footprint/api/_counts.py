@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
@@ -17,6 +17,8 @@ from footprint.plan.faces import Region
 
 # Values that are compared at a time: what that holds does not grow with the data. Bytes that a thread takes at a time.
 _PIECE, _SHARE = 1 << 14, 2 << 20
+# In place of the angles of a block, where it is one of flats.
+_FLATS = (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -65,19 +67,20 @@ class Tally:
     _counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     _seen: dict[tuple[int, int], bytearray] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _unnoted: list[str] | None = None
 
     def projections(self, region: Region, block: np.ndarray) -> None:
         """Count what of a block of projections is saturated."""
         if self.level is None or not block.size:
             return
-        here = self._new((region[0].start or 0, region[0].stop or 0), region[1])
-        for first, last in here:
+        kind = region[0].start or 0, region[0].stop or 0
+        for first, last in self._new(kind, region[1]):
             part = block[:, first:last]
-            self._add(2, _at_least(part, self.level), part.size)
+            self._add(kind, region[1], (first, last), _at_least(part, self.level), part.size)
 
     @contextmanager
     def beside(self, array: np.ndarray) -> Iterator[None]:
-        """Count all of an array of projections while something else is done, in a thread that ends with it."""
+        """Count all of an array of projections while something else is done, in a thread that ends with it; it is not noted."""
         if self.level is None:
             yield
             return
@@ -88,7 +91,9 @@ class Tally:
                 for frame in array:
                     if over.is_set():
                         return
-                    self._add(2, _at_least(frame[None], self.level or 0.0), frame.size)
+                    found = _at_least(frame[None], self.level or 0.0)
+                    with self._lock:
+                        self._count((0, 0), found, frame.size)
             except BaseException as error:
                 errors.append(error)
 
@@ -106,26 +111,52 @@ class Tally:
 
     def flats(self, region: Region, block: np.ndarray, dark: Callable[[], Any]) -> None:
         """Count the detector pixels that are dead; ``dark`` reads the dark of the same rows, or 0."""
-        here = self._new((-1, -1), region[1])
+        here = self._new(_FLATS, region[1])
         if not here:
             return
         shades = np.broadcast_to(dark(), block.shape[1:])
         for first, last in here:
+            dead, width = 0, block.shape[2]
             for row in range(first, last):
-                lit = np.ones(block.shape[2], bool)
+                lit = np.ones(width, bool)
                 for group in block:
                     lit &= group[row] - shades[row] > DEAD * np.abs(shades[row])
-                self._add(0, int(lit.size - np.count_nonzero(lit)), lit.size)
+                dead += int(width - np.count_nonzero(lit))
+            self._add(_FLATS, region[1], (first, last), dead, width * (last - first))
 
     def counts(self) -> PixelCounts:
         """What was counted."""
         dead, pixels, saturated, values = self._counts
         return PixelCounts(dead, pixels, saturated, values, self.level)
 
-    def _add(self, at: int, found: int, of: int) -> None:
+    def go_on(self, notes: Iterable[str]) -> None:
+        """Take what earlier runs noted as counted, and note from now on what is."""
+        self._unnoted = []
+        for note in notes:
+            start, stop, first, last, found, of = map(int, note.split())
+            seen = self._seen.setdefault((start, stop), bytearray(self.n_z))
+            if not any(seen[first:last]):
+                seen[first:last] = b"\1" * (last - first)
+                self._count((start, stop), found, of)
+
+    def noted(self) -> list[str]:
+        """What was counted since it was asked last, a line for every run of rows."""
         with self._lock:
-            self._counts[at] += found
-            self._counts[at + 1] += of
+            found, self._unnoted = self._unnoted or [], []
+        return found
+
+    def _add(self, kind: tuple[int, int], rows: slice, run: tuple[int, int], found: int, of: int) -> None:
+        """Add what was found in a run of a block's rows."""
+        first = rows.start or 0
+        with self._lock:
+            self._count(kind, found, of)
+            if self._unnoted is not None:
+                self._unnoted.append(" ".join(map(str, (*kind, first + run[0], first + run[1], found, of))))
+
+    def _count(self, kind: tuple[int, int], found: int, of: int) -> None:
+        at = 0 if kind == _FLATS else 2
+        self._counts[at] += found
+        self._counts[at + 1] += of
 
     def _new(self, kind: tuple[int, int], rows: slice) -> list[tuple[int, int]]:
         """Runs of a block's rows that nobody has counted yet, counted from its first; they are then."""

@@ -40,7 +40,7 @@ def is_given(beside: Beside) -> bool:
     return any(one is not None for one in beside)
 
 
-class How(NamedTuple):
+class Asked(NamedTuple):
     """What a call asks for.
 
     Attributes
@@ -85,12 +85,12 @@ class How(NamedTuple):
         method: str = "auto",
         name: str = "dtype",
         masks: str = "one",
-    ) -> How:
+    ) -> Asked:
         """The same from what the user wrote."""
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)
-        return How(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method, masks)
+        return Asked(mode, border(boundary), *floating(dtype, name), nan, _whole("origin", origin), along, method, masks)
 
 
 def _whole(name: str, value: Any) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ def last(axes: Axes, n_axes: int) -> tuple[int, ...] | None:
 
 
 def filtered(
-    image: Any, mask: Any, flip: bool, how: How, cval: Any, out: Any, memory: Memory, device: str, beside: Beside = ALONE
+    image: Any, mask: Any, flip: bool, how: Asked, cval: Any, out: Any, memory: Memory, device: str, beside: Beside = ALONE
 ) -> Any:
     """Filter numbers, and give the result the units of image and mask where they have any."""
     if isinstance(image, np.ma.MaskedArray) and image.mask is not np.ma.nomask:
@@ -139,7 +139,7 @@ def filtered(
 def operation(
     image: ArraySpec,
     mask_shape: Any,
-    how: How,
+    how: Asked,
     cval: float,
     flip: bool = True,
     complex_mask: bool = False,
@@ -199,7 +199,7 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def _run(image: Any, mask: Any, flip: bool, how: How, cval: float, out: Any, memory: Memory, device: str, beside: Beside) -> Any:
+def _run(image: Any, mask: Any, flip: bool, how: Asked, cval: float, out: Any, memory: Memory, device: str, beside: Beside) -> Any:
     # How a mask on the host lies decides whether it has a slot.
     seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
     # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.

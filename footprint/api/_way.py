@@ -146,8 +146,6 @@ class How:
     iterations: int | None = None
     weight: float | None = None
     nonnegative: bool = False
-    centered: bool = False
-    margin: int = 0
 
     @classmethod
     def of(cls, **settings: Any) -> How:
@@ -176,8 +174,7 @@ class How:
             fbp = fbp if moves is None else replace(fbp, geometry=replace(fbp.geometry, slice_shifts=moves))
         else:
             self._refuse(self, _OF_ITERATIONS, "which has none", "method='sirt' iterates")
-            fbp = self.fbp._replace(center=seen, pixel_size=size, roi=self.box(width)).op(angles, width)
-            fbp = replace(fbp, slice_shifts=moves, middle=self.middle(width))
+            fbp = replace(self.fbp._replace(center=seen, pixel_size=size).op(angles, width), slice_shifts=moves)
         return Way(job, fbp, self.steps, field, self.numbers)
 
     def _iterative(self, angles: np.ndarray, n_x: int, axis: float, size: Any, field: HalfAcquisition | None) -> Iterative:
@@ -185,24 +182,13 @@ class How:
         told = self.fbp
         self._refuse(told, _OF_FBP, "which filters nothing", "leave it out")
         width, offset = (n_x, 0) if field is None else (field.width, field.offset)
-        roi, middle = self.box(width), self.middle(width)
+        roi, middle = told.box(width), told.middle(width)
         if field is not None:
             roi = (0, width, 0, width) if roi is None else Geometry(angles, n_x, axis, roi).box
             roi = tuple(end - field.offset for end in roi)
         how = Iterated(told.method, self.iterations, self.weight, self.nonnegative, axis, roi, size, told.circle, told.axis_shifts)
         op = how.op(angles, n_x)
         return op if middle is None else replace(op, geometry=replace(op.geometry, middle=middle - offset))
-
-    def box(self, width: int) -> Any:
-        """The region of slices of such a width: as given, or all of them and the margin."""
-        margin = self.margin
-        if not isinstance(margin, int | np.integer) or isinstance(margin, bool) or margin < 0:
-            raise ArgumentError("margin", repr(margin), "a whole number of pixels, 0 or more")
-        return self.fbp.roi if self.fbp.roi is not None or not margin else (-int(margin), width + int(margin)) * 2
-
-    def middle(self, width: int) -> float | None:
-        """Where the axis lies in slices of such a width; None where they are not moved."""
-        return (width - 1) / 2 if self.centered else None
 
     def _refuse(self, told: Any, usual: dict[str, Any], why: str, fix: str) -> None:
         """Raise where the method is told what it has no use for."""

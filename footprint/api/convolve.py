@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, described, where
 from footprint.api._call import Described, planned
-from footprint.api._filtered import BESIDE, How, filtered, last, number, operation, returned
+from footprint.api._filtered import BESIDE, Asked, filtered, last, number, operation, returned
 from footprint.api._hints import hinted
 from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
@@ -129,7 +129,7 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
+    how = Asked.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
     return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
@@ -175,7 +175,7 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    how = How.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
+    how = Asked.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
     return filtered(image, mask, False, how, cval, out, memory, device, (masked, weight))
 
 
@@ -236,7 +236,7 @@ def plan_convolve(
     True
     """
     spec, meets = described(shape, dtype, kinds=COMPLEX)
-    how = How.of(mode, boundary, result, nan, origin, axes, name="result", masks=masks)
+    how = Asked.of(mode, boundary, result, nan, origin, axes, name="result", masks=masks)
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, meets = turned_spec(spec, order), Given(direct=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
-from footprint.api._filtered import How, number, operation, returned
+from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.plan.faces import Filler, Region, Taker
@@ -70,7 +70,7 @@ def plan_convolve_rows(
     True
     """
     spec, _ = described(shape, dtype)
-    how = How.of(mode, boundary, result, nan, name="result")
+    how = Asked.of(mode, boundary, result, nan, name="result")
     op, weights = operation(spec, mask_shape, how, number(cval))
     sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
@@ -128,7 +128,7 @@ def convolve_rows(
         What was run.
     """
     spec, _ = described(shape, dtype)
-    how = How.of(mode, boundary, result, nan, name="result")
+    how = Asked.of(mode, boundary, result, nan, name="result")
     weights = weights_of(mask, flip, how.sums or dtype, scaled=nan == "interpolate")
     op, wanted = operation(spec, weights.spec.shape, how, number(cval))
     out = returned(op.out_specs(spec, wanted)[0], how.result)

@@ -33,15 +33,31 @@ class Filtered(NamedTuple):
     circle: bool = False
     axis_shifts: Any = None
     cutoff: float = 1.0
+    centered: bool = False
+    margin: int = 0
 
     def op(self, angles: np.ndarray, n_x: int) -> Fbp:
         """The operation, of values that can be compared."""
         kept = self._asdict()
+        del kept["centered"], kept["margin"]
         kept["center"] = position((n_x - 1) / 2 if self.center is None else self.center)
         kept["filter"] = self.filter if isinstance(self.filter, str) else Table(self.filter)
-        kept["roi"] = tuple(self.roi) if isinstance(self.roi, list | np.ndarray) else self.roi
+        kept["roi"], kept["middle"] = self.box(n_x), self.middle(n_x)
         kept["axis_shifts"] = None if self.axis_shifts is None else Table(numbers("axis_shifts", self.axis_shifts))
         return Fbp(Table(angles), n_x, **kept)
+
+    def box(self, width: int) -> Any:
+        """The region of slices of such a width: as given, or all of them and the margin."""
+        margin = self.margin
+        if not isinstance(margin, int | np.integer) or isinstance(margin, bool) or margin < 0:
+            raise ArgumentError("margin", repr(margin), "a whole number of pixels, 0 or more")
+        if self.roi is None and margin:
+            return (-int(margin), width + int(margin)) * 2
+        return tuple(self.roi) if isinstance(self.roi, list | np.ndarray) else self.roi
+
+    def middle(self, width: int) -> float | None:
+        """Where the axis lies in slices of such a width; None where they are not moved."""
+        return (width - 1) / 2 if self.centered else None
 
 
 def fbp(
@@ -59,6 +75,8 @@ def fbp(
     circle: bool = False,
     axis_shifts: Any = None,
     cutoff: float = 1.0,
+    centered: bool = False,
+    margin: int = 0,
     out: Any = None,
     memory: Memory = None,
     device: str = "auto",
@@ -104,6 +122,11 @@ def fbp(
         Shift of each projection on the detector, in pixels: added to h.
     cutoff : float
         Share of the Nyquist frequency above which the filter passes nothing.
+    centered : bool
+        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
+        moved.
+    margin : int
+        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
     out : array (n_y, n_x) or (n_z, n_y, n_x), optional
         Where the slices go, of a floating dtype.
     memory : str, int or float, optional
@@ -138,7 +161,9 @@ def fbp(
     >>> float(fp.fbp(disc)[24:40, 24:40].mean().round(2))
     1.0
     """
-    how = Filtered(center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    how = Filtered(
+        center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
     look = looks("fbp", (angles, *how, memory, device, fft), sinogram, out) if progress is None else None
     flat = getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
@@ -180,6 +205,8 @@ def plan_fbp(
     circle: bool = False,
     axis_shifts: Any = None,
     cutoff: float = 1.0,
+    centered: bool = False,
+    margin: int = 0,
     memory: Memory = None,
     device: str = "auto",
     fft: str = "auto",
@@ -190,8 +217,8 @@ def plan_fbp(
     ----------
     shape : (n_angles, n_x) or (n_z, n_angles, n_x)
         Of the sinograms.
-    angles, dtype, center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, memory,
-    device, fft
+    angles, dtype, center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered,
+    margin, memory, device, fft
         As in `fbp`; ``angles`` may be their number.
 
     Returns
@@ -208,7 +235,9 @@ def plan_fbp(
     """
     spec, given = described_stack(shape, dtype)
     _, n_a, n_x = spec.shape
-    how = Filtered(center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
+    how = Filtered(
+        center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
     op = how.op(angles_of(angles, n_a), n_x)
     result = op.out_specs(spec)[0]
     return _plan(*limits_and_budget(where(device), memory, fft), op, (spec, given), (result, Given()))

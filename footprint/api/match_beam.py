@@ -7,7 +7,7 @@ from typing import Any
 from footprint.api._arrays import Memory, described, where
 from footprint.api._beam import beam_mask
 from footprint.api._call import Described, planned
-from footprint.api._filtered import How, number, operation, returned
+from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._header import fits_header, matched_header
 from footprint.api._mask import file_mask
 from footprint.api._method import made_by
@@ -115,7 +115,7 @@ def plan_match_beam(
         raise ShapeError("shape", shape, "(n_y, n_x)")
     mask = beam_mask(header, target)
     spec, given = described(shape, dtype)
-    how = How.of("same", boundary, result, nan, name="result")
+    how = Asked.of("same", boundary, result, nan, name="result")
     op, weights = operation(spec, mask.shape, how, number(cval))
     made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())
     way = made_by(method, op, spec, file_mask(mask, weights.dtype), where(device), memory)

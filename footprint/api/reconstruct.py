@@ -26,6 +26,7 @@ from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
+from footprint.plan.done import DoneSet
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given, Library
 
@@ -86,15 +87,10 @@ def reconstruct(
         ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
-    filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff
+    filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff, centered, margin
         As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
     iterations, weight, nonnegative
         As in `sirt`, `cgls` and `tv`: for these methods alone.
-    centered : bool
-        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
-        moved.
-    margin : int
-        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
     pixel_size : float or "auto", optional
         As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
     shifts : array (n_angles,), optional
@@ -171,8 +167,10 @@ def reconstruct(
     ...         fp.reconstruct(scan, center=truth.center, steps=lower).shape
     (4, 64, 64)
     """
-    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
+    fbp = Filtered(
+        None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     taken, run = Taken(rows, i0, shifts, log), _Run(out, memory, device, fft, on_plan, on_counts, progress)
     try:
         return _reconstruct(scan, is_watched(black_frames, log), center, how, taken, run)
@@ -235,6 +233,10 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
     sources = job.streams(*way.needed, watch=watch, tally=tally)
     watched = in_slices(progress, *way.result.shape[:2])
     done = done_by(writer, scan, line, way.needed, plan)
+    if tally is not None and isinstance(done, DoneSet):
+        # What a stopped run has counted stays in the journal with its rows.
+        tally.go_on(done.notes)
+        done.note = tally.noted
     with ExitStack() as beside:
         beside.enter_context(job.kept(plan))
         rows = plan.chunk.size if plan.chunk is not None else job.n_rows
@@ -346,8 +348,10 @@ def plan_reconstruct(
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
     job, n_x = job_of(scan, rows, i0, shifts, log), scan.shape[2]
-    fbp = Filtered(None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff)
-    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative, centered, margin)
+    fbp = Filtered(
+        None, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
+    )
+    how = How(fbp, half_acquisition, steps, out_dtype, out_range, iterations, weight, nonnegative)
     half = how.is_half(job)
     # A half acquisition whose axis is not known is planned for the widest field it can have.
     axis = axis_of(center, scan.shape)

@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
 from footprint.api._call import Stream, meeting
-from footprint.api._filtered import How, number, operation
+from footprint.api._filtered import Asked, number, operation
 from footprint.api._mask import held_bytes, mask_slot, weights_of
 from footprint.api._method import for_frames
 from footprint.backend.device import parse
@@ -170,7 +170,7 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    op, weights = operation(frame, mask_shape, How.of(mode, boundary, result, nan, name="result"), number(cval))
+    op, weights = operation(frame, mask_shape, Asked.of(mode, boundary, result, nan, name="result"), number(cval))
     name = where(device)
     op = for_frames(method, op, frame, name)
     # A file's mask is read once, and held beside the frames.
@@ -322,7 +322,7 @@ def _operation(
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
     mode, boundary, nan = words
-    how = How.of(mode, boundary, dtype, nan)
+    how = Asked.of(mode, boundary, dtype, nan)
     weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=nan == "interpolate")
     assert isinstance(weights, Array)
     return operation(frame, weights.spec.shape, how, number(cval))[0], weights

@@ -14,7 +14,7 @@ from footprint.api._black import is_watched, with_light
 from footprint.api._call import meeting
 from footprint.api._half import width_of
 from footprint.api._held import Held, held_bytes
-from footprint.api._scan import ScanJob, job_of, scan_of
+from footprint.api._scan import ScanJob, Taken, scan_of
 from footprint.api._way import SETTINGS, How, array, writing
 from footprint.api.reconstruct import reconstruct
 from footprint.errors import ArgumentError, BudgetError
@@ -93,9 +93,9 @@ def try_axes(
     ...         fp.try_axes(scan, [34.2, 35.2, 36.2], row=2, memory="20MB").shape
     (3, 64, 64)
     """
-    beam: dict[str, Any] = {"i0": i0, "log": log}
+    taken, settings = Taken(None, i0, shifts, log), {"axis_shifts": axis_shifts, **settings}
     writer = out if hasattr(out, "write") and not isinstance(out, np.ndarray) else None
-    trial = _prepare(scan, centers, row, shifts, axis_shifts, beam, settings, writer or False, (memory, device, fft))
+    trial = _prepare(scan, centers, row, taken, settings, _Where(writer or False, memory, device, fft))
     target = out if writer is not None else _target(out, trial.result)
     if on_plan is not None:
         on_plan(trial.plan)
@@ -103,11 +103,8 @@ def try_axes(
     if is_watched(black_frames, log):
         left, shifts, axis_shifts = with_light(scan, trial.job.start, shifts, axis_shifts)
     held = Held(left, *trial.rows) if trial.held else left
-    how = (
-        beam
-        | settings
-        | {"roi": trial.roi, "shifts": shifts, "axis_shifts": axis_shifts, "rows": (trial.job.start, trial.job.stop)}
-    )
+    rows = trial.job.start, trial.job.stop
+    how = settings | {"roi": trial.roi, "rows": rows, "i0": i0, "log": log, "shifts": shifts, "axis_shifts": axis_shifts}
     for k, center in enumerate(trial.centers):
         place = _Slice(target, k) if writer is not None else target[k : k + 1]
         with warnings.catch_warnings():
@@ -160,8 +157,17 @@ def plan_try_axes(
     True
     """
     scan = scan_of(scan, angles, dtype, n_flat_groups)
-    beam: dict[str, Any] = {"i0": i0, "log": log}
-    return _prepare(scan, centers, row, shifts, axis_shifts, beam, settings, written, (memory, device, fft)).plan
+    taken, settings = Taken(None, i0, shifts, log), {"axis_shifts": axis_shifts, **settings}
+    return _prepare(scan, centers, row, taken, settings, _Where(written, memory, device, fft)).plan
+
+
+class _Where(NamedTuple):
+    """Where slices go, and where they are made."""
+
+    written: Any
+    memory: Memory
+    device: str
+    fft: str
 
 
 class _Trial(NamedTuple):
@@ -177,37 +183,26 @@ class _Trial(NamedTuple):
     plan: Plan
 
 
-def _prepare(
-    scan: Any,
-    centers: Sequence[float],
-    row: int | None,
-    shifts: Any,
-    axis_shifts: Any,
-    beam: dict[str, Any],
-    settings: dict[str, Any],
-    written: Any,
-    on: tuple[Memory, str, str],
-) -> _Trial:
+def _prepare(scan: Any, centers: Sequence[float], row: int | None, taken: Taken, settings: dict[str, Any], on: _Where) -> _Trial:
     axes = _checked(centers)
     if not hasattr(scan, "angles"):
-        job_of(scan, None, **beam)
+        taken.job(scan)
     middle = scan.shape[1] // 2 if row is None else row
-    job = job_of(scan, (middle, middle + 1), shifts=shifts, **beam)
+    job = taken._replace(rows=(middle, middle + 1)).job(scan)
     unknown = [name for name in settings if name not in SETTINGS]
     if unknown:
         raise TypeError(f"try_axes() got an unexpected keyword argument {unknown[0]!r}")
-    how = How.of(axis_shifts=axis_shifts, **settings)
+    how = How.of(**settings)
     half = how.is_half(job)
     if half and how.fbp.roi is None:
         width = min(width_of(scan, half, axis) for axis in axes)
-        how = replace(how, fbp=how.fbp._replace(roi=(-how.margin, width + how.margin) * 2))
+        how = replace(how, fbp=how.fbp._replace(roi=how.fbp.box(width) or (0, width) * 2))
     # How large a field is depends on its axis, and on nothing else that differs; every axis is checked.
     ways = [how.way(job, axis, half) for axis in (axes if half else (min(axes), max(axes)))]
     way = max(ways, key=lambda one: one.field.width if one.field is not None else 0)
-    memory, device, fft = on
-    limits, budget = limits_and_budget(where(device), memory, fft)
+    limits, budget = limits_and_budget(where(on.device), on.memory, on.fft)
     result = ArraySpec((len(axes), *way.result.shape[1:]), "float32")
-    out = Given(owner="source", beside=writing(written)) if written else meeting(array(None, way.result))[1]
+    out = Given(owner="source", beside=writing(on.written)) if on.written else meeting(array(None, way.result))[1]
     nbytes, named = held_bytes(job.scan, *way.needed), counted(way.needed[1] - way.needed[0], "rows")
     said = f"one slice after another, about {counted(len(axes), 'axes')}"
     if budget is None or budget > 2 * nbytes:

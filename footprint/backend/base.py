@@ -161,4 +161,7 @@ def failed(device: str, error: BaseException) -> BackendError:
     """What `fault` returns: a device that fell off the bus, ran into an error of its own, or was taken away."""
     said = str(error).strip().split("\n")[0][:200]
     fix = "start the job anew, on another device where this one is lost; with --resume (resume=True) it goes on where it was"
-    return BackendError(device, f"failed in the midst of a run ({said})", fix)
+    problem = BackendError(device, f"failed in the midst of a run ({said})", fix)
+    # It is handed from a lane's thread to the caller's before it is raised.
+    problem.__cause__ = error
+    return problem

@@ -98,10 +98,10 @@ def _check_single(depth: int | None) -> None:
 
 def _result(source: Any, mask_shape: tuple[int, ...], mode: str, dtype: str | None) -> tuple[str | None, Any, str]:
     """The dtype asked for; shape and dtype of the result of an image, or of one frame; and the dtype of its sums."""
-    from footprint.api._filtered import How, operation, returned
+    from footprint.api._filtered import Asked, operation, returned
     from footprint.spec import ArraySpec
 
-    how = How.of(mode, "constant", dtype, "propagate")
+    how = Asked.of(mode, "constant", dtype, "propagate")
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
     op, weights = operation(spec, mask_shape, how, 0.0)
     return how.result or None, returned(op.out_specs(spec, weights)[0], how.result), weights.dtype
@@ -155,14 +155,14 @@ def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: st
 def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
     """The method that "auto" is for this job."""
     from footprint.api._arrays import where
-    from footprint.api._filtered import How, operation
+    from footprint.api._filtered import Asked, operation
     from footprint.api._mask import file_mask, mask_slot
     from footprint.api._method import method_of
     from footprint.io.frame_source import FrameSource
     from footprint.spec import ArraySpec
 
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
-    op, weights = operation(spec, mask.shape, How.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
+    op, weights = operation(spec, mask.shape, Asked.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
     # Frames go by the shapes.
     given = mask_slot(weights) if isinstance(source, FrameSource) else file_mask(mask, weights.dtype)
     return method_of(options["method"], op, spec, given, where(options["device"]))

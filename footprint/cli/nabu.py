@@ -181,7 +181,11 @@ def _phase(r: Reader) -> None:
     keys = [("phase", key) for key in ("unsharp_coeff", "unsharp_sigma", "unsharp_method")]
     if r.off(*keys[0]) or r.off(*keys[1]):
         r.same("not asked for", *keys)
-    elif amount > 0 and sigma > 0 and r.get("phase", "unsharp_method").lower() in ("", "gaussian"):
+        return
+    method = r.get("phase", "unsharp_method").lower()
+    if method == "imagej" and amount < 1:
+        amount, method = amount / (1 - amount), "gaussian"
+    if amount > 0 and sigma > 0 and method in ("", "gaussian"):
         r.say("unsharp", f"{amount:g}:sigma={sigma:g}", *keys)
     else:
         r.skip("--unsharp takes an amount and the sigma of a Gaussian", *keys)
@@ -209,24 +213,26 @@ def _rings(r: Reader) -> None:
     if r.off("preproc", double):
         r.same("not asked for", *keys)
     elif r.flag("preproc", double) and sigma > 0 and "rings" not in r.found.table:
-        r.say("rings", {"method": "double-flatfield", "sigma": sigma}, *keys)
+        # Theirs takes logarithms first where it smooths.
+        r.say("rings", {"method": "mean", "sigma": sigma}, *keys)
     elif sigma > 0:
-        r.skip("--rings takes one method: choose between this and double-flatfield", *keys)
+        r.skip("--rings takes one method: choose between this and mean", *keys)
     else:
-        r.skip("--rings double-flatfield takes off what a Gaussian of sigma leaves: give dff_sigma", *keys)
+        r.skip("--rings mean takes off what a Gaussian of sigma does not leave: give dff_sigma", *keys)
 
 
 def _ring_settings(method: str, given: dict[str, str]) -> dict[str, Any] | None:
     """Settings of --rings, with nabu's defaults; None where they cannot be said."""
     try:
         if method == "munch":
-            padded = given.pop("padding", "False").lower() in TRUE
+            # Ours are mirrored at their ends, whatever it says.
+            given.pop("padding", None)
             found: dict[str, Any] = {
                 "sigma": float(given.pop("sigma", 1)),
                 "level": int(given.pop("levels", 10)),
                 "wavelet": "db15",
             }
-            return None if given or padded else found
+            return None if given else found
         if method == "vo":
             given.pop("dim", None)
             sizes = {"size": int(given.pop("la_size", 51)), "small": int(given.pop("sm_size", 21))}
@@ -253,8 +259,11 @@ def _slices(r: Reader) -> None:
     }
     r.one_of(section, "padding_type", "padding", paddings, "--padding is constant, edge, reflect, symmetric or wrap")
     cutoff, axis = r.number(section, "fbp_filter_cutoff"), r.get(section, "rotation_axis_position")
-    if cutoff is not None:
-        r.say("cutoff", cutoff, (section, "fbp_filter_cutoff"))
+    shape, key = r.get(section, "fbp_filter_type").lower().replace("-", "") or "ramlak", (section, "fbp_filter_cutoff")
+    if cutoff is not None and (cutoff == 1 or shape in ("ramlak", "hilbert", "none")):
+        r.same("its ramlak has no cutoff" if cutoff != 1 else "as it is here", key)
+    elif cutoff is not None:
+        r.skip("nabu's window rises again above it; --cutoff passes nothing there: choose", key)
     if r.number(section, "rotation_axis_position") is not None:
         r.say("center", float(axis), (section, "rotation_axis_position"))
         r.same("not used where the axis is given", (section, "cor_options"), (section, "cor_slice"))
@@ -295,6 +304,10 @@ def _part(r: Reader) -> None:
         if not any(r.get(*key) for key in keys):
             continue
         known = [ends[name] for name in names]
+        word = r.get(*keys[0])
+        if option == "rows" and word == r.get(*keys[1]) and word in ("first", "middle", "last"):
+            r.say(option, word, *keys)
+            continue
         if all(pair == (0, None) for pair in known):
             r.same("all of it", *keys)
             continue
@@ -318,7 +331,7 @@ def _ends(start: str, end: str) -> tuple[int, int | None] | None:
     try:
         first, last = int(start or 0), int(end or -1)
     except ValueError:
-        return (0, 1) if start == end == "first" else None
+        return None
     if first < 0 or last < -1:
         return None
     return first, None if last == -1 else last + 1

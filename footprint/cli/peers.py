@@ -105,10 +105,14 @@ def _rings(theirs: dict[str, str]) -> list[str]:
 
 
 def _slice(text: str) -> list[str]:
-    """``a-b`` with b among them, one number, or all."""
+    """``a-b`` with b among them, one number, a word for one, or all."""
     first, dash, last = text.replace(" ", "").partition("-")
     if text == "all":
         return []
+    if text in ("first", "middle", "last"):
+        return ["--rows", text]
     if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise ArgumentError("--slice", repr(text), "A-B (B is the last one), a number, or all", "--rows A:B excludes B")
+        raise ArgumentError(
+            "--slice", repr(text), "A-B (B is the last one), a number, first, middle, last or all", "--rows A:B excludes B"
+        )
     return ["--rows", f"{first}:{int(last or first) + 1}"]

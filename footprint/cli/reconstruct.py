@@ -139,7 +139,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--filter", default="ramlak", show_default=True, help=_FILTERS),
         click.option("--center", default="auto", show_default=True, help=CENTER),
-        click.option("--rows", default=None, metavar="A:B", help="Detector rows to reconstruct, B excluded (default: all)."),
+        click.option(
+            "--rows",
+            default=None,
+            metavar="A:B",
+            help="Detector rows to reconstruct, B excluded (default: all); or first, middle, last.",
+        ),
         click.argument("scan"),
     ):
         command = option(command)
@@ -301,12 +306,15 @@ def _arguments(source: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(text: str, n_z: int) -> slice:
-    """``A:B``, either left out; unlike a slice, ends outside the scan are a mistake and not cut off."""
+    """``A:B``, either left out, or a word for one; unlike a slice, ends outside the scan are a mistake and not cut off."""
+    words = {"first": 0, "middle": n_z // 2, "last": n_z - 1}
+    if text in words:
+        return slice(words[text], words[text] + 1)
     ends = text.split(":")
     try:
         start, stop = (int(end) if end else default for end, default in zip(ends, (0, n_z), strict=True))
     except ValueError:
-        raise ArgumentError("--rows", repr(text), "A:B, such as 100:200 or :50") from None
+        raise ArgumentError("--rows", repr(text), "A:B, such as 100:200 or :50, or first, middle, last") from None
     if not 0 <= start < stop <= n_z:
         raise ArgumentError("--rows", repr(text), f"A:B with A before B, both from 0 to {n_z}, the rows of this scan")
     return slice(start, stop)

@@ -109,13 +109,15 @@ class Run:
         """The volume, written but not yet named, and how many of its rows an earlier run had made."""
         files = self.files
         assert self.found is not None
-        beside: dict[str, Any] = {"each": self.found.each, **files.packing}
+        beside: dict[str, Any] = {"each": self.found.each, "told": ("bad_pixels",), **files.packing}
         with create_volume(
             files.target, self.shape, self.cast.dtype, files.overwrite, self.about, self.first, files.resume, **beside
         ) as volume:
             kept = volume.resumed
             settings = self.job | {"out": volume, "black_frames": self.black_frames, "on_counts": self._counted}
             reconstruct(self.source, memory=self.budget, device=self.device, progress=progress, **settings)
+            if self.counts is not None:
+                volume.tell("bad_pixels", str(self.counts))
         return volume, kept
 
     def _axis_in_slice(self) -> list[float]:

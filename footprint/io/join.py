@@ -18,7 +18,7 @@ from footprint.io.packing import volume_kind
 
 _GROUP, _DATA = "entry/reconstruction", "data"
 # What is a part's own, or HDF5's.
-_OWN = ("rows", "parts", "NX_class", "default")
+_OWN = ("rows", "parts", "bad_pixels", "NX_class", "default")
 _MOST = 10_000
 
 
@@ -32,6 +32,7 @@ class _Part:
     dtype: np.dtype
     about: dict[str, Any]
     each: dict[str, np.ndarray]
+    bad_pixels: str
 
 
 def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str], overwrite: bool = False) -> tuple[int, int]:
@@ -98,6 +99,8 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
         layout[at : at + part.shape[0]] = h5py.VirtualSource(name, f"{_GROUP}/results/{_DATA}", part.shape, first.dtype)
     names = [os.path.basename(part.path) for part in found]
     attrs = {**first.about, "rows": f"{first.rows[0]}:{last.rows[1]}", "parts": names}
+    bad = [f"rows {part.rows[0]}:{part.rows[1]}: {part.bad_pixels}" for part in found if part.bad_pixels]
+    attrs |= {"bad_pixels": bad} if bad else {}
     each = {name: np.concatenate([part.each[name] for part in found]) for name in first.each}
     # What others read where a part is gone.
     fill = np.nan if first.dtype.kind == "f" else 0
@@ -129,7 +132,9 @@ def _opened(path: str) -> _Part:
         about = {name: process.attrs[name] for name in process.attrs if name not in _OWN}
         each = {name: results[name] for name in results if name != _DATA}
         numbers = {name: one[()] for name, one in each.items() if isinstance(one, h5py.Dataset) and one.shape == data.shape[:1]}
-        return _Part(path, (int(rows[1]), int(rows[2])), data.shape, data.dtype, about, numbers)
+        return _Part(
+            path, (int(rows[1]), int(rows[2])), data.shape, data.dtype, about, numbers, text(process.attrs.get("bad_pixels", ""))
+        )
 
 
 def _check_next(before: _Part, part: _Part) -> None:

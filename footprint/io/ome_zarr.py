@@ -113,6 +113,12 @@ class ZarrSlices:
             write_table(folder / ".zattrs", {"multiscales": [{"version": FORMATS[2], **scales}], "footprint": own})
         lay_out(folder / "0", shape, self._dtype, self._tall, compression, form)
 
+    def saying(self) -> list[Path]:
+        """The file that says how the volume was made; `sync` then waits for it."""
+        name = self._folder / ("zarr.json" if self._form == 3 else ".zattrs")
+        self._waiting.add(name)
+        return [name]
+
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` and `finish` hold beside C-contiguous arrays of ``dtype``."""
         if self._packing != "none" or self._levels > 1:

@@ -90,6 +90,12 @@ class SliceFolder:
         where = {"row": self._first + i} if self._along is None else {self._along.name: self._along.values[i]}
         return where | {what: values[i] for what, values in self._each.items()}
 
+    def saying(self) -> list[Path]:
+        """The files that say how the volume was made, all of them; `sync` then waits for them."""
+        names = [self.name(i) for i in range(self._shape[0])]
+        self._waiting.update(names)
+        return [self._folder / name for name in names]
+
     def sync(self) -> None:
         """Wait until what was written is on the disk."""
         while self._waiting:

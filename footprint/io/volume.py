@@ -20,7 +20,8 @@ from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
 from footprint.io.packing import check_packing, volume_kind
 from footprint.io.raw import RawFrames
-from footprint.io.slice_files import Along, TiffFolder, is_slice
+from footprint.io.slice_files import Along, SliceFolder, TiffFolder, is_slice
+from footprint.io.told import room, tell, tell_hdf5
 from footprint.io.unfinished import Unfinished
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
@@ -53,11 +54,17 @@ class VolumeWriter:
         out: Output,
         sink: _Sink,
         facts: Mapping[str, Any] = MappingProxyType({}),
+        told: Sequence[str] = (),
     ) -> None:
         self._facts = facts
         self.path, self.shape, self.dtype, self.temporary = path, shape, dtype, out.temporary
         self._out, self._sink, self._open = out, sink, True
-        self._done = RowSet()
+        self._done, self._told = RowSet(), dict.fromkeys(told, "not counted")
+
+    def tell(self, name: str, text: str) -> None:
+        """Say what is known only when it is whole; ``name`` is one of ``told`` of `create_volume`. It is written by `close`."""
+        assert name in self._told, name
+        self._told[name] = text
 
     def host_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``: for plans that count what they write to."""
@@ -158,12 +165,23 @@ class VolumeWriter:
                 # Only of what is whole: a stopped run's rows stay as they came, to be gone on with.
                 if isinstance(self._sink, ZarrSlices | Jp2Folder | Hdf5Chunks):
                     self._sink.finish()
-                self._sink.close()
+                self._tell()
         except BaseException:
             self.discard()
             raise
         self._open = False
         self._out.commit()
+
+    def _tell(self) -> None:
+        """Say what is known now, and close the files, which are on the disk then."""
+        hdf5 = bool(self._told) and volume_kind(self.path) == "hdf5"
+        for name, text in {} if hdf5 else self._told.items():
+            files = self._sink.saying() if isinstance(self._sink, SliceFolder | ZarrSlices) else [self.temporary]
+            tell(files, name, text)
+            self._sink.sync()
+        self._sink.close()
+        for name, text in self._told.items() if hdf5 else ():
+            tell_hdf5(self.temporary, "entry/reconstruction", name, text)
 
     def discard(self) -> None:
         """Give up: remove what was written."""
@@ -224,6 +242,7 @@ def create_volume(
     zarr_format: int = 2,
     image_format: str = "tif",
     quality: float | None = None,
+    told: Sequence[str] = (),
 ) -> VolumeWriter:
     """Create a volume ``(n_z, n_y, n_x)`` to be written slab by slab.
 
@@ -263,6 +282,8 @@ def create_volume(
         Of a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, by the extra ``jp2``.
     quality
         Of JPEG 2000: peak signal to noise in decibels; without it nothing is lost.
+    told
+        Names of what is said of it, beside ``attrs``, only when it is whole: a sentence each, by `VolumeWriter.tell`.
 
     Returns
     -------
@@ -298,6 +319,7 @@ def create_volume(
     nbytes = n_z * n_y * n_x * stored.itemsize
     if kind == "zarr":
         check_ours(path)
+    attrs = dict(attrs or {}) | ({} if kind == "hdf5" else {name: room(name) for name in told})
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
     facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}
@@ -311,27 +333,27 @@ def create_volume(
                 assert isinstance(out.partial, Unfinished)
                 out.partial.check(facts)
             if kind == "folder" and image_format == "jp2":
-                sink = Jp2Folder(out.temporary, shape, stored, attrs or {}, first, along, each, quality=quality)
+                sink = Jp2Folder(out.temporary, shape, stored, attrs, first, along, each, quality=quality)
             elif kind == "folder":
-                sink = TiffFolder(out.temporary, shape, stored, attrs or {}, first, along, each)
+                sink = TiffFolder(out.temporary, shape, stored, attrs, first, along, each)
             elif kind == "zarr":
-                about = {**(attrs or {}), **_axis(along), **each}
+                about = {**attrs, **_axis(along), **each}
                 sink = ZarrSlices(out.temporary, shape, stored, about, compression, levels, zarr_format)
             elif known and known["offset"]:
                 sink = RawFrames(out.temporary, known["offset"], shape, stored, writable=True)
             elif kind == "hdf5" and compression != "none" and nbytes:
                 begun = isinstance(out.partial, Unfinished) and out.partial.done.count > 0
-                lay_out = partial(_lay_out, shape, stored, attrs or {}, _axis(along), each)
+                lay_out = partial(_lay_out, shape, stored, attrs, _axis(along), each)
                 sink = Hdf5Chunks(out.temporary, out.target, shape, stored, compression, lay_out, begun)
             elif kind == "hdf5":
                 from footprint.io import hdf5
 
-                sink = hdf5.create_array(out.temporary, shape, stored, attrs or {}, "reconstruction", _axis(along), each)
+                sink = hdf5.create_array(out.temporary, shape, stored, attrs, "reconstruction", _axis(along), each)
             else:
                 from footprint.io import tiff
 
-                sink = tiff.create(out.temporary, shape, stored, {**(attrs or {}), **_axis(along), **each})
+                sink = tiff.create(out.temporary, shape, stored, {**attrs, **_axis(along), **each})
     except BaseException:
         out.discard()
         raise
-    return VolumeWriter(Path(path), shape, stored, out, sink, {**facts, "offset": getattr(sink, "offset", 0)})
+    return VolumeWriter(Path(path), shape, stored, out, sink, {**facts, "offset": getattr(sink, "offset", 0)}, told)

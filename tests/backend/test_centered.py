@@ -26,6 +26,11 @@ def test_the_axis_lies_in_the_middle(backend, rng, how):
     larger = made(margin=3)
     assert larger.shape == (1, 38, 38)
     np.testing.assert_array_equal(larger, made(roi=(-3, 35, -3, 35)))
+    if "iterations" not in how:
+        alike = {"center": 19.5, "centered": True, "margin": 2, **how}
+        slices = fp.fbp(scan.raw[:, 0], ANGLES, device=backend.limits.device, **alike)
+        np.testing.assert_array_equal(slices, made(centered=True, margin=2)[0])
+        assert [slot.spec.shape for slot in fp.plan_fbp((24, 32), device="cpu", **alike).outputs] == [(1, 36, 36)]
 
 
 def test_parts_of_a_pixel_and_the_circle(rng):

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.backend.registry import open_backend
 from footprint.io.phantom import write_scan
 from footprint.io.volume_source import open_volume
+from footprint.plan import fit
+from footprint.plan.bind import BoundPlan
 from footprint.plan.ready import READY
 
 OPTIONS = {"center": 15.5, "method": "direct"}
+VERBS = ("launch", "mark", "sync", "rest", "free", "after", "wait", "write", "read")
 
 
 def driver_error(device):
@@ -28,6 +32,25 @@ def driver_error(device):
     pytest.skip("the processor has no driver")
 
 
+class Driver:
+    """Counts what every lane's thread asks of a device, which is lost when one of them asks for the ``last`` time."""
+
+    def __init__(self, patched, kind, lane, last=None, error=None):
+        self.lane, self.last, self.error, self.asked, self.lost = lane, last, error, 0, False
+        for name in VERBS:
+            patched.setattr(kind, name, self._through(getattr(kind, name)))
+
+    def _through(self, whole):
+        def verb(backend, *given, **how):
+            self.asked += self.lane in (None, threading.current_thread().name.removeprefix("footprint-"))
+            self.lost = self.lost or self.asked == self.last
+            if self.lost:
+                raise self.error
+            return whole(backend, *given, **how)
+
+        return verb
+
+
 @pytest.fixture(scope="module")
 def scan(tmp_path_factory):
     path = tmp_path_factory.mktemp("lost") / "scan.nx"
@@ -35,46 +58,54 @@ def scan(tmp_path_factory):
     return path
 
 
-def test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits(device, scan, tmp_path, monkeypatch):
-    error, left = driver_error(device), [20]
+def lanes():
+    """Threads of a run; those that copy are for every run."""
+    names = [thread.name for thread in threading.enumerate() if thread.is_alive()]
+    return [name for name in names if name.startswith("footprint-") and not name.startswith("footprint-copy")]
+
+
+@pytest.mark.parametrize("lane", [None, "read", "compute", "write"])
+def test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits(device, scan, tmp_path, monkeypatch, lane):
+    """In one thread, and where another lane has the next part, and a third the one before, in copies of their own."""
+    error, kind, plans = driver_error(device), type(open_backend(device)), []
     fp.clear_cache()
+    how = {"device": device, **OPTIONS}
     with fp.open_scan(scan) as source:
-        want = fp.reconstruct(source, device=device, **OPTIONS)
+        want = fp.reconstruct(source, **how)
         with pytest.raises(fp.BudgetError) as short:
-            fp.plan_reconstruct(source, written=True, device=device, **OPTIONS, memory=1)
-    from footprint.backend.registry import running_backend
+            fp.plan_reconstruct(source, written=True, **how, memory=1)
+    if lane is None:
+        how["memory"] = short.value.smallest + 30_000
+    else:
+        # So small a job is faster in one thread.
+        fits = fit._Search.fits
+        monkeypatch.setattr(fit, "_BLOCKS", (10_000,))
+        monkeypatch.setattr(fit._Search, "fits", lambda self, cuts, rung: len(rung.lanes) == 3 and fits(self, cuts, rung))
 
-    kind = type(running_backend(device))
-
-    def run(n_runs):
-        with fp.open_scan(scan) as source, fp.create_volume(tmp_path / "v.h5", want.shape, resume=True) as volume:
+    def run(name, resume=True):
+        with fp.open_scan(scan) as source, fp.create_volume(tmp_path / name, want.shape, resume=resume) as volume:
             kept = volume.resumed
-            memory = short.value.smallest + 30_000
-            plan = fp.plan_reconstruct(source, written=True, device=device, **OPTIONS, memory=memory)
-            assert plan.n_parts > n_runs
-            fp.reconstruct(source, out=volume, device=device, memory=memory, **OPTIONS)
+            fp.reconstruct(source, out=volume, on_plan=plans.append, **how)
         return kept
 
     with monkeypatch.context() as patched:
-        for name in ("launch", "mark", "sync", "rest", "free", "after", "wait", "write", "read"):
-            whole = getattr(kind, name)
-
-            def lost(self, *given, _name=name, _whole=whole, **how):
-                left[0] -= _name == "launch"
-                if left[0] < 0:
-                    raise error
-                return _whole(self, *given, **how)
-
-            patched.setattr(kind, name, lost)
+        driver = Driver(patched, kind, lane)
+        run("whole.h5", resume=False)
+        assert plans[-1].n_parts > 4 and (len(plans[-1].lanes), plans[-1].copies) == ((1, 1) if lane is None else (3, 2))
+    fp.clear_cache()
+    uncaught, freed, free = [], [], BoundPlan._free
+    with monkeypatch.context() as patched:
+        Driver(patched, kind, lane, int(0.6 * driver.asked), error)
+        patched.setattr(threading, "excepthook", uncaught.append)
+        patched.setattr(BoundPlan, "_free", lambda bound: (freed.append(lanes()), free(bound)))
         with pytest.raises(fp.BackendError, match=rf"device {device}: failed in the midst of a run \(.*\); .*--resume") as said:
             with pytest.warns(UserWarning, match="--resume goes on with it"):
-                run(4)
+                run("v.h5")
         assert said.value.__cause__ is error and "\n" not in str(said.value)
-        # Those that copy are for every run.
-        names = [thread.name for thread in threading.enumerate() if thread.is_alive()]
-        assert not [name for name in names if name.startswith("footprint-") and not name.startswith("footprint-copy")]
-        assert not READY.kept(device)
-    assert run(4) > 0
+        assert not uncaught and not lanes() and not READY.kept(device)
+        # Once, when no thread used it any more.
+        assert freed == [[]]
+    assert run("v.h5") > 0
     source, found = open_volume(tmp_path / "v.h5"), np.empty_like(want)
     source.frames.read(0, len(want), slice(0, want.shape[1]), found)
     source.close()

@@ -14,6 +14,7 @@ from footprint.reference.fbp import fbp
 from footprint.reference.filters import fast_length, response
 from footprint.reference.flatfield import flatfield
 from footprint.reference.half_acquisition import field, turn_weights
+from tests.backend.kernels import in_turn
 from tests.scans import ArrayScan, raw_scan
 
 N_X = 40
@@ -55,6 +56,7 @@ def close(got, want, tolerance=3e-5):
 
 @pytest.mark.parametrize("center", CENTERS)
 def test_every_place_of_the_axis(device, rng, center):
+    in_turn(device, CENTERS.index(center), 3)
     scan = half_scan(rng, center, uneven=center == 36.0)
     got = fp.reconstruct(scan, center=center, method="direct", device=device)
     assert got.shape[1] == got.shape[2] == np.ceil(2 * max(center, N_X - 1 - center)) + 1
@@ -64,6 +66,7 @@ def test_every_place_of_the_axis(device, rng, center):
 @pytest.mark.parametrize("center", [39.9, 40.2, -0.7])
 @pytest.mark.filterwarnings("ignore:the rotation axis lies")
 def test_an_axis_just_off_the_detector(device, rng, center):
+    in_turn(device, (40.2, -0.7, 39.9).index(center), 2)
     scan = half_scan(rng, center)
     with pytest.warns(UserWarning, match=r"lies 0\.\d\d pixels off the detector"):
         got = fp.reconstruct(scan, center=center, method="direct", device=device)

@@ -34,6 +34,20 @@ STEPS = [
         "rows that are read again are counted again",
     ),
     Mutant(
+        "footprint/api/_counts.py",
+        "                self._count((start, stop), found, of)\n",
+        "                pass\n",
+        ("tests/unit/test_bad_pixels.py::test_a_run_that_goes_on_has_counted_what_the_first_one_read",),
+        "a run that goes on counts its own rows alone",
+    ),
+    Mutant(
+        "footprint/io/told.py",
+        "file.write(said.ljust(len(kept)))",
+        "file.write(said)",
+        ("tests/unit/test_bad_pixels.py::test_every_format_says_it",),
+        "what is left of the room stays behind the text",
+    ),
+    Mutant(
         "footprint/io/reduction.py",
         "len(frames) if self.level is None else count",
         "len(frames)",

@@ -10,6 +10,14 @@ STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind
 
 THREADS_AND_TIMES = [
     Mutant(
+        "footprint/backend/base.py",
+        "    problem.__cause__ = error\n",
+        "",
+        LOST,
+        "what the driver said of a device lost in a lane's thread is not told",
+        devices="opencl",
+    ),
+    Mutant(
         "footprint/backend/notice.py",
         "if not self._said:",
         "if True:",

@@ -68,7 +68,7 @@ def rows_in(journal: str | Path) -> int:
         lines = Path(journal).read_text().split("\n")[:-1]
     except FileNotFoundError:
         return 0
-    return sum(int(stop) - int(start) for start, stop in map(str.split, lines))
+    return sum(int(stop) - int(start) for start, stop in (line.split() for line in lines if not line.startswith("# ")))
 
 
 def killed(child: int, journal: str, rows: int, delay: float) -> int:

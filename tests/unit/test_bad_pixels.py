@@ -8,6 +8,7 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+import tifffile
 
 import footprint as fp
 from footprint.api._counts import Tally
@@ -96,3 +97,66 @@ def test_rows_are_counted_once(rng):
         for rows in (slice(5, 9), slice(0, 4), slice(2, 7), slice(0, 9)):
             tally.projections((angles, rows, slice(None)), raw[angles, rows])
     assert tally.counts().saturated == (raw >= 90).sum() and tally.counts().values == raw.size
+
+
+def said_of(name):
+    """The sentence in a volume's metadata, wherever its format has them."""
+    if name.suffix == ".h5":
+        with h5py.File(name) as file:
+            return file["entry/reconstruction"].attrs["bad_pixels"]
+    if name.suffix == ".zarr":
+        return json.loads((name / ".zattrs").read_text())["footprint"]["bad_pixels"]
+    found = []
+    for file in sorted(name.glob("slice_*")) if name.is_dir() else [name]:
+        if file.suffix == ".jp2":
+            text = file.read_bytes().decode("latin-1")
+            found.append(json.loads(text[text.index("<footprint>") + 11 : text.index("</footprint>")])["bad_pixels"])
+            continue
+        with tifffile.TiffFile(file) as opened:
+            found.append(json.loads(opened.pages[0].description)["bad_pixels"])
+    assert len(set(found)) == 1 and len(found) == (4 if name.is_dir() else 1)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    "form", ["v.h5 --compression gzip", "v.tif", "v", "v.zarr", "v --image-format jp2 --output-dtype uint8 --range 0:1"]
+)
+def test_every_format_says_it(scans, tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    told = json.loads(shell(f"reconstruct {scans / 'few.nx'} --center 27.2 --device cpu --json -o {form}").stdout)
+    assert said_of(tmp_path / form.split()[0]) == told["bad_pixels"]
+    assert "30 of 7,680 values are saturated" in told["bad_pixels"]
+
+
+def test_joined_parts_say_it_each(scans, tmp_path):
+    for rows in ("0:1", "1:4"):
+        shell(f"reconstruct {scans / 'few.nx'} --center 27.2 --device cpu --rows {rows} -o {tmp_path / rows[0]}.h5")
+    fp.join_volumes([tmp_path / "0.h5", tmp_path / "1.h5"], tmp_path / "v.h5")
+    with h5py.File(tmp_path / "v.h5") as file:
+        first, last = file["entry/reconstruction"].attrs["bad_pixels"]
+    assert first.startswith("rows 0:1: 1 of 48 detector") and last.startswith("rows 1:4: 3 of 144 detector")
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_run_that_goes_on_has_counted_what_the_first_one_read(scans, tmp_path):
+    def run(stop=9):
+        kept, found = [], []
+
+        def progress(done, of):
+            if done >= stop:
+                raise Stop
+
+        with fp.open_scan(scans / "few.nx") as scan, fp.create_volume(tmp_path / "v.h5", (4, 48, 48), resume=True) as volume:
+            kept.append(volume.resumed)
+            how = {"center": 27.2, "device": "cpu", "memory": "850kB", "progress": progress}
+            fp.reconstruct(scan, out=volume, on_counts=found.append, **how)
+        return kept[0], found[0]
+
+    with pytest.raises(Stop), pytest.warns(UserWarning, match="--resume goes on"):
+        run(stop=2)
+    kept, counts = run()
+    assert 0 < kept < 4
+    assert (counts.dead, counts.pixels, counts.saturated, counts.values) == (4, 4 * 48, 30, 40 * 4 * 48)

@@ -13,6 +13,11 @@ from footprint.errors import ArgumentError, BudgetError, FormatError
     ("error", "code", "words"),
     [
         (ArgumentError("sigma", -1, "a number over 0", "give 5"), 2, "footprint: sigma: got -1, wanted a number over 0; give 5."),
+        (
+            ArgumentError("half", "a gap", "a whole turn", "half=False takes what is there"),
+            2,
+            "footprint: --half: got a gap, wanted a whole turn; --full takes what is there.",
+        ),
         (FormatError("scan.nx", "is truncated"), 2, "footprint: scan.nx: is truncated."),
         (BudgetError(10, {"arena": 12}, 12), 2, "footprint: memory: this plan needs at least 12 B"),
         (click.UsageError("No such option: --sigam."), 2, "footprint: no such option: --sigam; see footprint --help."),
@@ -31,7 +36,9 @@ def test_an_error_is_a_sentence_and_a_code(monkeypatch, capsys, error, code, wor
     monkeypatch.setattr(main.stop, "watch", lambda: None)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(main, "main", stopped)
-    monkeypatch.setattr(main, "_command", lambda: ("footprint", click.Command("footprint")))
+    monkeypatch.setattr(
+        main, "_command", lambda: ("footprint", click.Command("footprint", params=[click.Option(["--half/--full"])]))
+    )
     with pytest.raises(SystemExit) as end:
         main.entry()
     said = capsys.readouterr().err

@@ -77,7 +77,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(scan, whole, tmp_path, name):
     with pytest.raises(Stopped), pytest.warns(UserWarning, match="--resume"):
         run(scan, target, stop_after=2)
     assert not target.exists() and left(target) == [f".{name}.unfinished{tail}" for tail in ("", ".done", ".job")]
-    before = (tmp_path / f".{name}.unfinished.done").read_text().splitlines()
+    before = [line for line in (tmp_path / f".{name}.unfinished.done").read_text().splitlines() if not line.startswith("# ")]
     assert before
     made = run(scan, target)
     assert made[0] > sum(int(b) - int(a) for a, b in map(str.split, before)), "what was done was made again"
@@ -154,7 +154,7 @@ def test_torn_journals(scan, whole, tmp_path):
     rows.write_bytes(rows.read_bytes() + b"20 2\0\0\n20 2")
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(scan, target, stop_after=1)
-    assert all(re.fullmatch(r"\d+ \d+", line) for line in rows.read_text().splitlines())
+    assert all(re.fullmatch(r"\d+ \d+|# [-\d ]+", line) for line in rows.read_text().splitlines())
     job.write_text(job.read_text()[:50])
     assert run(scan, target)[0] <= 6, "rows of a job that nobody knows count for nothing"
     np.testing.assert_array_equal(stored(target), whole)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.common import borders
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import fill, source_index
 from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
@@ -22,6 +23,7 @@ from footprint.kernels.overlap_save.cpu_lines import (
 from footprint.kernels.overlap_save.cpu_odd import cleared, spoil, surveyed
 from footprint.kernels.overlap_save.cpu_tile import copied, finish_mask, multiply, prepare_roots, scale, settle, store
 from footprint.kernels.overlap_volume.contract import plane_pitch, units
+from footprint.kernels.volume import contract as volume
 
 _plane_pitch = njit(cache=True, nogil=True)(plane_pitch)
 
@@ -201,20 +203,14 @@ def overlap_volume(
     shared: np.ndarray,
     lost: np.ndarray,
     *,
-    z0: int,
-    y0: int,
-    x0: int,
-    border_z: str,
-    border_y: str,
-    border_x: str,
-    cval: float,
     tile: int,
     block: tuple[int, int, int],
+    **lies: Unpack[volume.Lies],
 ) -> None:
     """Correlate; see ``footprint.kernels.overlap_volume.contract`` for what is computed."""
     threads, size = work.shape
     flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
-    codes = borders.CODES[border_z], borders.CODES[border_y], borders.CODES[border_x]
+    place = volume.start(lies), volume.codes(lies), out.dtype.type(lies["cval"])
     # Of every block, so that they all add to the same tiles.
     grid = tuple(tile + 1 - n for n in block)
     lost[...] = 0
@@ -223,6 +219,6 @@ def overlap_volume(
         sizes = (min(b, n - a) for a, b, n in zip(first, block, weights.shape))
         g = (tile, *TILES[tile], *grid, *first, *sizes, *weights.shape[1:])
         sized = _prepare(flat[1], flat[4], shared, g)
-        wanted = units(out.shape, tile, block), image.shape, out.shape, g, (z0, y0, x0), codes, out.dtype.type(cval), sized
+        wanted = units(out.shape, tile, block), image.shape, out.shape, g, *place, sized
         _all(*flat, size, threads, shared, *wanted)
     settle(flat[2], flat[3])

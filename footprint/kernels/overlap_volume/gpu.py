@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Unpack
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Defines, 
 from footprint.kernels.common.load import c_type
 from footprint.kernels.overlap_lines.long import SHARE, resident
 from footprint.kernels.overlap_save.contract import CHIP, EACH, FEW, FOLD, blocks, chip_bytes
+from footprint.kernels.volume.contract import Lies, codes, start
 from footprint.spec import ArraySpec, Limits
 
 SPECTRA = 32 << 20
@@ -23,15 +25,9 @@ def overlap_volume_program(
     weights: ArraySpec,
     out: ArraySpec,
     *,
-    z0: int,
-    y0: int,
-    x0: int,
-    border_z: str,
-    border_y: str,
-    border_x: str,
-    cval: float,
     tile: int,
     block: tuple[int, int, int],
+    **lies: Unpack[Lies],
 ) -> Program:
     """``launch("overlap_volume", image, weights, out, ...)``; its work: tiles, the mask's, sizes, what additions lost."""
     if out.size == 0:
@@ -63,7 +59,7 @@ def overlap_volume_program(
         return Launch("overlap_volume.knl", entry, (tile, many, 1), (items, 1, 1), args, defines, local)
 
     launches: list[Launch] = []
-    ends = [np.int32(CODES[border]) for border in (border_z, border_y, border_x)]
+    beyond = [np.int32(code) for code in codes(lies)]
     outside = [np.int32(CODES["constant"])] * 3
     for n, at in enumerate(starts):
         taps = [min(b, count - a) for a, b, count in zip(at, block, weights.shape)]
@@ -71,7 +67,7 @@ def overlap_volume_program(
         mine: tuple[Argument, ...] = (*map(np.int64, (*weights.shape, 1, 1, 1, *at, 1, 1)), *map(np.int32, (1, 1, 1, *taps)))
         launches.append(launch("planes_forward", 1, A(1), found, spectra, *mine, np.int64(0), *outside, kind.type(0)))
         launches.append(launch("depth_mask", 1, found, spectra, mask, sized, np.int32(taps[0])))
-        begin = [start + a for start, a in zip((z0, y0, x0), at)]
+        begin = [tap + a for tap, a in zip(start(lies), at)]
         places: tuple[Argument, ...] = (
             *map(np.int64, (*image.shape, *out.shape, *begin, floors, each)),
             *map(np.int32, (*steps, *taps)),
@@ -81,7 +77,7 @@ def overlap_volume_program(
         turns = map(np.int32, (n > 0, keep, n == len(starts) - 1))
         arrays: tuple[Argument, ...] = (A(0), A(1), A(2), spectra, found, totals, sized, W(5) if keep else A(2), *which, *turns)
         for first in range(0, total, at_once):
-            many, how = min(at_once, total - first), (*places, np.int64(first), *ends, kind.type(cval))
+            many, how = min(at_once, total - first), (*places, np.int64(first), *beyond, kind.type(lies["cval"]))
             launches.append(launch("planes_forward", many, A(0), found, spectra, *how))
             launches.append(launch("depth_through", many, found, spectra, mask, totals, *how))
             launches.append(launch("planes_back", many, *arrays, *how))

@@ -10,10 +10,41 @@ their halo (``border_z="none"``) equal the whole to the last bit.
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import numpy as np
 
+from footprint.kernels.common.borders import CODES
 from footprint.kernels.convolve.contract import BLOCK, ROWS, SPAN
 from footprint.spec import ArraySpec, Limits
+
+
+class Lies(TypedDict):
+    """Where the mask's first tap lies for the first output, along every axis, and what is beyond the volume."""
+
+    z0: int
+    y0: int
+    x0: int
+    border_z: str
+    border_y: str
+    border_x: str
+    cval: float
+
+
+def start(lies: Lies) -> tuple[int, int, int]:
+    """Plane, row and column of that tap."""
+    return lies["z0"], lies["y0"], lies["x0"]
+
+
+def sides(lies: Lies) -> tuple[str, str, str]:
+    """Names of the borders, z first."""
+    return lies["border_z"], lies["border_y"], lies["border_x"]
+
+
+def codes(lies: Lies) -> tuple[int, int, int]:
+    """Their codes."""
+    z, y, x = sides(lies)
+    return CODES[z], CODES[y], CODES[x]
 
 
 def volume_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:

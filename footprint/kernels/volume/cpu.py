@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numba import njit, prange
 
-from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.contract import ROWS, SPAN, STRIP
 from footprint.kernels.convolve.cpu import blocks, fill, source_index
 from footprint.kernels.convolve.cpu_sums import VECTORS
+from footprint.kernels.volume import contract
 
 
 @njit(cache=True, nogil=True)
@@ -81,21 +83,13 @@ def volume(
     weights: np.ndarray,
     out: np.ndarray,
     work: np.ndarray,
-    *,
-    z0: int,
-    y0: int,
-    x0: int,
-    border_z: str,
-    border_y: str,
-    border_x: str,
-    cval: float,
+    **lies: Unpack[contract.Lies],
 ) -> None:
     """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
     (threads, size), (planes, rows, columns) = work.shape, out.shape
     units = planes * -(-rows // ROWS) * -(-columns // STRIP)
     flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
-    codes = borders.CODES[border_z], borders.CODES[border_y], borders.CODES[border_x]
-    numbers = image.shape, weights.shape, out.shape, (z0, y0, x0), codes, float(cval)
+    numbers = image.shape, weights.shape, out.shape, contract.start(lies), contract.codes(lies), float(lies["cval"])
     if few(out.size * weights.size):
         _units(*flat, 0, 0, units, *numbers)
     else:

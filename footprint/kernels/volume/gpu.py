@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Unpack
 
 import numpy as np
 
-from footprint.kernels.common.borders import CODES
 from footprint.kernels.common.launch import MAX_GROUPS_Y, TABLE_BYTES, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import LOCAL_BYTES, UNROLLED, columns, large, levels, tile, tile_bytes
+from footprint.kernels.volume.contract import Lies, codes, sides, start
 from footprint.spec import ArraySpec, Limits
 
 
@@ -18,14 +19,7 @@ def volume_program(
     image: ArraySpec,
     weights: ArraySpec,
     out: ArraySpec,
-    *,
-    z0: int,
-    y0: int,
-    x0: int,
-    border_z: str,
-    border_y: str,
-    border_x: str,
-    cval: float,
+    **lies: Unpack[Lies],
 ) -> Program:
     """Choose tile and text for ``launch("volume", image, weights, out, ...)``."""
     if out.size == 0:
@@ -35,17 +29,18 @@ def volume_program(
     mask = (max(weights.shape[1], 2), weights.shape[2])
     t = tile(limits, out, mask, True)
     small = math.prod(weights.shape) * out.itemsize <= TABLE_BYTES and max(mask) <= UNROLLED
+    z0, y0, x0 = start(lies)
     if not small or tile_bytes(t, mask, x0, out.itemsize) > min(limits.local_mem, LOCAL_BYTES):
-        return large(limits, image, weights, out, (z0, y0, x0), (border_z, border_y, border_x), cval)
+        return large(limits, image, weights, out, (z0, y0, x0), sides(lies), lies["cval"])
     passes = columns(mask, vec)
     defines: Defines = (
         *(("T", c_type(kind)), ("VEC", vec), ("VECTOR", f"{c_type(kind)}x{vec}"), ("MIN_GROUPS", t.resident)),
-        *(("BORDER_Z", CODES[border_z]), ("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+        *zip(("BORDER_Z", "BORDER_Y", "BORDER_X"), codes(lies)),
         *(("TX", t.tx), ("TY", t.ty), ("RX", t.rx), ("RY", t.ry), ("SHIFT", x0 % vec), ("KC", passes)),
         *(("KD", weights.shape[0]), ("KH", weights.shape[1]), ("KW", weights.shape[2]), *levels(weights, passes)),
     )
     across, down = -(-out.shape[2] // (t.tx * t.rx)), -(-out.shape[1] // (t.ty * t.ry))
     grid = (across, min(down, MAX_GROUPS_Y), min(out.shape[0], MAX_GROUPS_Y))
-    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape, z0, y0, x0)), kind.type(cval))
+    args = (A(0), A(2), *map(np.int64, (*image.shape, *out.shape, z0, y0, x0)), kind.type(lies["cval"]))
     local = tile_bytes(t, weights.shape[1:], x0, out.itemsize)
     return Program((Launch("volume.knl", "volume", grid, (t.tx, t.ty, 1), args, defines, local, (("taps", A(1)),)),))
