@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from footprint.answers import answering
 from footprint.api._arrays import Memory, described, where
 from footprint.api._call import Described, planned
 from footprint.api._filtered import BESIDE, How, filtered, last, number, operation, returned
-from footprint.api._hints import hinted
 from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
-from footprint.elsewhere import ARGUMENTS
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
-_hinted = hinted(ARGUMENTS, "name what comes after mode, as in boundary= or method=")
 
-
-@_hinted
 def convolve(
     image: Any,
     mask: Any,
@@ -133,7 +129,6 @@ def convolve(
     return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
-@_hinted
 def correlate(
     image: Any,
     mask: Any,
@@ -270,4 +265,5 @@ def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
 
 def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
-    return plan_convolve(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)
+    plan = answering(plan_convolve)
+    return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)

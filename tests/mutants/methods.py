@@ -12,10 +12,10 @@ VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
-        "footprint/api/_hints.py",
-        "(name not in known or name in taken)",
+        "footprint/answers.py",
+        "name in known[: min(len(args), positional)]",
         "name not in known",
-        ("tests/unit/test_arguments.py::test_arguments_of_other_libraries_are_answered",),
+        ("tests/unit/test_answers.py::test_words_of_other_libraries_are_answered",),
         "who gives astropy's mask= is not told what it is called here",
     ),
     Mutant(

@@ -230,19 +230,3 @@ def test_names_of_other_libraries_and_slips_of_the_pen_are_answered():
 
     called = {re.match(r"\w+", text)[0] for text in HERE.values()}
     assert called <= set(fp.__all__) and not set(HERE) & set(fp.__all__)
-
-
-def test_arguments_of_other_libraries_are_answered():
-    image, mask = np.ones((4, 5)), np.ones((3, 3))
-    for args, named, said in (
-        ((image,), {"weights": mask}, "unexpected keyword argument 'weights'; the mask is the second argument"),
-        ((image, mask), {"output": image}, "'output'; a result goes to the array out="),
-        ((image, mask), {"mask": image > 2}, "multiple values for argument 'mask'; .* pixels that are left out are masked="),
-        ((image, mask, "full", "direct"), {}, "but 4 were given; name what comes after mode"),
-        ((image, mask), {"mod": "full"}, "unexpected keyword argument 'mod'$"),
-    ):
-        for verb in (fp.convolve, fp.correlate):
-            with pytest.raises(TypeError, match=said):
-                verb(*args, **named)
-    with pytest.raises(fp.ArgumentError, match=r'axes: got \(0, 1\), wanted 3 of them, .*; masks="all"'):
-        fp.convolve(image, mask[None], axes=(0, 1), device="cpu")
