@@ -11,8 +11,8 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 _KEYWORDS = 0x08  # of a code object's flags: the function takes any
 
 
-def answering(verb: Verb) -> Verb:
-    """``verb``, whose errors about the call itself say what the arguments are called here."""
+def answering(verb: Verb, home: str = "footprint") -> Verb:
+    """``verb``, which ``home`` has under its name: its errors about the call itself say what the arguments are called here."""
     code = verb.__code__
     positional, known = code.co_argcount, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -33,7 +33,7 @@ def answering(verb: Verb) -> Verb:
             raise TypeError("; ".join([str(error), *said])) from None
 
     # Pickled by this name, it is found again.
-    call.__module__ = "footprint"
+    call.__module__ = home
     return call  # type: ignore[return-value]
 
 

@@ -36,6 +36,7 @@ HERE = {
     "erode": "minimum_filter(image, size)",
     "dilate": "maximum_filter(image, size)",
     "connectedComponents": "label(mask)",
+    "morphologyEx": "maximum_filter(minimum_filter(image, size), size) for an opening",
     "copyMakeBorder": "pad(image, pad_width, mode)",
     "imread": "open_image(path)",
     # scikit-image
@@ -50,7 +51,7 @@ ARGUMENTS = {
     **dict.fromkeys(("image", "input", "array", "sinogram", "projections", "radios", "volume", "scan"), _FIRST),
     "path": "file filename file_name fname fn name out output_file outfile",
     "matched_filter": "filter_kernel kernel psf",
-    "mask": "bad binary image input",
+    "mask": "bad binary image in2 input kernel psf",
     # convolution, filters and borders
     "boundary": "borderType border border_mode mode pad_mode padding padding_mode",
     "mode": "borderType border border_mode boundary pad_mode padding_mode",
@@ -117,8 +118,8 @@ _MASK = "the mask is the second argument"
 _THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
 NOTES = {
     **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("in2", "kernel", "psf", "v", "weights")},
-    **{("flip", word): "the mask is mask=" for word in ("kernel", "psf", "weights")},
-    **{("depth", word): "the mask is mask=" for word in ("kernel", "psf", "weights")},
+    ("flip", "weights"): "the mask is mask=",
+    ("depth", "weights"): "the mask is mask=",
     ("masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",
     ("masked", "output"): "a result goes to the array out=, and dtype= says what numbers it is of",
     ("nan", "normalize_kernel"): "no mask is normalised: divide it by its sum",
@@ -132,6 +133,7 @@ NOTES = {
     ("strict", "axis"): "all of the image is clipped at once",
     ("strict", "sigma_lower"): "bounds lie sigma= to either side",
     ("strict", "sigma_upper"): "bounds lie sigma= to either side",
+    ("truncate", "ksize"): "radius= is (ksize - 1) / 2",
     ("truncate", "fwhm"): "sigma= is the width at half of the peak divided by 2.3548",
     ("connectivity", "return_num"): "labels and count are always given",
     ("out", "inplace"): "a result goes to the array out=",

@@ -52,7 +52,7 @@ IMAGE, SCAN = np.ones((6, 8), np.float32), (6, 4, 8)
 # What is called, and words its sentence must have.
 BAD = {
     "plan-length": (lambda: fp.plan_convolve(512, (3, 3)), "shape 512 (512, 512)"),
-    "plan-array": (lambda: fp.plan_convolve(IMAGE, (3, 3)), "shape a ndarray (512, 512) give its .shape"),
+    "plan-array": (lambda: fp.plan_convolve(IMAGE, (3, 3)), "shape an ndarray (512, 512) give its .shape"),
     "border-as-mode": (lambda: fp.convolve(IMAGE, np.ones((3, 3)), mode="nearest"), "mode 'nearest' full boundary='nearest'"),
     "one-dimension": (lambda: fp.convolve(IMAGE, np.ones(3)), "mask 1 dimension, axes=0"),
     "structure": (lambda: fp.label(IMAGE, np.ones((3, 3))), "connectivity shape (3, 3) 8 structure"),
