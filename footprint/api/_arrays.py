@@ -70,7 +70,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     if type(array) is not np.ndarray:
         refuse_more(array, name)
     if isinstance(array, np.ndarray):
-        data: Any = array
+        # A matrix stays one however it is indexed.
+        data: Any = np.asarray(array) if isinstance(array, np.matrix) else array
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)

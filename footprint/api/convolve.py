@@ -75,7 +75,8 @@ def convolve(
     weight : array, optional
         Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight),
         the normalised convolution; what is not over 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
-        lies outside as ``cval`` has no weight; beside ``masked`` alone it is known, unless ``cval`` is NaN.
+        lies outside as ``cval`` has no weight; beside ``masked`` alone it is known, unless ``cval`` is NaN. Where weight times
+        image is beyond float32, as where variances are of tiny units, scale the weights, or ask for ``dtype="float64"``.
     origin : int or tuple of int
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional

@@ -152,6 +152,13 @@ def test_numbers_wider_than_float64_are_worked_on_as_that():
         fp.pad(x, 1, "mean", device="cpu")
 
 
+def test_a_matrix_is_an_array_like_any_other():
+    for _ in range(2):  # the second call goes the short way, where there is one
+        found = fp.convolve(np.matrix(IMAGE), np.matrix(np.ones((3, 3))), device="cpu")
+        np.testing.assert_array_equal(found, fp.convolve(np.asarray(IMAGE), np.ones((3, 3)), device="cpu"))
+        assert type(found) is np.ndarray
+
+
 def test_labels_below_zero_are_no_islands():
     assert len(fp.measure(IMAGE, np.full((6, 8), -1), device="cpu")) == 0
 
