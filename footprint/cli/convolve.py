@@ -239,7 +239,7 @@ def command(
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
       footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
       footprint convolve mosaic.fits beam:15arcsec -o matched.fits
-      footprint convolve mosaic.fits gaussian:fwhm=5 -o smooth.fits --masked bad.fits --weight inverse_variance.fits
+      footprint convolve mosaic.fits box:5 -o out.fits --masked bad.fits
       footprint convolve photo.png gaussian:sigma=2 -o out.png --boundary reflect
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
