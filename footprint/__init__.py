@@ -129,6 +129,10 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         value = getattr(importlib.import_module(f"footprint.{_HOME[name]}"), name)
+        if not isinstance(value, type):
+            from footprint.answers import answering
+
+            value = answering(value)
         globals()[name] = value
         return value
     import sys

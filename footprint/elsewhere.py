@@ -36,6 +36,7 @@ HERE = {
     "erode": "minimum_filter(image, size)",
     "dilate": "maximum_filter(image, size)",
     "connectedComponents": "label(mask)",
+    "morphologyEx": "maximum_filter(minimum_filter(image, size), size) for an opening",
     "copyMakeBorder": "pad(image, pad_width, mode)",
     "imread": "open_image(path)",
     # scikit-image
@@ -43,26 +44,99 @@ HERE = {
     "iradon": "fbp(sinogram, angles)",
 }
 
-_FIRST, _SECOND = "the image is the first argument", "the mask is the second argument; how much a pixel counts is weight="
+_FIRST = "arr array data im image img in1 input radon_image scan signal sino sinogram sinograms src tomo volume x"
+
 ARGUMENTS = {
-    # scipy.ndimage, scipy.signal and cupyx
-    "input": _FIRST,
-    "in1": _FIRST,
-    "weights": _SECOND,
-    "in2": _SECOND,
-    "output": "a result goes to the array out=, and dtype= says what numbers it is of",
-    "fillvalue": "that is cval=",
-    "axis": "that is axes=",
-    # astropy
-    "array": _FIRST,
-    "kernel": _SECOND,
-    "mask": "the mask is what the image is convolved with; pixels that are left out are masked=",
-    "fill_value": "that is cval=",
-    "nan_treatment": 'that is nan="interpolate", or nan="ignore"',
-    "normalize_kernel": "no mask is normalised: divide it by its sum",
-    "preserve_nan": "put numpy.nan back into the result",
-    # OpenCV
-    "ddepth": "that is dtype=",
-    "borderType": "that is boundary=",
+    # what comes first
+    **dict.fromkeys(("image", "input", "array", "sinogram", "projections", "radios", "volume", "scan"), _FIRST),
+    "path": "file filename file_name fname fn name out output_file outfile",
+    "matched_filter": "filter_kernel kernel psf",
+    "mask": "bad binary image in2 input kernel psf",
+    # convolution, filters and borders
+    "boundary": "borderType border border_mode mode pad_mode padding padding_mode",
+    "mode": "borderType border border_mode boundary pad_mode padding_mode",
+    "cval": "borderValue constant_values fill_value fillvalue pad_value",
+    "constant_values": "borderValue cval fill_value value",
+    "origin": "anchor center",
+    "axes": "axis dim dims",
+    "axis": "axes dim",
+    "dtype": "ddepth out_dtype output_dtype",
+    "out_dtype": "ddepth dtype output_dtype",
+    "out": "dst outfile output result",
+    "output": "ddepth dst dtype out",
+    "nan": "nan_policy nan_treatment",
+    "masked": "bad",
+    "weight": "alpha lambda_ reg regularization regularization_parameter regularizer tv_weight",
+    "size": "box_size diameter filter_size kernel_size ksize la_size width window window_size",
+    "small": "sm_size",
+    "sigma": "nsigma seedclip sigmaX sigma_x snr std stddev thresh thresh_pix threshold x_stddev",
+    "radius": "sigma",
+    "amount": "percent",
+    "pad_width": "npad pad padding width",
+    "percentile": "percentage q",
+    # sources
+    "connectivity": "neighbors neighbours structure",
+    "labels": "label_image label_img segm segmap segmentation segmentation_image segmentation_map",
+    "count": "index num num_features",
+    "flood": "floodclip thresh_isl threshold_low",
+    "maxiters": "iters iterations n_iter niter",
+    "min_area": "area_min min_pix min_size minarea minpix_isl n_pixels npixels",
+    "contrast": "deblend_cont deblend_mincont",
+    "noise": "err error err_map noise_map rms rms_map std",
+    "background": "background_map bkg bkg_map bkgann mean_map sky",
+    "box": "back_size box_size bw rms_box",
+    "header": "beam hdr meta wcs",
+    "positions": "catalog catalogue coords x_y xy xycen",
+    "radii": "aperture apertures r radius",
+    "level": "cut sigma thresh threshold",
+    "threshold": "dif level",
+    # tomography
+    "angles": "ang angle proj_angles rot_angles theta thetas",
+    "center": "axis_position center_of_rotation centre cor cor_position rot_center rotation_axis rotation_center",
+    "filter": "filter_name fbp_filter filter_type",
+    "method": "algorithm algo rings_method",
+    "iterations": "iters max_iter maxiter n_iter n_iterations niter num_iter",
+    "nonnegative": "min_constraint non_negative nonneg nonnegativity",
+    "roi": "output_size region vol_shape",
+    "n_x": "detector_width n_detectors width",
+    "pixel_size": "pixel psize pixelsize voxel_size",
+    "delta_beta": "alpha db delta_over_beta ratio",
+    "distance": "dist propagation_distance z",
+    "energy": "E energy_kev",
+    "shifts": "dy shift",
+    "degrees": "angle rotation tilt",
+    # files and runs
+    "overwrite": "clobber force",
+    "memory": "budget max_mem max_memory mem memory_limit",
+    "device": "backend context dev gpu gpu_id use_gpu",
+    "progress": "callback progressbar show_progress",
 }
-"""The same of arguments of `convolve` and `correlate`."""
+"""Arguments here, and other libraries' words for them: those of scipy.ndimage, scipy.signal, cupyx, astropy, OpenCV, scikit-image,
+SEP, photutils, PyBDSF, TomoPy and nabu. Of several that a verb has the first is meant."""
+
+_MASK = "the mask is the second argument"
+_THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
+NOTES = {
+    **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("in2", "kernel", "psf", "v", "weights")},
+    ("flip", "weights"): "the mask is mask=",
+    ("depth", "weights"): "the mask is mask=",
+    ("masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",
+    ("masked", "output"): "a result goes to the array out=, and dtype= says what numbers it is of",
+    ("nan", "normalize_kernel"): "no mask is normalised: divide it by its sum",
+    ("nan", "preserve_nan"): "put numpy.nan back into the result",
+    ("nan", "nan_treatment"): 'that is nan="interpolate", or nan="ignore"',
+    ("connectivity", "structure"): "that is connectivity=, 4 or 8",
+    ("count", "index"): "all labels to count= are measured",
+    ("strict", "cenfunc"): "bounds lie about the median",
+    ("strict", "stdfunc"): "bounds go by the standard deviation",
+    ("strict", "mask"): "NaN is left out: put it where the image is masked",
+    ("strict", "axis"): "all of the image is clipped at once",
+    ("strict", "sigma_lower"): "bounds lie sigma= to either side",
+    ("strict", "sigma_upper"): "bounds lie sigma= to either side",
+    ("truncate", "ksize"): "radius= is (ksize - 1) / 2",
+    ("truncate", "fwhm"): "sigma= is the width at half of the peak divided by 2.3548",
+    ("connectivity", "return_num"): "labels and count are always given",
+    ("out", "inplace"): "a result goes to the array out=",
+    **{("memory", word): _THREADS for word in ("n_jobs", "ncore", "nthreads", "num_threads", "workers")},
+}
+"""What is to be said of a word where the verb has an argument, and the name alone would not do."""

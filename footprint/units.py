@@ -69,8 +69,10 @@ def _bad(text: object) -> ValueError:
 def kind_of(thing: object) -> str:
     """The type of a thing with its article: ``a list``, ``an object``."""
     name = type(thing).__name__
-    # A name that starts with u is one of uint, ufunc or UUID.
-    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+    if thing is None:
+        return "None"
+    # A name that starts with u is one of uint, ufunc or UUID; n is spelt out in ndarray and NDData.
+    return f"{'an' if name[:1].lower() in 'aeio' or name[:2].lower() == 'nd' else 'a'} {name}"
 
 
 def counted(number: int | str, things: str) -> str:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "footprint"
 # What each layer may import, besides itself.
 LAYERS = ["facts", "kernels", "backend", "plan", "ops", "api", "io", "dist", "cli"]
-FACTS = {"dtypes", "elsewhere", "errors", "spec", "units", "settings", "__init__"}
+FACTS = {"answers", "dtypes", "elsewhere", "errors", "spec", "units", "settings", "__init__"}
 SAME_LEVEL = {"io": {"dist"}, "dist": {"io"}}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._units import refuse_more
+from footprint.api._units import refuse_more, unmasked
 from footprint.backend.arrays import kind_called
 from footprint.backend.arrays import kind_of as array_kind
 from footprint.backend.device import Device, parse
@@ -65,12 +65,13 @@ class Array:
 def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     kind = array_kind(array).name
-    if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask and array.mask.any():
+    if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
         refuse_more(array, name)
     if isinstance(array, np.ndarray):
-        data: Any = array
+        # A matrix stays one however it is indexed.
+        data: Any = np.asarray(array) if isinstance(array, np.matrix) else array
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
@@ -86,7 +87,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
-        raise ArgumentError(name, kind_of(array), "an array")
+        fix = "give its .data" if hasattr(array, "data") else "give its .array()" if hasattr(array, "array") else ""
+        raise ArgumentError(name, kind_of(array), "an array", fix)
     if data.dtype.kind not in kinds:
         raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
     return Array(data, kind, "cpu")
@@ -146,7 +148,8 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     kind, wanted = np.dtype(given.data.dtype).kind, np.dtype(spec.dtype).kind
     if kind != wanted and (wanted in "fc" or kind == "c"):
         sort = {"f": "floating ", "c": "complex "}.get(wanted, "")
-        raise ShapeError(name, f"dtype {given.data.dtype}", f"a {sort}dtype such as {np.dtype(spec.dtype).name}")
+        fix = "round the result, as by numpy.rint, where whole numbers are wanted" if wanted == "f" and kind in "iub" else ""
+        raise ShapeError(name, f"dtype {given.data.dtype}", f"a {sort}dtype such as {np.dtype(spec.dtype).name}", fix)
     return given
 
 

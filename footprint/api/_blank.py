@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from footprint.api._arrays import Array, on_host
 from footprint.api._image import Image, see
+from footprint.api._units import unmasked
 from footprint.dtypes import kernel_dtype, native
 from footprint.errors import ShapeError, choose
 
@@ -35,8 +36,9 @@ class Pixels:
 
 def unwrap(image: Any) -> Pixels:
     """The pixels of a masked array, a Quantity, a CCDData or NDData, or a FITS HDU; anything else as it is. Nothing is copied."""
-    if isinstance(image, np.ma.MaskedArray):
-        return Pixels(image.data, mask=None if image.mask is np.ma.nomask else image.mask)
+    image, mask = unmasked(image)
+    if mask is not None:
+        return replace(unwrap(image), mask=mask)
     if isinstance(image, np.ndarray) and hasattr(image, "unit") and hasattr(image, "value"):
         return Pixels(image.value, unit=image.unit)
     kinds = [f"{kind.__module__}.{kind.__name__}" for kind in type(image).__mro__]

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._method import made_by
 from footprint.api._recall import fresh, looks, recall, remember, replay, values_decide
+from footprint.api._sides import ALONE, Beside, arrays_beside, is_given
 from footprint.api._turned import turned, turned_back
-from footprint.api._units import is_quantity, plain
+from footprint.api._units import is_quantity, plain, unmasked
 from footprint.backend.arrays import NUMPY, kind_of
 from footprint.dtypes import COMPLEX, complex_of, floating, sum_dtype
-from footprint.errors import ArgumentError, ShapeError, choose
+from footprint.errors import ArgumentError, choose
 from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
@@ -29,15 +30,6 @@ from footprint.ops.separated import beyond, in_rows, product_of
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
-Beside = tuple[Any, Any]
-"""What is masked and what weighs how much, as the user gave it; None where he did not."""
-BESIDE = ("masked", "weight")
-ALONE: Beside = (None, None)
-
-
-def is_given(beside: Beside) -> bool:
-    """Whether there is any of it."""
-    return any(one is not None for one in beside)
 
 
 class Asked(NamedTuple):
@@ -116,11 +108,12 @@ def filtered(
     image: Any, mask: Any, flip: bool, how: Asked, cval: Any, out: Any, memory: Memory, device: str, beside: Beside = ALONE
 ) -> Any:
     """Filter numbers, and give the result the units of image and mask where they have any."""
-    if isinstance(image, np.ma.MaskedArray) and image.mask is not np.ma.nomask:
+    data, mask_of_image = (image, None) if type(image) is np.ndarray else unmasked(image)
+    if mask_of_image is not None:
         if beside[0] is not None:
             fix = "give image.data and both masks in one"
             raise ArgumentError("masked", "an array, beside an image that is a masked array", "one of the two", fix)
-        image, beside = image.data, (image.mask, beside[1])
+        image, beside = data, (mask_of_image, beside[1])
     if not (is_quantity(image) or is_quantity(mask)):
         return _run(image, mask, flip, how, number(cval), out, memory, device, beside)
     (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
@@ -157,7 +150,7 @@ def operation(
     moves = tuple(-n if flip else n for n in how.origin) * (len(taps) if len(how.origin) == 1 else 1)
     batch = max(len(image.shape) - len(taps), 0) if how.axes is not None else int(how.masks == "each")
     op = Correlate(taps, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch, how.masks)
-    choose("nan", how.nan, TREATMENTS)
+    choose("nan", how.nan, TREATMENTS, 'astropy\'s "fill" with 0 is "ignore"' if how.nan == "fill" else "")
     many = complex_mask + (np.dtype(image.dtype).kind == "c")
     if (kind := np.dtype(how.result or sums).kind) == "c" and not many:
         raise ArgumentError("dtype", np.dtype(how.result).name, "a floating dtype for real image and mask")
@@ -174,16 +167,6 @@ def operation(
     # Integers are all numbers.
     able = np.dtype(image.dtype).kind == "f" or (how.boundary == "constant" and math.isnan(cval))
     return (op if how.nan == "propagate" or not able else Known(op, how.nan == "interpolate")), weights
-
-
-def _received(beside: Beside, image: Array) -> dict[str, Array]:
-    """What lies beside an image, by name."""
-    found = {name: receive(one, name) for name, one in zip(BESIDE, beside) if one is not None}
-    for name, one in found.items():
-        if one.spec.shape != image.spec.shape:
-            fix = "numpy.broadcast_to makes it so without a copy"
-            raise ShapeError(name, f"shape {one.spec.shape}", f"the image's {image.spec.shape}", fix)
-    return found
 
 
 def returned(spec: ArraySpec, kind: str) -> ArraySpec:
@@ -224,7 +207,7 @@ def _run(image: Any, mask: Any, flip: bool, how: Asked, cval: float, out: Any, m
     source = turned(natural, order, "image")
     given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.scales(beside), how.several)
     op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c", beside)
-    more = _received(beside, natural)
+    more = arrays_beside(beside, natural.spec.shape)
     sides = [turned(one, order, name) for name, one in more.items()]
     result = returned(op.out_specs(source.spec, given.spec, *(one.spec for one in sides))[0], how.result)
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))

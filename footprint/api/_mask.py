@@ -15,6 +15,8 @@ from footprint.plan.faces import Filler
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec
 
+# Results are divided by the share of the sum that fell on what is known: where weights cancel, that is noise.
+_LEAST = 1e-2
 _NO_SUM = ('a sum, by which nan="interpolate" scales', 'nan="ignore" leaves NaN out of the sums')
 
 
@@ -41,7 +43,7 @@ def weights_of(
     if scaled:
         values = np.asarray(on_host(seen.data))
         if not all(map(_has_sum, values if several else [values])):
-            raise ArgumentError("mask", "weights whose sum is 0", *_NO_SUM)
+            raise ArgumentError("mask", "weights whose sum is 0 or next to it", *_NO_SUM)
     if several and flip and len(seen.spec.shape):
         # All axes are turned below, and this one back.
         seen = Array(seen.data[::-1], seen.kind, seen.device)
@@ -66,8 +68,8 @@ def held_bytes(mask: Any, dtype: str) -> int:
 
 
 def _has_sum(weights: np.ndarray) -> bool:
-    """Whether their sum is more than what rounding leaves of 0."""
-    return bool(abs(weights.sum(dtype=np.float64)) > 1e-8 * np.abs(weights).sum(dtype=np.float64))
+    """Whether their sum is more than a share of what they would sum to if none were below 0."""
+    return bool(abs(weights.sum(dtype=np.float64)) > _LEAST * np.abs(weights).sum(dtype=np.float64))
 
 
 def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -> None:
@@ -77,7 +79,7 @@ def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -
         if not np.isfinite(row).all():
             raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
     if scaled and not _has_sum(block):
-        raise FormatError(mask.path, "holds weights whose sum is 0", "results are scaled by it, " + _NO_SUM[1])
+        raise FormatError(mask.path, "holds weights whose sum is 0 or next to it", "results are scaled by it, " + _NO_SUM[1])
     if flip:
         # The first half of the elements changes places with the second.
         flat, at = block.reshape(-1), 0

@@ -97,7 +97,11 @@ def _handed(found: Products, weighed: bool = False) -> Made:
 def _direct_only(method: str) -> None:
     """What is left out of sums, or made up for, is known by sums of 0 exactly."""
     if choose("method", method, METHODS) in ("fft", "separable"):
-        raise ArgumentError("method", f"{method!r} for complex numbers, or where nan is not 'propagate'", "'direct' there")
+        raise ArgumentError(
+            "method",
+            f"{method!r} for complex numbers, for masked or weighted pixels, or where nan is not 'propagate'",
+            "'direct' there",
+        )
 
 
 def method_of(method: str, op: Op, image: ArraySpec, mask: Face, device: str) -> str:

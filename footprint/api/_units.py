@@ -9,6 +9,15 @@ import numpy as np
 from footprint.errors import ArgumentError
 
 
+def unmasked(array: Any) -> tuple[Any, Any]:
+    """An array without its mask, and the mask, of NumPy's masked arrays and astropy's; None where it has none."""
+    if isinstance(array, np.ma.MaskedArray):
+        return array.data, None if array.mask is np.ma.nomask else array.mask
+    if any(kind.__module__.startswith("astropy.utils.masked") for kind in type(array).__mro__):
+        return array.unmasked, np.asarray(array.mask)
+    return array, None
+
+
 def is_quantity(array: Any) -> bool:
     """Whether it is astropy's Quantity; astropy is not imported for it."""
     return type(array) is not np.ndarray and any(kind.__module__ == "astropy.units.quantity" for kind in type(array).__mro__)

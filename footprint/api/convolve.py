@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from footprint.answers import answering
 from footprint.api._arrays import Memory, described, where
 from footprint.api._call import Described, planned
-from footprint.api._filtered import BESIDE, Asked, filtered, last, number, operation, returned
-from footprint.api._hints import hinted
+from footprint.api._filtered import Asked, filtered, last, number, operation, returned
 from footprint.api._mask import mask_slot, weights_of
 from footprint.api._method import made_by
+from footprint.api._sides import BESIDE, foretold
 from footprint.api._turned import turned_spec
 from footprint.dtypes import COMPLEX
-from footprint.elsewhere import ARGUMENTS
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
-from footprint.spec import ArraySpec
-
-_hinted = hinted(ARGUMENTS, "name what comes after mode, as in boundary= or method=")
 
 
-@_hinted
 def convolve(
     image: Any,
     mask: Any,
@@ -70,7 +66,8 @@ def convolve(
     nan : {"propagate", "interpolate", "ignore"}
         What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
         share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which
-        the mask's sum must not be 0), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
+        the mask's sum is over a hundredth of that of its magnitudes), and NaN where there is none; or NaN adds nothing
+        (astropy's "fill" with 0).
     masked : array, optional
         Of the image's shape; what is not 0 marks pixels that are left out (``mask=`` of ``astropy.convolution``), as NaN is by
         ``nan="interpolate"``, or by "ignore" where that is asked for. By "propagate" NaN that is not masked still spreads. A
@@ -78,7 +75,8 @@ def convolve(
     weight : array, optional
         Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight),
         the normalised convolution; what is not over 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
-        lies outside as ``cval`` has a weight of 1, with a ``cval`` of NaN none.
+        lies outside as ``cval`` has no weight; beside ``masked`` alone it is known, unless ``cval`` is NaN. Where weight times
+        image is beyond float32, as where variances are of tiny units, scale the weights, or ask for ``dtype="float64"``.
     origin : int or tuple of int
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional
@@ -133,7 +131,6 @@ def convolve(
     return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
 
 
-@_hinted
 def correlate(
     image: Any,
     mask: Any,
@@ -251,16 +248,10 @@ def plan_convolve(
     wanted = mask if given is None else given.spec.shape
     op, weights = operation(spec, wanted, how, number(cval), complex_mask=is_complex, beside=beside)
     image = Described(spec, meets)
-    sides = [_beside(name, kind, spec, order is None) for name, kind in zip(BESIDE, beside) if kind is not None]
+    sides = [foretold(name, kind, spec.shape, order is None) for name, kind in zip(BESIDE, beside) if kind is not None]
     target = Described(returned(op.out_specs(spec, weights, *(s.spec for s in sides))[0], how.result), Given(direct=order is None))
     made = made_by(method, op, spec, mask_slot(weights) if given is None else given, where(device), memory)
     return planned("convolve", made.op, [image, *made.rest, *sides], [target], where(device), memory)
-
-
-def _beside(name: str, kind: Any, image: ArraySpec, direct: bool) -> Described:
-    """An array of an image's shape as its plan meets it, by the dtype alone."""
-    spec, meets = described(image.shape, getattr(kind, "dtype", kind), name)
-    return Described(spec, meets if direct else Given(direct=False))
 
 
 def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
@@ -270,4 +261,5 @@ def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
 
 def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
-    return plan_convolve(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)
+    plan = answering(plan_convolve)
+    return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)

@@ -12,6 +12,7 @@ from footprint.api._call import Stream, call, planned
 from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
+from footprint.api._sides import rows_beside
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -31,6 +32,8 @@ def plan_convolve_rows(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     method: str = "auto",
     result: Any = None,
     reading: Reading | None = None,
@@ -49,6 +52,8 @@ def plan_convolve_rows(
         Of the image.
     mode, boundary, cval, nan, method, result, memory, device
         As in `plan_convolve`.
+    masked, weight : open image, array or dtype, optional
+        As in `convolve`; an open image is read by rows, as the image is. Of an array the dtype suffices.
     reading : callable, optional
         ``reading(n_rows, dtype)``: bytes the file's library takes beside the block, contiguous and of that dtype, while it reads
         so many rows; a bound.
@@ -71,11 +76,13 @@ def plan_convolve_rows(
     """
     spec, _ = described(shape, dtype)
     how = Asked.of(mode, boundary, result, nan, name="result")
-    op, weights = operation(spec, mask_shape, how, number(cval))
-    sink = Stream(None, returned(op.out_specs(spec, weights)[0], how.result), lambda block: writing)
+    op, weights = operation(spec, mask_shape, how, number(cval), beside=(masked, weight))
+    sides = rows_beside((masked, weight), spec.shape)
+    out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
+    sink = Stream(None, returned(out, how.result), lambda block: writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
     made = made_by(method, op, spec, given, where(device), memory)
-    return planned("convolve", made.op, [_blocks(spec, reading), *made.rest], [sink], where(device), memory)
+    return planned("convolve", made.op, [_blocks(spec, reading), *made.rest, *sides], [sink], where(device), memory)
 
 
 def convolve_rows(
@@ -89,6 +96,8 @@ def convolve_rows(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     method: str = "auto",
     result: Any = None,
     flip: bool = True,
@@ -110,6 +119,8 @@ def convolve_rows(
         Of the image.
     mask, mode, boundary, cval, nan, method, result, memory, device
         As in `plan_convolve`; ``memory`` covers the blocks read and written, too.
+    masked, weight : open image or array, optional
+        As in `convolve`; an open image is read by rows, in the thread that reads the image.
     write : callable
         ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
         devices share the work.
@@ -129,9 +140,11 @@ def convolve_rows(
     """
     spec, _ = described(shape, dtype)
     how = Asked.of(mode, boundary, result, nan, name="result")
-    weights = weights_of(mask, flip, how.sums or dtype, scaled=nan == "interpolate")
-    op, wanted = operation(spec, weights.spec.shape, how, number(cval))
-    out = returned(op.out_specs(spec, wanted)[0], how.result)
+    beside = masked, weight
+    weights = weights_of(mask, flip, how.sums or dtype, scaled=how.scales(beside))
+    op, wanted = operation(spec, weights.spec.shape, how, number(cval), beside=beside)
+    sides = rows_beside(beside, spec.shape)
+    out = returned(op.out_specs(spec, wanted, *(one.spec for one in sides))[0], how.result)
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
     sink = Stream(taker, out, lambda block: writing)
@@ -143,7 +156,7 @@ def convolve_rows(
             on_plan(plan)
 
     made = made_by(method, op, spec, weights, where(device), memory)
-    call("convolve", made.op, [source, *made.rest], [sink], where(device), memory, progress=progress, on_plan=told)
+    call("convolve", made.op, [source, *made.rest, *sides], [sink], where(device), memory, progress=progress, on_plan=told)
     return seen[0]
 
 

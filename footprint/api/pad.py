@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.answers import check_keywords
 from footprint.api._arrays import Array, Memory, described, finished, on_host, output, receive, shared, where
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
@@ -149,8 +150,7 @@ def plan_pad(
     """
     spec, _ = described(shape, dtype)
     known = {option: usual for option, (usual, _) in _OPTIONS.items()}
-    for name in options:
-        choose("option", name, tuple(known))
+    check_keywords("plan_pad", options, tuple(known))
     return plan_verb("pad", _job(spec.shape, pad_width, mode, *(known | options).values()), [spec], where(device), memory)
 
 

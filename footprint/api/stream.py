@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, Progress, described, limits_and_budget, receive, where
-from footprint.api._call import Stream, meeting
+from footprint.api._call import meeting
 from footprint.api._filtered import Asked, number, operation
 from footprint.api._mask import held_bytes, mask_slot, weights_of
 from footprint.api._method import for_frames
+from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_given, rows_beside, values_of
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
@@ -45,6 +46,8 @@ def stream(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     method: str = "auto",
     dtype: Any = None,
     depth: int = 2,
@@ -64,6 +67,8 @@ def stream(
         What is done to each; an operation of one input and one output is done as it is.
     mask, mode, boundary, cval, nan, method
         As in `convolve`, but for "separable", which no frames are filtered by.
+    masked, weight : array (n_y, n_x), optional
+        As in `convolve`; one for all frames.
     dtype : dtype, optional
         Of sums and results, as in `convolve`; of an operation's results.
     depth : int
@@ -102,8 +107,11 @@ def stream(
     seen = receive(first, "frames")
     if seen.device != "cpu":
         raise ArgumentError("frames", f"arrays on {seen.device}", "arrays in host memory", "call the verb on each frame instead")
-    op, weights = _operation(verb, mask, seen.spec, (mode, boundary, nan), cval, dtype)
+    beside = masked, weight
+    op, weights = _operation(verb, mask, seen.spec, Asked.of(mode, boundary, dtype, nan), cval, beside)
     rest: list[Array] = [] if weights is None else [weights]
+    if rest:
+        rest += map(_brought, arrays_beside(beside, seen.spec.shape, "frame").values())
     name = where(device)
     if weights is not None:
         op = for_frames(method, op, seen.spec, name)
@@ -124,6 +132,8 @@ def plan_convolve_frames(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     method: str = "auto",
     result: Any = None,
     depth: int = 2,
@@ -149,10 +159,12 @@ def plan_convolve_frames(
         Copies of what lies between two stages; fewer where the memory does not suffice.
     reading : callable, optional
         ``reading(dtype)``: bytes the source's library takes beside the block, contiguous and of that dtype; a bound.
+    masked, weight : open image, array or dtype, optional
+        As in `plan_convolve_rows`; one for all frames, read once and held.
     writing : int
         Bytes the output's writer takes beside the blocks.
     holding : int
-        Bytes of a mask that comes from a file: it is read once and held.
+        Bytes of a mask that comes from a file: it is read once and held. Those of ``masked`` and ``weight`` are not among them.
 
     Returns
     -------
@@ -170,14 +182,17 @@ def plan_convolve_frames(
     if len(stack.shape) != 3:
         raise ShapeError("shape", stack.shape, "(n_frames, n_y, n_x)")
     frame, count = ArraySpec(stack.shape[1:], stack.dtype), stack.shape[0]
-    op, weights = operation(frame, mask_shape, Asked.of(mode, boundary, result, nan, name="result"), number(cval))
+    how, beside = Asked.of(mode, boundary, result, nan, name="result"), (masked, weight)
+    op, weights = operation(frame, mask_shape, how, number(cval), beside=beside)
+    sides = rows_beside(beside, frame.shape)
+    holding += held_beside(sides)
     name = where(device)
     op = for_frames(method, op, frame, name)
-    # A file's mask is read once, and held beside the frames.
+    # What comes from files is read once, and held beside the frames.
     source = Given(owner="source", beside=lambda block: holding + (reading(block.dtype) if reading is not None else 0))
     # Latencies are kept for their percentiles.
     sink = Given(owner="source", beside=lambda block: writing + 3 * 8 * count)
-    also = [meeting(mask_slot(weights))]
+    also = [meeting(mask_slot(weights)), *(meeting(held(one)) for one in sides)]
     return _planned("convolve", _Passing(op, (frame, source), also, result, sink, count), _depth(depth), memory, name)
 
 
@@ -192,6 +207,8 @@ def convolve_frames(
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
     method: str = "auto",
     result: Any = None,
     depth: int = 2,
@@ -213,6 +230,8 @@ def convolve_frames(
         ``(n_frames, n_y, n_x)`` of the stack.
     mask, mode, boundary, cval, nan, method, memory, device
         As in `stream`; ``memory`` covers the frames on their way, too.
+    masked, weight : open image or array, optional
+        As in `stream`.
     write : callable
         ``write(number, block)`` takes the results, in order.
     flip : bool
@@ -231,19 +250,18 @@ def convolve_frames(
         95 %, largest.
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)
-    weights = weights_of(mask, flip, sums, scaled=nan == "interpolate")
+    beside = masked, weight
+    weights = weights_of(mask, flip, sums, scaled=Asked.of(mode, boundary, None, nan).scales(beside))
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
-    options |= {"result": result, "depth": depth}
+    options |= {"result": result, "depth": depth, "masked": masked, "weight": weight}
     options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, sums)}
     plan = plan_convolve_frames(shape, weights.spec.shape, dtype=dtype, **options)
     if on_plan is not None:
         on_plan(plan)
     with bind(plan, running_backend(where(device))) as bound:
-        values = weights.data
-        if isinstance(weights, Stream):
-            values = np.empty(weights.spec.shape, sums)
-            weights.data.fill(tuple(slice(0, n) for n in values.shape), values)
-        return run_stack(bound, shape[0], read, write, {plan.inputs[1].id: values}, progress)
+        rest = [weights, *rows_beside(beside, shape[1:])]
+        others = {slot.id: values_of(one) for slot, one in zip(plan.inputs[1:], rest)}
+        return run_stack(bound, shape[0], read, write, others, progress)
 
 
 class _Passing(NamedTuple):
@@ -258,7 +276,7 @@ class _Passing(NamedTuple):
     dtype
         Of the results; None for the operation's own.
     out
-        How a result meets the plan.
+        Asked a result meets the plan.
     n_frames
         Frames that pass; 0 where nobody knows.
     """
@@ -309,20 +327,22 @@ def _depth(depth: Any) -> int:
     return int(depth)
 
 
-def _operation(
-    verb: Any, mask: Any, frame: ArraySpec, words: tuple[str, str, str], cval: Any, dtype: Any
-) -> tuple[Op, Array | None]:
+def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, beside: Beside) -> tuple[Op, Array | None]:
     if isinstance(verb, Op):
-        if mask is not None:
-            raise ArgumentError("mask", "an array", "none beside an operation", "give the operation its own")
+        if mask is not None or is_given(beside):
+            name = "mask" if mask is not None else "masked" if beside[0] is not None else "weight"
+            raise ArgumentError(name, "an array", "none beside an operation", "give the operation its own")
         return verb, None
     choose("verb", verb, VERBS)
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")
     if len(frame.shape) != 2:
         raise ShapeError("frames", f"shape {frame.shape}", "(n_y, n_x)")
-    mode, boundary, nan = words
-    how = Asked.of(mode, boundary, dtype, nan)
-    weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=nan == "interpolate")
+    weights = weights_of(receive(mask, "mask").data, verb == "convolve", how.sums or frame.dtype, scaled=how.scales(beside))
     assert isinstance(weights, Array)
-    return operation(frame, weights.spec.shape, how, number(cval))[0], weights
+    return operation(frame, weights.spec.shape, how, number(cval), beside=beside)[0], weights
+
+
+def _brought(beside: Array) -> Array:
+    """What lies beside frames, on the host as they are."""
+    return Array(values_of(beside), beside.kind, "cpu")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from footprint.answers import check_keywords
 from footprint.api._arrays import Array, Memory, Progress, limits_and_budget, new, where
 from footprint.api._black import is_watched, with_light
 from footprint.api._call import meeting
@@ -189,9 +190,7 @@ def _prepare(scan: Any, centers: Sequence[float], row: int | None, taken: Taken,
         taken.job(scan)
     middle = scan.shape[1] // 2 if row is None else row
     job = taken._replace(rows=(middle, middle + 1)).job(scan)
-    unknown = [name for name in settings if name not in SETTINGS]
-    if unknown:
-        raise TypeError(f"try_axes() got an unexpected keyword argument {unknown[0]!r}")
+    check_keywords("try_axes", settings, sorted(SETTINGS))
     how = How.of(**settings)
     half = how.is_half(job)
     if half and how.fbp.roi is None:

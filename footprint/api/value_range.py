@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.answers import check_keywords
 from footprint.api._arrays import Memory, Progress, limits_and_budget, where
 from footprint.api._half import is_half, search_of
 from footprint.api._scan import job_of
@@ -83,6 +84,7 @@ def value_range(
     >>> volume.dtype.name, bool(low < high)
     ('uint8', True)
     """
+    check_keywords("value_range", settings, tuple(reconstruct.__kwdefaults__ or ()))
     lowest, highest = checked_percentiles(percentiles)
     job = job_of(scan, rows, i0, log=log)
     budget = limits_and_budget(where(device), memory, fft)[1]

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
+from footprint.cli.masks import beside_options, open_beside, open_mask
 from footprint.cli.render import Reporter, common_options
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError
 
 # Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
 _WARM = 1 << 20
@@ -45,6 +46,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="direct sums, fft (transforms of tiles), separable (a mask that is a product); auto: by cost.",
         ),
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
+        beside_options,
         click.argument("mask"),
         click.argument("image"),
     ):
@@ -63,6 +65,8 @@ def plan_only(
     boundary: str,
     cval: float,
     nan: str,
+    masked: str | None,
+    weight: str | None,
     method: str,
     memory: str | None,
     device: str,
@@ -77,7 +81,12 @@ def plan_only(
 
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device}
-    with open_input(image, plane, open_source) as source, _open_mask(mask, source, mode) as weights:
+    with (
+        open_input(image, plane, open_source) as source,
+        open_mask(mask, source, mode) as weights,
+        open_beside(masked=masked, weight=weight) as beside,
+    ):
+        options |= beside
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         options |= {"dtype": source.dtype.str, "result": wanted}
         if isinstance(source, FrameSource):
@@ -115,43 +124,6 @@ def _writing(target: str, source: Any, result: Any, sums: str) -> int:
     return max(writing_bytes(target, shape, result.dtype, given) for given in (sums, result.dtype))
 
 
-def _open_mask(path: str, source: Any, mode: str) -> Any:
-    from pathlib import Path
-
-    from footprint.io.image import open_image
-    from footprint.io.named_mask import NAMES, NamedMask, is_named, named_beam
-
-    beam = None if Path(path).exists() else named_beam(path)
-    if beam is not None:
-        return _matching(path, beam, source, mode)
-    if is_named(path) and not Path(path).exists():
-        return NamedMask(path)
-    try:
-        return open_image(path)
-    except FormatError as error:
-        # --plane is the image's.
-        fix = "a mask is one plane" if "--plane" in error.fix else error.fix
-        if ":" in path and ":/" not in path and not Path(path).exists():
-            fix = f"masks by name are {NAMES}, beam:12arcsec"
-        raise FormatError(path, error.problem, fix) from error
-
-
-def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:
-    """The mask that gives an image a beam, by its header."""
-    from footprint.api._beam import beam_mask
-
-    if mode != "same":
-        raise ArgumentError("mode", repr(mode), "same, for a mask that is a beam")
-    if source.header is None:
-        raise FormatError(source.path, "has no header, by which its beam is known", "give a FITS image")
-    try:
-        return beam_mask(source.header, beam)
-    except ArgumentError as error:
-        if error.name == "target":
-            raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None
-        raise FormatError(source.path, f"has {error.got} in its header", f"wanted is {error.wanted}") from None
-
-
 def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
     """The method that "auto" is for this job."""
     from footprint.api._arrays import where
@@ -162,7 +134,8 @@ def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
     from footprint.spec import ArraySpec
 
     spec = ArraySpec(source.shape[-2:], source.dtype.str)
-    op, weights = operation(spec, mask.shape, Asked.of(options["mode"], "constant", options["result"], options["nan"]), 0.0)
+    how = Asked.of(options["mode"], "constant", options["result"], options["nan"])
+    op, weights = operation(spec, mask.shape, how, 0.0, beside=(options.get("masked"), options.get("weight")))
     # Frames go by the shapes.
     given = mask_slot(weights) if isinstance(source, FrameSource) else file_mask(mask, weights.dtype)
     return method_of(options["method"], op, spec, given, where(options["device"]))
@@ -176,6 +149,7 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
 
     import numpy as np
 
+    from footprint.api._sides import BESIDE
     from footprint.api.convolve import convolve
     from footprint.api.stream import convolve_frames
     from footprint.errors import FootprintError
@@ -189,18 +163,27 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
     # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
     weights = np.ones(tuple(min(n, _LARGE) for n in shape))
-    few = convolve(np.zeros((2, 2), source.dtype), weights, **options)
+    beside = {name: options[name].dtype for name in BESIDE if name in options}
+    plain = {name: value for name, value in options.items() if name not in beside}
+
+    def sides(*shape: int) -> dict[str, Any]:
+        return plain | {name: np.zeros(shape, kind) for name, kind in beside.items()}
+
+    def run(*shape: int) -> Any:
+        return convolve(np.zeros(shape, source.dtype), weights, **sides(*shape))
+
+    few = run(2, 2)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
     rows = SMALL // (weights.size * width) + 1
     if options["method"] == "fft" and height * width >= _WARM:
-        convolve(np.zeros((1024, _WARM // 1024), source.dtype), weights, **options)
+        run(1024, _WARM // 1024)
     elif rows <= height and rows * width <= _WARM:
-        convolve(np.zeros((rows, width), source.dtype), weights, **options)
+        run(rows, width)
     if isinstance(source, FrameSource):
         # Lanes have threads of their own, from which the kernels' are started once more.
-        shape = (2, min(rows, height, _WARM // width + 1), width)
-        convolve_frames(lambda _, block: block.fill(0), shape, source.dtype.str, weights, lambda *_: None, **options)
+        frame = (min(rows, height, _WARM // width + 1), width)
+        convolve_frames(lambda _, block: block.fill(0), (2, *frame), source.dtype.str, weights, lambda *_: None, **sides(*frame))
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
@@ -225,6 +208,8 @@ def command(
     boundary: str,
     cval: float,
     nan: str,
+    masked: str | None,
+    weight: str | None,
     method: str,
     target: str,
     correlate: bool,
@@ -246,29 +231,43 @@ def command(
     ones are read while earlier ones are written, and the report has frames a second and their latencies. Of a PNG or JPEG picture
     every colour is convolved and rounded to what the picture holds; transparency is kept.
 
+    Pixels that --masked marks are left out of every sum, and --weight says how much the others count: results are weighted means,
+    times the sum of the mask. Both are images of IMAGE's size in any of its formats, read in blocks as it is; a stack's are for
+    every frame.
+
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect
       footprint convolve mosaic.fits gaussian:sigma=2 -o smooth.fits
       footprint convolve mosaic.fits beam:15arcsec -o matched.fits
+      footprint convolve mosaic.fits box:5 -o out.fits --masked bad.fits
       footprint convolve photo.png gaussian:sigma=2 -o out.png --boundary reflect
       footprint convolve frames.tif mask.npy -o filtered.h5 --depth 3
     """
+    from pathlib import Path
+
     from footprint.cli.outputs import check_names
-    from footprint.cli.pictures import refuse
+    from footprint.cli.pictures import refuse, tell_colours
     from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image import check_image
     from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
-    check_names([image, mask], {"out": target})
+    check_names([name for name in (image, mask, masked, weight) if name is not None], {"out": target})
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"memory": memory, "device": device, "flip": not correlate, "on_plan": reporter.plan}
     if is_picture(image):
         refuse(plane=plane, depth=depth, dtype=dtype)
-        _picture(reporter, image, mask, target, overwrite, options)
+        with open_beside(masked=masked, weight=weight) as beside:
+            _picture(reporter, image, mask, target, overwrite, options | beside)
         return
     check_image(target, overwrite)
-    with open_source(image, plane) as source, _open_mask(mask, source, mode) as weights:
+    with (
+        open_source(image, plane) as source,
+        open_mask(mask, source, mode) as weights,
+        open_beside(masked=masked, weight=weight) as beside,
+    ):
+        options |= beside
+        tell_colours(reporter, source)
         wanted, result, sums = _result(source, weights.shape, mode, dtype)
         stack = isinstance(source, FrameSource)
         options["result"] = wanted
@@ -276,10 +275,11 @@ def command(
             options["depth"] = 2 if depth is None else depth
         else:
             _check_single(depth)
-        alike = {name: options[name] for name in ("boundary", "nan", "device")}
+        alike = {name: options[name] for name in ("boundary", "nan", "device", *beside)}
         alike["method"] = _meant(source, weights, options)
         reporter.warm(lambda: _load(source, weights.shape, target, alike))
-        how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'})"
+        files = [f", {name} {Path(one.path).name}" for name, one in beside.items()]
+        how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'}{''.join(files)})"
         header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
         run = _frames if stack else _rows
         figures = run(reporter, source, weights, (result, sums), target, overwrite, header, options)
@@ -341,14 +341,15 @@ def _rows(
 
 def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: bool, options: dict[str, Any]) -> None:
     """Every colour of a picture."""
+    from footprint.api._sides import BESIDE
     from footprint.api.convolve_rows import convolve_rows
     from footprint.cli import pictures
     from footprint.io.picture import check_picture, open_picture
 
-    with open_picture(image) as picture, _open_mask(mask, picture.channel(0), options["mode"]) as weights:
+    with open_picture(image) as picture, open_mask(mask, picture.channel(0), options["mode"]) as weights:
         shape = _result(picture, weights.shape, options["mode"], None)[1].shape
         check_picture(picture, target, shape, overwrite)
-        alike = {name: options[name] for name in ("boundary", "nan", "device")}
+        alike = {name: options[name] for name in ("boundary", "nan", "device", *BESIDE) if name in options}
         alike["method"] = _meant(picture, weights, {**options, "result": None})
         reporter.warm(lambda: _load(pictures.unread(picture), weights.shape, target, alike))
         with reporter.progress("convolving") as progress:

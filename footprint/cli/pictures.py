@@ -48,6 +48,14 @@ def refuse(**options: Any) -> None:
             raise ArgumentError(name, value, "nothing for a PNG or JPEG picture", fix)
 
 
+def tell_colours(reporter: Reporter, source: Any) -> None:
+    """Say how an array of three dimensions is read that looks like a picture, whose last axis is its colours."""
+    count, height, width = (*source.shape, 0, 0)[:3]
+    if len(source.shape) == 3 and width in (3, 4) and min(count, height) > 4:
+        fix = "save a picture as PNG, or its colours as the first axis"
+        reporter.warn(f"{source.path}: is filtered as {count} frames of {height} x {width} pixels; {fix}.")
+
+
 def is_written(source: Any) -> bool:
     """Whether the result of a source is a file written by rows: a picture's is held, and counted with what is read."""
     from footprint.io.picture import Channel

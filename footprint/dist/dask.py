@@ -7,6 +7,7 @@ are independent. Every task plans for itself, so ``memory`` bounds one task besi
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import footprint
+from footprint.answers import answering, check_keywords
 from footprint.api._arrays import where
 from footprint.api._call import Described
 from footprint.api._turned import Order, plan_turned
@@ -45,6 +47,7 @@ STACKS: dict[str, Lazy] = {}
 _LATER = ("output", "out", "progress")
 
 
+@functools.partial(answering, home=__name__)
 def convolve(
     image: Any, mask: Any, *, boundary: str = "constant", cval: float = 0.0, memory: Any = None, device: str = "auto"
 ) -> Any:
@@ -185,7 +188,9 @@ def _operation(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, 
     """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing."""
     _check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
-    given = inspect.signature(eager).bind(Described(ArraySpec(image.shape, image.dtype.str), Given()), *args, **options)
+    known = inspect.signature(eager)
+    check_keywords(verb, options, tuple(known.parameters))
+    given = known.bind(Described(ArraySpec(image.shape, image.dtype.str), Given()), *args, **options)
     _options(given.arguments)
     found: tuple[Op, Order] = eager(*given.args, **given.kwargs)
     return found

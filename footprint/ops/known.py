@@ -20,8 +20,8 @@ class Known(OfSums):
     """The sums of ``of`` over all that is known; with ``scaled`` over the sum of the weights there, times that of all weights.
 
     Not known is NaN, unless it ``spreads``, what the input ``masked`` marks, and what has no weight over 0 in the input ``weight``;
-    the two are there where the fields say so. A NaN that lies outside as the constant is none of what is known either; any other
-    number there has a weight of 1.
+    the two are there where the fields say so. A NaN that lies outside as the constant is none of what is known either, and beside
+    weights, whose scale is the caller's, no number there is; without them any other number there has a weight of 1.
     """
 
     scaled: bool = True
@@ -77,7 +77,7 @@ class Known(OfSums):
             b.launch("known.split", source, values, known)
         else:
             b.launch("known.fill", source, values)
-        unknown = math.isnan(self.of.cval)
+        unknown = math.isnan(self.of.cval) or self.weighed
         sums = replace(self.of, cval=0.0) if unknown else self.of
         if known is None:
             with b.deliver(out, dtype=kind) as y:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import astropy.convolution
 import numpy as np
 import pytest
+from astropy.utils.masked import Masked
 
 import footprint as fp
 from footprint.reference import convolve as reference
@@ -30,10 +31,12 @@ def wanted(image, mask, masked=None, weight=None, nan="propagate", **how):
         share[masked != 0] = 0
     if nan != "propagate":
         share[np.isnan(image)] = 0
+    # What lies outside as a constant counts as much as a pixel does, unless pixels count by weights.
+    how, outside = (how, 1.0) if weight is None else (how | {"cval": 0.0}, 0.0)
     sums = reference.convolve(np.where(share > 0, image, 0) * share, mask, **how)
     if nan == "ignore":
         return sums
-    below = reference.convolve(share, mask, **how | {"cval": 1.0})
+    below = reference.convolve(share, mask, **how | {"cval": outside})
     return np.divide(sums * mask.sum(), below, out=np.full(sums.shape, np.nan), where=below > 1e-9)
 
 
@@ -52,7 +55,10 @@ def test_masks_are_astropys(treatment, rng):
     how = {"boundary": "extend", "nan_treatment": treatment, "normalize_kernel": False}
     want = astropy.convolution.convolve(image, mask, mask=masked, **how)
     check(fp.convolve(image, mask, boundary="nearest", nan=nan, masked=masked, device="cpu"), want)
-    check(fp.convolve(np.ma.array(image, mask=masked), mask, boundary="nearest", nan=nan, device="cpu"), want)
+    for one in (np.ma.array(image, mask=masked), Masked(image, mask=masked)):
+        check(fp.convolve(one, mask, boundary="nearest", nan=nan, device="cpu"), want)
+        with pytest.raises(fp.ArgumentError, match="input: got a masked array, whose mask would be ignored"):
+            fp.gaussian_filter(one, 1, device="cpu")
 
 
 @pytest.mark.parametrize("nan", ["propagate", "interpolate", "ignore"])
@@ -99,6 +105,53 @@ def test_parts_have_the_bits_of_the_whole(boundary, device, rng):
     assert plan.n_parts > 1 and plan.footprint.total <= least
 
 
+class Opened:
+    """What an open image is to those who read it."""
+
+    def __init__(self, array, path="a file"):
+        self.path, self.shape, self.dtype, self._array = path, array.shape, array.dtype, array
+
+    def read(self, rows, out):
+        out[...] = self._array[rows]
+
+    def host_bytes(self, n_rows, dtype=None):
+        return 1000
+
+
+def test_rows_and_frames_have_theirs_beside_them(device, rng):
+    (image, masked, weight), mask = given(rng, (40, 31)), 0.5 + rng.random((4, 5))
+    how = {"boundary": "mirror", "device": device}
+    want, got = fp.convolve(image, mask, masked=masked, weight=weight, **how), np.zeros_like(image)
+    opened = {"masked": Opened(masked), "weight": Opened(weight)}
+
+    def read(start, stop, block):
+        block[...] = image[start:stop]
+
+    def write(start, stop, block):
+        got[start:stop] = block
+
+    plan = fp.convolve_rows(read, image.shape, "f4", mask, write, **opened, memory="20KB", **how)
+    np.testing.assert_array_equal(got, want)
+    foreseen = fp.plan_convolve_rows(image.shape, mask.shape, **opened, memory="20KB", **how)
+    assert foreseen.n_parts == plan.n_parts > 1 and [one.spec for one in foreseen.inputs[2:]] == [
+        one.spec for one in plan.inputs[2:]
+    ]
+    assert plan.footprint.total <= 20_000
+    # In files, or in memory: one for all frames.
+    frames = np.stack([image, image + 1])
+    wanted = [want, fp.convolve(frames[1], mask, masked=masked, weight=weight, **how)]
+    results = np.zeros_like(frames)
+    for given_as in (opened, {"masked": masked.astype("i2"), "weight": weight.astype(">f8")}):
+        copied = [lambda n, block: np.copyto(block, frames[n]), lambda n, block: np.copyto(results[n], block)]
+        fp.convolve_frames(copied[0], frames.shape, "f4", mask, copied[1], **given_as, **how)
+        np.testing.assert_array_equal(results, wanted)
+        results[...] = 0
+    np.testing.assert_array_equal(list(fp.stream(frames, mask=mask, masked=masked, weight=weight, **how)), wanted)
+    plans = [fp.plan_convolve_frames(frames.shape, mask.shape, **how, **one) for one in (opened, {"masked": bool, "weight": "f4"})]
+    # What comes from files is held beside the frames.
+    assert plans[0].footprint.total - plans[1].footprint.total == masked.nbytes + weight.nbytes + 2000
+
+
 def test_what_cannot_be_is_said(rng):
     (image, masked, weight), mask = given(rng, (9, 8)), np.ones((3, 3))
     call = lambda *more, **how: fp.convolve(image, *(more or (mask,)), **{"device": "cpu", "masked": masked} | how)
@@ -116,3 +169,10 @@ def test_what_cannot_be_is_said(rng):
         call(weight=weight, out=weight)
     with pytest.raises(fp.ArgumentError, match="'direct' there"):
         call(method="fft")
+    # What nearly cancels would scale results by noise.
+    with pytest.raises(fp.ArgumentError, match="whose sum is 0 or next to it"):
+        call(astropy.convolution.RickerWavelet2DKernel(2))
+    with pytest.raises(fp.ShapeError, match=r"weight: got shape \(8, 9\), wanted the frame's \(9, 8\)"):
+        fp.stream([image], mask=mask, weight=weight.T, device="cpu")
+    with pytest.raises(fp.FormatError, match=r"a file: has the shape \(8, 9\); masked is of the image's, \(9, 8\)"):
+        fp.plan_convolve_rows((9, 8), (3, 3), masked=Opened(masked.T), device="cpu")

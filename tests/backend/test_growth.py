@@ -177,7 +177,7 @@ def test_the_usual_steps_are_fused_and_others_are_not():
     ("steps", "words"),
     [
         (5, "steps int function"),
-        (lambda steps: None, "steps NoneType list"),
+        (lambda steps: None, "steps None list"),
         (lambda steps: [], "steps none"),
         (lambda steps: [*steps, "log"], "steps str Op"),
         (lambda steps: [Unsharp(), *steps], "steps 'azx' Unsharp 'zax'"),

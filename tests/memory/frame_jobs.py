@@ -21,12 +21,12 @@ Job = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 RNG = np.random.default_rng(3)
 
 
-def _frames(source: Any, result: str) -> Job:
-    """A stack of frames to a FITS cube, whose bytes are the other way round."""
+def _frames(source: Any, result: str, **beside: Any) -> Job:
+    """A stack of frames to a FITS cube, whose bytes are the other way round; with what lies ``beside`` every frame."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     target, mask = Path(folder) / "cube.fits", np.ones((9, 9)) / 81
-    options: dict[str, Any] = {"result": result, "reading": source.host_bytes, "device": "cpu"}
+    options: dict[str, Any] = {"result": result, "reading": source.host_bytes, "device": "cpu", **beside}
     options["writing"] = max(writing_bytes(target, source.shape, result, given) for given in (result, "f4"))
     about: tuple[Any, ...] = (source.shape, source.dtype.str)
     source.load()
@@ -49,11 +49,13 @@ def convolve_frames(scale: int) -> Job:
 
 
 def convolve_cube(scale: int) -> Job:
-    """Frames that the reader has only to cast."""
+    """Frames that the reader has only to cast, and weights in a file that are held beside them."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     np.save(Path(folder) / "stack.npy", RNG.integers(0, 999, (12, 256 * scale, 1024)).astype("u2"))
-    return _frames(open_source(Path(folder) / "stack.npy"), "f4")
+    np.save(Path(folder) / "weight.npy", RNG.random((256 * scale, 1024)).astype(">f4"))
+    weight = fp.open_image(Path(folder) / "weight.npy")
+    return _frames(open_source(Path(folder) / "stack.npy"), "f4", weight=weight)
 
 
 def convolve_video(scale: int) -> Job:

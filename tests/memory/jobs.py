@@ -37,7 +37,9 @@ def touched(*shape: int, dtype: str = "f4") -> np.ndarray:
 
 
 def convolve_file(scale: int) -> Job:
+    """Rows of an image, of what is masked and of weights, each from a file."""
     source, mask, out = opened(foreign_image(scale)), np.ones((9, 9), "f4") / 81, touched(512 * scale, 1024)
+    masked, weight = opened((image(*source.shape) > 1).astype("u1")), opened(np.abs(image(*source.shape)))
 
     def read(start: int, stop: int, block: np.ndarray) -> None:
         source.read(slice(start, stop), block)
@@ -47,6 +49,7 @@ def convolve_file(scale: int) -> Job:
 
     about: tuple[Any, ...] = (source.shape, source.dtype.str)
     options: dict[str, Any] = {"reading": source.host_bytes, "boundary": "reflect", "device": "cpu"}
+    options |= {"masked": masked, "weight": weight}
     return (
         lambda memory: plan_convolve_rows(source.shape, mask.shape, dtype=about[1], memory=memory, **options),
         lambda memory: convolve_rows(read, *about, mask, write, memory=memory, **options),

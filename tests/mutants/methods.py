@@ -12,11 +12,39 @@ VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
 METHODS_OF_CONVOLUTION = [
     Mutant(
-        "footprint/api/_hints.py",
-        "(name not in known or name in taken)",
+        "footprint/answers.py",
+        "name in known[: min(len(args), positional)]",
         "name not in known",
-        ("tests/unit/test_arguments.py::test_arguments_of_other_libraries_are_answered",),
+        ("tests/unit/test_answers.py::test_words_of_other_libraries_are_answered",),
         "who gives astropy's mask= is not told what it is called here",
+    ),
+    Mutant(
+        "footprint/ops/known.py",
+        "math.isnan(self.of.cval) or self.weighed",
+        "math.isnan(self.of.cval)",
+        (MASKED + "what_is_known_counts_by_its_weight",),
+        "what lies outside counts as much as a weight of 1, whatever the weights' scale",
+    ),
+    Mutant(
+        "footprint/api/_sides.py",
+        "one.spec.nbytes + (one.given",
+        "(one.given",
+        (MASKED + "rows_and_frames_have_theirs_beside_them",),
+        "what is held beside frames is not in their plan",
+    ),
+    Mutant(
+        "footprint/api/_units.py",
+        "return array.unmasked, np.asarray(array.mask)",
+        "return array, None",
+        (MASKED + "masks_are_astropys",),
+        "astropy's masked arrays lose their mask",
+    ),
+    Mutant(
+        "footprint/api/_mask.py",
+        "_LEAST = 1e-2",
+        "_LEAST = 1e-8",
+        (MASKED + "what_cannot_be_is_said",),
+        "results are scaled by what is left of weights that cancel",
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.wcs import WCS
+from PIL import Image as Pillow
 
 import footprint as fp
 from footprint.__main__ import entry
@@ -189,3 +190,45 @@ def test_methods_by_name(shell):
     for mask, method, word in (("eye.npy", "separable", "no sum of"), ("eye.npy", "quick", "one of auto, direct")):
         code, _, err = shell("convolve", "image.npy", mask, "-o", "out.npy", "-q", "--method", method, "--device", "cpu")
         assert code == 2 and word in err and len(err.strip().splitlines()) == 1, err
+
+
+def test_what_is_masked_and_weighs_lies_in_files(shell):
+    image, bad = RNG.standard_normal((90, 66)).astype("f4"), RNG.random((90, 66)) < 0.2
+    weight = RNG.uniform(0.5, 2, bad.shape).astype(">f4")
+    np.save("stack.npy", np.stack([image, 2 * image]))
+    fits.writeto("image.fits", image)
+    fits.writeto("bad.fits", bad.astype("u1"))
+    np.save("weight.npy", weight)
+    Pillow.fromarray(bad).save("bad.png")
+    mask = np.outer(*[np.exp(-0.5 * (np.arange(-4, 5) / 2) ** 2)] * 2)
+    np.save("mask.npy", mask)
+    how = {"weight": weight, "device": "cpu"}
+    want = fp.convolve(image, mask, masked=bad, **how)
+    words = ["mask.npy", "-o", "out.fits", "--device", "cpu", "--masked", "bad.fits", "--weight", "weight.npy"]
+    for memory, parts in (("1MB", 1), ("80KB", 0)):
+        given = ["image.fits", *words, "--memory", memory, "--json"]
+        planned, run = json.loads(shell("plan", "convolve", *given)[1]), json.loads(shell("convolve", *given, "--overwrite")[1])
+        assert planned["plan_total"] == run["plan_total"] > 0 and (run["runs"] == 1) is bool(parts), run
+        np.testing.assert_array_equal(fits.getdata("out.fits"), want)
+    assert "masked bad.fits, weight weight.npy" in "".join(map(str, fits.getheader("out.fits")["HISTORY"]))
+    words[2], words[6] = "out.npy", "bad.png"
+    code, _, err = shell("convolve", "stack.npy", *words, "-q")
+    assert code == 0, err
+    np.testing.assert_array_equal(np.load("out.npy"), [want, fp.convolve(2 * image, mask, masked=bad, **how)])
+    np.save("weight.npy", weight[1:])
+    for source in ("stack.npy", "image.fits"):
+        code, _, err = shell("convolve", source, *words, "--overwrite")
+        assert code == 2 and "weight.npy: has the shape (89, 66); weight is of the image's, (90, 66)." in err
+    np.save("weight.npy", np.stack([weight, weight]))
+    code, _, err = shell("convolve", "image.fits", *words, "--overwrite")
+    assert code == 2 and "weight.npy: holds a cube of shape (2, 90, 66), not one image; --weight is one plane." in err
+
+
+def test_what_is_no_mask_and_what_may_be_a_picture_is_told(shell):
+    np.save("colours.npy", np.zeros((8, 9, 3), "f4"))
+    Pillow.fromarray(np.ones((3, 3), "u1")).save("mask.png")
+    for mask, told in (("gaussian", "masks by name are gaussian:sigma=2"), ("mask.png", "save the picture's weights as .npy")):
+        code, _, err = shell("convolve", "colours.npy", mask, "-o", "out.npy")
+        assert code == 2 and told in err
+    code, _, err = shell("convolve", "colours.npy", "box:3", "-o", "out.npy", "--device", "cpu")
+    assert code == 0 and "colours.npy: is filtered as 8 frames of 9 x 3 pixels; save a picture as PNG" in err

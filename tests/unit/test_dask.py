@@ -126,13 +126,13 @@ def test_bad_arguments_are_one_sentence():
     image, mask = da.zeros((8, 8)), np.ones((3, 3))
     with pytest.raises(ArgumentError, match="mirror"):
         convolve(image, mask, boundary="mirrored")
-    with pytest.raises(ArgumentError, match="output: got a ndarray, wanted None, as nothing runs yet"):
+    with pytest.raises(ArgumentError, match="output: got an ndarray, wanted None, as nothing runs yet"):
         gaussian_filter(image, 1, output=np.zeros((8, 8)))
     with pytest.raises(ArgumentError, match="sigma"):
         gaussian_filter(image, -1)
-    with pytest.raises(ArgumentError, match="input: got a ndarray"):
+    with pytest.raises(ArgumentError, match="input: got an ndarray"):
         gaussian_filter(np.zeros((8, 8)), 1)
-    with pytest.raises(ArgumentError, match=r"image: got a ndarray, wanted a dask.array.Array"):
+    with pytest.raises(ArgumentError, match=r"image: got an ndarray, wanted a dask.array.Array"):
         convolve(np.zeros((8, 8)), mask)
     with pytest.raises(ShapeError, match="image: got dtype complex64"):
         convolve(image.astype("c8"), mask)
@@ -140,10 +140,16 @@ def test_bad_arguments_are_one_sentence():
         convolve(image[image[:, 0] == 0], mask)
     with pytest.raises(ArgumentError, match="cval"):
         convolve(image, mask, cval="much")
+    with pytest.raises(TypeError, match=r"'kernel'; that is mask= here"):
+        convolve(image, kernel=mask)
+    with pytest.raises(TypeError, match=r"gaussian_filter\(\) got an unexpected keyword argument 'sigmaX'; that is sigma= here"):
+        gaussian_filter(image, sigmaX=1)
+    with pytest.raises(TypeError, match=r"plan_fbp\(\) got an unexpected keyword argument 'theta'"):
+        fbp(da.zeros((4, 8, 9)), theta=1)
     stack, angles = da.zeros((4, 8, 9)), np.linspace(0, 3, 8)
     with pytest.raises(ShapeError, match="sinogram: got 2 dimensions"):
         fbp(image, np.zeros(8))
-    with pytest.raises(ArgumentError, match="sinogram: got a ndarray"):
+    with pytest.raises(ArgumentError, match="sinogram: got an ndarray"):
         fbp(np.zeros((4, 8, 9)), angles)
     with pytest.raises(ShapeError, match="angles"):
         fbp(stack, angles[:3])

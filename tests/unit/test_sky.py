@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.nddata import CCDData
+from astropy.utils.masked import Masked
 from astropy.wcs import WCS
 
 import footprint as fp
@@ -146,6 +147,7 @@ def test_astropys_containers_bring_what_they_know(image):
     table, _ = found(image * u.mJy / u.pix)
     assert table["flux"].unit == u.mJy and np.array_equal(table["flux"].value, found(image)[0]["flux"])
     assert same(found(np.ma.MaskedArray(image, hole), header)[0], blanked)
+    assert same(found(Masked(image, mask=hole), header)[0], blanked)
     assert same(found(np.ma.MaskedArray(image), header)[0], wanted)
     with pytest.raises(fp.ArgumentError, match="mask"):
         fp.sigma_clip(ccd, device="cpu")

@@ -62,7 +62,10 @@ def border(name: object, argument: str = "boundary", readers: str = "ndimage") -
         wanted, reflect, other = BORDERS, 'cba|abcd|dcb as in scipy.ndimage (numpy.pad\'s "symmetric")', (
             '"mirror" is dcb|abcd|cba (numpy.pad\'s "reflect")'
         )  # fmt: skip
-    raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), f'"reflect" is {reflect}, {other}')
+    fix = f'"reflect" is {reflect}, {other}'
+    if isinstance(name, int) or "BORDER_" in str(name):
+        fix = f'OpenCV\'s BORDER_REFLECT_101, its default, is "{wanted[3]}", BORDER_REPLICATE "{wanted[1]}"'
+    raise ArgumentError(argument, repr(name), "one of " + ", ".join(wanted), fix)
 
 
 def numpy_border(name: object, argument: str) -> str:

@@ -1,0 +1,69 @@
+"""What a public function answers to keywords that it does not have: one sentence, with the nearest word that it does have."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+_KEYWORDS = 0x08  # of a code object's flags: the function takes any
+
+
+def answering(verb: Verb, home: str = "footprint") -> Verb:
+    """``verb``, which ``home`` has under its name: its errors about the call itself say what the arguments are called here."""
+    code = verb.__code__
+    positional, known = code.co_argcount, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(verb)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            return verb(*args, **named)
+        except TypeError as error:
+            # Python looks for these in this order, before the function begins: no error from within is taken for one of them.
+            if not code.co_flags & _KEYWORDS:
+                check_keywords(verb.__name__, named, known)
+            twice = [name for name in named if name in known[: min(len(args), positional)]]
+            said = [note for name in twice if (note := _note(name, known))]
+            if len(args) > positional and len(known) > positional:
+                said.append(f"name what comes after {known[positional - 1]}, as in {known[positional]}=")
+            if not said:
+                raise
+            raise TypeError("; ".join([str(error), *said])) from None
+
+    # Pickled by this name, it is found again.
+    call.__module__ = home
+    return call  # type: ignore[return-value]
+
+
+def check_keywords(verb: str, named: Collection[str], known: Sequence[str]) -> None:
+    """Refuse the first of ``named`` that is none of ``known``, in one sentence."""
+    word = next((name for name in named if name not in known), None)
+    if word is None:
+        return
+    sentence = f"{verb}() got an unexpected keyword argument {word!r}"
+    raise TypeError(f"{sentence}; {_note(word, known) or _nearest(word, named, known)}") from None
+
+
+def _note(word: str, known: Sequence[str]) -> str:
+    """What other libraries' users are told, by hand."""
+    from footprint.elsewhere import NOTES
+
+    return next((note for (ours, theirs), note in NOTES.items() if theirs == word and ours in known), "")
+
+
+def _nearest(word: str, named: Collection[str], known: Sequence[str]) -> str:
+    """The argument that a word means; all of them where none is near."""
+    from difflib import get_close_matches
+
+    from footprint.elsewhere import ARGUMENTS
+
+    free = [name for name in known if name not in named]
+    if not free:
+        return "it takes no such argument" if known else "it takes none"
+    meant = next((ours for ours, theirs in ARGUMENTS.items() if word in theirs.split() and ours in free), "")
+    if meant:
+        return f"that is {meant}= here"
+    near = get_close_matches(word, free, 1, 0.5)
+    return f"the nearest is {near[0]}=" if near else f"it takes {', '.join(f'{name}=' for name in known)}"

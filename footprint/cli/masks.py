@@ -1,0 +1,90 @@
+"""What ``footprint convolve`` reads beside its image: the mask, the pixels that are left out, and how much each counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+
+from footprint.errors import ArgumentError, FormatError
+
+
+def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that name what lies beside the image."""
+    for option in (
+        click.option("--weight", default=None, metavar="FILE", help="How much each pixel counts; none that is not over 0."),
+        click.option("--masked", default=None, metavar="FILE", help="Leave out the pixels where this image is not 0."),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def open_beside(**files: str | None) -> Iterator[dict[str, Any]]:
+    """The images that the options name, opened."""
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(_opened(name, file)) for name, file in files.items() if file is not None}
+
+
+@contextmanager
+def _opened(name: str, path: str) -> Iterator[Any]:
+    """An image, or a grey picture."""
+    from footprint.io.image import open_image
+    from footprint.io.picture import is_picture, open_picture
+
+    if is_picture(path):
+        with open_picture(path) as picture:
+            if picture.channels > 1:
+                raise FormatError(path, f"has {picture.channels} channels", f"--{name} takes a grey picture")
+            yield picture.channel(0)
+        return
+    try:
+        image = open_image(path)
+    except FormatError as error:
+        # --plane is the image's.
+        raise FormatError(path, error.problem, f"--{name} is one plane" if "--plane" in error.fix else error.fix) from error
+    with image:
+        yield image
+
+
+def open_mask(path: str, source: Any, mode: str) -> Any:
+    """The mask: a file's, one by name, or the one that gives the source's image a beam."""
+    from pathlib import Path
+
+    from footprint.io.image import open_image
+    from footprint.io.named_mask import NAMES, NamedMask, is_named, named_beam
+    from footprint.io.picture import is_picture
+
+    beam = None if Path(path).exists() else named_beam(path)
+    if beam is not None:
+        return _matching(path, beam, source, mode)
+    if is_named(path) and not Path(path).exists():
+        return NamedMask(path)
+    try:
+        return open_image(path)
+    except FormatError as error:
+        # --plane is the image's.
+        fix = "a mask is one plane" if "--plane" in error.fix else error.fix
+        if is_picture(path):
+            fix = "masks are read from such files; save the picture's weights as .npy"
+        elif not Path(path).exists() and ":/" not in path and (":" in path or "." not in path):
+            fix = f"masks by name are {NAMES}, beam:12arcsec"
+        raise FormatError(path, error.problem, fix) from error
+
+
+def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: str) -> Any:
+    """The mask that gives an image a beam, by its header."""
+    from footprint.api._beam import beam_mask
+
+    if mode != "same":
+        raise ArgumentError("mode", repr(mode), "same, for a mask that is a beam")
+    if source.header is None:
+        raise FormatError(source.path, "has no header, by which its beam is known", "give a FITS image")
+    try:
+        return beam_mask(source.header, beam)
+    except ArgumentError as error:
+        if error.name == "target":
+            raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None
+        raise FormatError(source.path, f"has {error.got} in its header", f"wanted is {error.wanted}") from None

@@ -1,0 +1,117 @@
+"""What public functions answer to keywords that they do not have, and to other libraries' words."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.elsewhere import ARGUMENTS, NOTES
+
+VERBS = [name for name in fp.__all__ if inspect.isfunction(getattr(fp, name))]
+IMAGE, MASK = np.ones((4, 5)), np.ones((3, 3))
+
+
+def said(verb, *args, **named):
+    with pytest.raises(TypeError) as caught:
+        verb(*args, **named)
+    sentence = str(caught.value)
+    assert "\n" not in sentence and caught.value.__suppress_context__
+    return sentence
+
+
+def named_of(verb):
+    all_of_it = inspect.signature(verb).parameters.values()
+    return [one.name for one in all_of_it if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+
+
+def test_any_unknown_keyword_is_answered_by_the_nearest():
+    open_ended = []
+    for name, verb in ((name, getattr(fp, name)) for name in VERBS):
+        assert pickle.loads(pickle.dumps(verb)) is verb
+        known = named_of(verb)
+        if len(known) < len(inspect.signature(verb).parameters):
+            open_ended.append(name)
+            continue
+        # No argument is given, so that what is missing is told after.
+        for one in known:
+            assert said(verb, **{one + "q": 0}) == f"{name}() got an unexpected keyword argument '{one}q'; the nearest is {one}="
+        takes = re.escape(", ".join(f"{one}=" for one in known) or "none")
+        assert re.fullmatch(rf"{name}\(\) got an unexpected keyword argument 'zzzzzz'; it takes {takes}", said(verb, zzzzzz=0))
+    passed_on = ["plan_correlate", "plan_pad", "plan_try_axes", "try_axes", "value_range"]
+    assert sorted(open_ended) == ["estimate_max_chunk_size", "estimate_required_memory", *passed_on]
+
+
+def test_what_goes_on_to_another_verb_is_answered_too(tmp_path):
+    from footprint.io.phantom import write_scan
+
+    write_scan(tmp_path / "scan.nx", n_angles=8, n_z=2, n_x=16)
+    with fp.open_scan(tmp_path / "scan.nx") as scan:
+        assert "'filtr'; the nearest is filter=" in said(fp.value_range, scan, filtr="hann")
+        assert "'filtr'; the nearest is filter=" in said(fp.try_axes, scan, [8.0], filtr="hann")
+    for verb in (fp.plan_correlate, fp.plan_convolve):
+        assert "'boundry'; the nearest is boundary=" in said(verb, (4, 5), (3, 3), boundry="wrap")
+    assert "'stat_len'; the nearest is stat_length=" in said(fp.plan_pad, (4, 5), 1, stat_len=2)
+    assert "plan_fbp() got an unexpected keyword argument 'angels'; the nearest is angles=" in said(
+        fp.estimate_required_memory, "fbp", (4, 5, 6), angels=2
+    )
+
+
+def test_words_of_other_libraries_are_arguments_here():
+    known = {one for name in VERBS for one in named_of(getattr(fp, name))}
+    assert set(ARGUMENTS) | {ours for ours, _ in NOTES} <= known
+    for verb in map(fp.__dict__.get, VERBS):
+        mine = named_of(verb)
+        # A word that a verb has needs no translation, but where it is given twice.
+        assert not [note for note in NOTES if note[0] in mine and note[1] in mine and note != ("masked", "mask")], verb
+
+
+@pytest.mark.parametrize(
+    ("verb", "args", "named", "wanted"),
+    [
+        ("label", (IMAGE,), {"structure": MASK}, "'structure'; that is connectivity=, 4 or 8"),
+        ("measure", (IMAGE,), {"label_img": MASK}, "that is labels= here"),
+        ("pad", (IMAGE,), {"npad": 1}, "that is pad_width= here"),
+        ("gaussian_filter", (), {"image": IMAGE}, "that is input= here"),
+        ("median_filter", (IMAGE,), {"kernel_size": 3}, "that is size= here"),
+        ("uniform_filter", (IMAGE,), {"ksize": 3}, "that is size= here"),
+        ("sobel", (IMAGE,), {"axes": 3}, "that is axis= here"),
+        ("fbp", (IMAGE,), {"theta": 3}, "that is angles= here"),
+        ("find_sources", (IMAGE,), {"thresh": 3}, "that is sigma= here"),
+        ("sigma_clip", (IMAGE,), {"sigma_lower": 3}, "bounds lie sigma= to either side"),
+        ("convolve", (IMAGE,), {"weights": MASK}, "'weights'; the mask is the second argument"),
+        ("correlate", (IMAGE, MASK), {"output": IMAGE}, "'output'; a result goes to the array out="),
+        (
+            "convolve",
+            (IMAGE, MASK),
+            {"mask": IMAGE},
+            "multiple values for argument 'mask'; .* pixels that are left out are masked=",
+        ),
+        ("convolve", (IMAGE, MASK, "full", "direct"), {}, "but 4 were given; name what comes after mode, as in boundary="),
+        ("label", (IMAGE, 4, 5), {}, "but 3 were given; name what comes after connectivity, as in out="),
+        ("open_image", (), {"filename": "a"}, "that is path= here"),
+    ],
+)
+def test_words_of_other_libraries_are_answered(verb, args, named, wanted):
+    assert re.search(wanted, said(getattr(fp, verb), *args, **named))
+
+
+def test_errors_from_within_stay_as_they_are():
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'mask'$"):
+        fp.convolve(IMAGE)
+
+    def frames():
+        yield IMAGE
+        raise TypeError("unexpected keyword argument 'zzz'")
+
+    with pytest.raises(TypeError, match=r"'zzz'$"):
+        list(fp.stream(frames(), mask=MASK, device="cpu"))
+
+
+def test_several_masks_are_hinted_at_where_axes_are_too_few():
+    with pytest.raises(fp.ArgumentError, match=r'axes: got \(0, 1\), wanted 3 of them, .*; masks="all"'):
+        fp.convolve(IMAGE, MASK[None], axes=(0, 1), device="cpu")
