@@ -364,3 +364,20 @@ def test_a_byte_is_not_all_there_is(share, byte):
             verb(share)
         with pytest.raises((fp.BudgetError, fp.ArgumentError)):
             verb(byte)
+
+
+def test_a_clip_like_an_earlier_one_goes_by_its_own_options_and_pixels(rng):
+    image = rng.standard_normal((20, 30)).astype("f4")
+    image[3] += 20
+    cases = [{}, {"maxiters": 1}, {"sigma": 2.0}]
+    alone = []
+    for options in cases:
+        fp.clear_cache()
+        alone.append(fp.sigma_clip(image, device="cpu", **options))
+    assert len({*alone}) == 3
+    for _ in range(2):
+        assert [fp.sigma_clip(image, device="cpu", **options) for options in cases] == alone
+    assert fp.sigma_clip(np.asfortranarray(image), device="cpu") == fp.sigma_clip(image.ravel(), device="cpu") == alone[0]
+    with pytest.raises(fp.ShapeError, match="without a finite pixel"):
+        fp.sigma_clip(np.full_like(image, np.nan), device="cpu")
+    assert fp.sigma_clip(image, device="cpu") == alone[0]
