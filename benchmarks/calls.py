@@ -8,7 +8,8 @@
 Each row says where its arrays live. All are warm: a contestant is called first, then they take turns, and the median of the turns
 is printed, with the ratio to ours. Beside it: the first call in this process (it compiles or loads what is new to it) and the
 hundredth by itself. "device" is the time the GPU was busy with a call, by events behind other work, so that what the host takes to
-start it is not in it; "over" is the median less that. Results are compared with the first peer's before anything is timed.
+start it is not in it; "over" is the median less that. "cpu" is the least processor time of ours, all threads', which other work on
+the machine changes less than the clock on the wall. Results are compared with the first peer's before anything is timed.
 """
 
 from __future__ import annotations
@@ -242,6 +243,18 @@ def busy_time(call: Call) -> Callable[[], float] | None:
     return lambda: statistics.median(once() for _ in range(9))
 
 
+def processor_time(call: Call, least: float) -> float:
+    """Seconds of processors that a call takes: the least of a few means over ``least`` seconds."""
+    found = []
+    for _ in range(5):
+        count, start, began = 0, time.process_time(), time.perf_counter()
+        while not count or time.perf_counter() - began < least:
+            call()
+            count += 1
+        found.append((time.process_time() - start) / count)
+    return min(found)
+
+
 def ms(seconds: float) -> str:
     """Milliseconds to three digits."""
     return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:.0f}"
@@ -275,18 +288,16 @@ def print_row(row: Row, sync: Call | None, quick: bool) -> None:
     mine = times["ours"]
     busy = busy_time(row.ours)() if sync is not None else None
     device, over = (ms(busy), ms(max(0.0, mine.median - busy))) if busy is not None else ("-", "-")
+    spent = processor_time(ours, least)
     others = "   ".join(f"{name} {ms(t.median)} ({mine.ratio(t):.2g} x)" for name, t in times.items() if t is not mine)
-    print(
-        f"{row.name:<28}{row.arrays:<16}{ms(mine.median):>9}{device:>9}{over:>9}{ms(first):>9}{ms(hundredth):>9}   {others}",
-        flush=True,
-    )
+    columns = ms(mine.median), ms(spent), device, over, ms(first), ms(hundredth)
+    print(f"{row.name:<28}{row.arrays:<16}{''.join(f'{one:>9}' for one in columns)}   {others}", flush=True)
 
 
 def table(only: str, quick: bool, on: str) -> None:
     """All rows, those of a GPU where there is one."""
-    print(
-        f"{'ms, whole calls':<28}{'arrays':<16}{'median':>9}{'device':>9}{'over':>9}{'first':>9}{'100th':>9}   peers (times ours)"
-    )
+    columns = "".join(f"{name:>9}" for name in ("median", "cpu", "device", "over", "first", "100th"))
+    print(f"{'ms, whole calls':<28}{'arrays':<16}{columns}   peers (times ours)")
     for row in cpu_rows() if on != "gpu" else ():
         if only in row.name:
             print_row(row, None, quick)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from footprint import settings
-from footprint.backend import compiling
+from footprint.backend import blas, compiling
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
 from footprint.backend.memory import free_host_bytes, resident_bytes
@@ -67,6 +67,7 @@ def _numba() -> _Numba:
             compiling.ends()
 
     event.register("numba:compile", Listener())
+    blas.later()
     # Starts its threads, without which it does not know its layer.
     numba.get_num_threads()
     # What its two functions call when they have checked that threads run: a tenth of their time, which small jobs would feel.

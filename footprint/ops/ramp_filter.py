@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.errors import ShapeError
 from footprint.kernels.common.borders import numpy_border
+from footprint.kernels.ramp_filter import lines
 from footprint.kernels.ramp_filter.fused import fused, tables
 from footprint.ops.base import Op, Table
 from footprint.ops.filters import fast_length, response
@@ -107,6 +108,12 @@ class RampFilter(Op):
             b.launch(
                 "ramp_filter.fused", rows, b.const(twiddle, "twiddles"), b.const(paired, "filter"), padded=padded, mode=self.padding
             )
+            return
+        radices = lines.factors(padded) if b.limits.family == "cpu" and b.limits.fused else None
+        if radices is not None:
+            roots, order, pairs = lines.tables(gains, radices)
+            given = b.const(roots, "roots"), b.const(order, "places"), b.const(pairs, "filter")
+            b.launch("ramp_filter.lines", rows, *given, padded=padded, mode=self.padding, radices=radices)
             return
         filter_ = b.const(gains, "filter")
         batch = max(1, min(n, _BATCH_BYTES // (8 * padded)))

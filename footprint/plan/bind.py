@@ -164,7 +164,7 @@ class BoundPlan(Steps):
             once = lambda feeds, here: send(feeds[key], here)
         elif step.action == "fill" and self.plan.limits.host and step.refs[0].slot.given.owner == "caller":
             view, slot = ready.views[1], step.refs[0].slot.id
-            if view.nbytes <= TINY:
+            if view is not None and view.nbytes <= TINY:
                 once = lambda feeds, here: put(view, feeds[slot])
         ledger = self.ledger
         if ledger is None:

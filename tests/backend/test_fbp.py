@@ -7,6 +7,7 @@ import pytest
 
 import footprint as fp
 from footprint.backend.registry import device_limits
+from footprint.kernels.ramp_filter import lines
 from footprint.ops.filters import NAMES
 from footprint.ops.filters import response as own_response
 from footprint.reference import fbp as reference
@@ -59,9 +60,27 @@ def test_every_filter(name, device, rng):
 
 
 def test_rows_longer_than_a_batch_agree_with_those_within(device, rng):
+    """A row's bits are its own, whatever others hold."""
     x = rng.standard_normal((700, 3000), np.float32)
     whole = fp.ramp_filter(x, padding="edge", device=device)
     close(whole, ramp_filter(x, response("ramlak", fast_length(6000)), "edge"))
+    x[25, 7] = np.nan
+    some = fp.ramp_filter(x[19:44], padding="edge", device=device)
+    assert np.isnan(some[6]).all()
+    np.testing.assert_array_equal(np.delete(some, 6, 0), np.delete(whole[19:44], 6, 0))
+
+
+def test_lengths_that_our_own_transforms_serve():
+    """On the CPU: all that rows are padded to, from 8 samples on; the first radix is small, and every frequency has its place."""
+    for padded in {fast_length(2 * n) for n in range(8, 2500)}:
+        radices = lines.factors(padded)
+        assert np.prod(radices) == padded // 2 and 2 <= len(radices) <= lines.MOST and radices[0] <= 8
+    assert [lines.factors(n) for n in (2, 6, 26, 4095, 4 << 15)] == [None] * 5
+    for padded in (16, 36, 42, 90, 160, 486):
+        radices = lines.factors(padded)
+        _, order, gains = lines.tables(np.ones(padded // 2 + 1), radices)
+        starts, places = np.split(order, [radices[0] + 1])
+        assert sorted({*places}) == [*range(padded // 2)] and 2 * starts[-1] == len(places) == 2 * len(gains)
 
 
 @pytest.mark.parametrize("dtype", ["f2", ">f4", "f8", "u1", ">u2", "i4"])

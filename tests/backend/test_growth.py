@@ -100,9 +100,9 @@ def reconstructed(scan, target, count, **options):
         return file["entry/reconstruction/results/data"][()]
 
 
-@pytest.mark.parametrize("rows", [slice(None), slice(9, 31), slice(15, 40)])
+@pytest.mark.parametrize("rows", [slice(None), slice(9, 41), slice(15, 50)])
 def test_operations_of_the_tests_own_run_from_file_to_file(device, tmp_path, rows):
-    found = write_scan(tmp_path / "scan.nx", n_angles=48, n_z=40, n_x=96)
+    found = write_scan(tmp_path / "scan.nx", n_angles=48, n_z=50, n_x=96)
     inflate(found.path)
     with fp.open_scan(found.path) as scan:
         count, plans = len(range(*rows.indices(scan.n_z))), []

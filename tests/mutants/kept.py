@@ -142,4 +142,11 @@ KEPT = [
         "        return first < stop and start > end",
         (f"{KINDS}::test_out_that_shares_memory_is_refused_in_every_call",),
     ),
+    Mutant(
+        "footprint/api/sigma_clip.py",
+        'looks("sigma_clip", (sigma, maxiters, strict, memory, device), image)',
+        'looks("sigma_clip", (sigma, strict, memory, device), image)',
+        ("tests/unit/test_ready.py::test_a_clip_like_an_earlier_one_goes_by_its_own_options_and_pixels",),
+        "a second clip makes as many passes as the first was given",
+    ),
 ]

@@ -78,18 +78,27 @@ def test_float32_keeps_its_digits_under_large_masks(shape, kind, rng):
 
 
 def test_nothing_is_compiled_twice(tmp_path):
+    """Nor is SciPy's linear algebra loaded, before somebody compiles a product of arrays."""
     code = (
-        "import numpy as np, footprint as fp\n"
+        "import sys, numpy as np, footprint as fp\n"
         "fp.convolve(np.ones((30, 30), 'f4'), np.ones((2, 2)), device='cpu')\n"
         "from footprint.kernels.convolve.cpu import _image_units as run\n"
-        "print(sum(run.stats.cache_misses.values()), sum(run.stats.cache_hits.values()))\n"
+        "print(sum(run.stats.cache_misses.values()), sum(run.stats.cache_hits.values()), 'scipy.linalg' in sys.modules)\n"
+    )
+    product = (
+        "import numba\n"
+        "from numba.np import arraymath, linalg\n"
+        "print(numba.njit(lambda a: a @ a)(np.full((2, 2), 2.0)).tolist(), 'scipy.linalg' in sys.modules)\n"
+        "print(arraymath._HAVE_BLAS, linalg.ensure_blas.__module__)\n"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    words = [sys.executable, "-c", code]
-    outputs = [
-        subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True).stdout for _ in range(2)
-    ]
-    assert outputs == ["1 0\n", "0 1\n"]
+
+    def run(program):
+        words = [sys.executable, "-c", program]
+        return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True).stdout
+
+    assert run(code) == "1 0 False\n"
+    assert run(code + product) == "0 1 False\n[[8.0, 8.0], [8.0, 8.0]] True\nTrue numba.np.linalg\n"
 
 
 def jobs(rng):

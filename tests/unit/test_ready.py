@@ -290,7 +290,7 @@ def test_a_limit_that_is_no_size_is_told_in_one_sentence(monkeypatch, text):
 
 
 JOBS = {
-    "fbp": lambda: fp.fbp(np.ones((4, 100, 128), "f4"), method="direct", device="cpu"),
+    "fbp": lambda: fp.fbp(np.ones((4, 500, 128), "f4"), method="direct", device="cpu"),
     "convolve": lambda: fp.convolve(np.ones((800, 600), ">f4"), np.ones((5, 5)), device="cpu"),
     "stream": lambda: list(fp.stream([np.ones((200, 300), "u2")], mask=np.ones((5, 5)), device="cpu")),
     "frames": lambda: fp.convolve_frames(
@@ -304,7 +304,7 @@ def test_what_is_kept_is_given_up_where_a_plan_needs_it(monkeypatch, job):
     """The CPU hands out pages as they are touched, so it never refuses: what was counted as free must be given up first."""
     fp.clear_cache()
     for n in range(4):
-        fp.fbp(np.ones((8, 100, 128), "f4"), center=60.0 + n, method="direct", memory="4MB", device="cpu")
+        fp.fbp(np.ones((8, 500, 128), "f4"), center=60.0 + n, method="direct", memory="4MB", device="cpu")
     kept, free = READY.kept(), 1_200_000
     assert kept > free
     monkeypatch.setattr(cpu, "free_host_bytes", lambda: free + kept - READY.kept())
@@ -364,3 +364,20 @@ def test_a_byte_is_not_all_there_is(share, byte):
             verb(share)
         with pytest.raises((fp.BudgetError, fp.ArgumentError)):
             verb(byte)
+
+
+def test_a_clip_like_an_earlier_one_goes_by_its_own_options_and_pixels(rng):
+    image = rng.standard_normal((20, 30)).astype("f4")
+    image[3] += 20
+    cases = [{}, {"maxiters": 1}, {"sigma": 2.0}]
+    alone = []
+    for options in cases:
+        fp.clear_cache()
+        alone.append(fp.sigma_clip(image, device="cpu", **options))
+    assert len({*alone}) == 3
+    for _ in range(2):
+        assert [fp.sigma_clip(image, device="cpu", **options) for options in cases] == alone
+    assert fp.sigma_clip(np.asfortranarray(image), device="cpu") == fp.sigma_clip(image.ravel(), device="cpu") == alone[0]
+    with pytest.raises(fp.ShapeError, match="without a finite pixel"):
+        fp.sigma_clip(np.full_like(image, np.nan), device="cpu")
+    assert fp.sigma_clip(image, device="cpu") == alone[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from footprint.kernels.common.few import few
+from footprint.kernels.common.pool import pool
 from footprint.spec import ArraySpec, Limits
 
 SCALES = True
@@ -42,18 +42,12 @@ def _length(src: Any, dst: Any) -> int:
     return int(dst.shape[-1] if both else 2 * (dst.shape[-1] - 1))
 
 
-@functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that all plans share; they start when they are first needed."""
-    return ThreadPoolExecutor(threads)
-
-
 class RowFFT:
     """Transforms along the last axis, by so many threads."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = _pool(threads) if threads > 1 else None
+        self._pool = pool(threads) if threads > 1 else None
         self._wide: dict[tuple[int, int, str], np.ndarray] = {}
 
     def prepare(self, src: ArraySpec, dst: ArraySpec, inverse: bool, scaled: bool = True) -> None:
@@ -72,7 +66,7 @@ class RowFFT:
         wide = None if inverse else self._wide.get((src.shape[-1], _length(src, dst), src.dtype.str))
         rows, out = src.reshape(-1, src.shape[-1]), dst.reshape(-1, dst.shape[-1])
         count = len(rows)
-        if self._pool is None or count < 2 * self.threads:
+        if self._pool is None or count < 2 * self.threads or few(count * rows.shape[-1] * _WORK):
             _transform(rows, out, inverse, scaled, None if wide is None else wide[0])
             return
         step = -(-count // self.threads)
@@ -84,6 +78,8 @@ class RowFFT:
             job.result()
 
 
+# Multiply-adds that take as long as a sample of a row.
+_WORK = 400
 # Rows at a time: few enough that scaling or copying them finds them in the cache.
 _ROWS = 16
 # The same of rows that are padded, which smallest budgets have room for.

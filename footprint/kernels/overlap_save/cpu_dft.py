@@ -51,6 +51,10 @@ class _Numbers(Emit):
             z = self.b.fneg(z[1]), z[0]
         return z
 
+    def sized(self, z: Complex, factor: float) -> Complex:
+        """``z`` times a real number."""
+        return self._product(z[0], self.constant(factor)), self._product(z[1], self.constant(factor))
+
     def get(self, array: int, at: ir.Value, gap: Any) -> Complex:
         return self.load(array, at), self.load(array, self.add(at, gap))
 
@@ -63,10 +67,12 @@ class _Numbers(Emit):
 
 
 def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
-    """Sums over j of x[j] e to the sign 2 pi i j k / n, for a power of two n."""
+    """Sums over j of x[j] e to the sign 2 pi i j k / n, for a power of two, or an odd number, n."""
     n = len(x)
     if n == 1:
         return x
+    if n % 2:
+        return _odd(e, x, sign)
     if n == 2:
         return [e.plus(x[0], x[1]), e.minus(x[0], x[1])]
     parts = 4 if n % 16 == 0 or n == 4 else 2
@@ -85,12 +91,34 @@ def _dft(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
     return out
 
 
+def _odd(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
+    """The same for an odd n: numbers k and n - k come from what is even and what is odd in j."""
+    n, first = len(x), x[0]
+    ends = [(e.plus(x[j], x[n - j]), e.minus(x[j], x[n - j])) for j in range(1, (n + 1) // 2)]
+    out = list(x)
+    for even, _ in ends:
+        out[0] = e.plus(out[0], even)
+    for k in range(1, (n + 1) // 2):
+        same, turned = first, None
+        for j, (even, odd) in enumerate(ends, 1):
+            w = cmath.exp(2j * cmath.pi * (j * k % n) / n)
+            same = e.plus(same, e.sized(even, w.real))
+            # i times the sine's share.
+            share = e.sized((e.b.fneg(odd[1]), odd[0]), sign * w.imag)
+            turned = share if turned is None else e.plus(turned, share)
+        assert turned is not None
+        out[k], out[n - k] = e.plus(same, turned), e.minus(same, turned)
+    return out
+
+
 RADICES = (8, 16, 32)
+"""Of the lines of tiles."""
+ALL = (2, 3, 4, 5, 7, *RADICES)
 
 
-def _cases(e: _Numbers, radix: ir.Value, emit: Callable[[int], None]) -> None:
+def _cases(e: _Numbers, radix: ir.Value, emit: Callable[[int], None], radices: tuple[int, ...]) -> None:
     """The code of every radix, of which a call takes its own."""
-    for one in RADICES:
+    for one in radices:
         with e.b.if_then(e.b.icmp_signed("==", radix, ir.Constant(radix.type, one))):
             emit(one)
 
@@ -118,7 +146,7 @@ def stage(sign: int, turns: bool) -> Any:
     def run(typing_context, src, at, step, gap, dst, to, pace, hole, w, t, radix):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             e = _Numbers(context, builder, signature, args)
-            _cases(e, args[10], lambda one: emit(e, one))
+            _cases(e, args[10], lambda one: emit(e, one), ALL)
             return context.get_dummy_value()
 
         n = types.int64
@@ -142,7 +170,7 @@ def middle(typing_context, x, at, mask, there, radix):  # type: ignore[no-untype
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         e = _Numbers(context, builder, signature, args)
-        _cases(e, args[4], lambda one: _middle(e, one))
+        _cases(e, args[4], lambda one: _middle(e, one), RADICES)
         return context.get_dummy_value()
 
     return types.void(x, types.int64, mask, types.int64, types.int64), code
@@ -171,7 +199,7 @@ def product(conjugate: bool) -> Any:
 
 def _transpose(e: _Numbers) -> None:
     """As many rows as a vector has lanes, from ``at`` with ``step``, become columns: rows at ``to`` with ``pace``."""
-    lanes, (at, step, to, pace) = e.kind.count, e.args[1:5]
+    lanes, (at, step, to, pace) = e.kind.count, (e.args[i] for i in (1, 2, 4, 5))
     x = [e.load(0, e.add(at, e.mul(step, r))) for r in range(lanes)]
     s = 1
     while s < lanes:
@@ -183,11 +211,11 @@ def _transpose(e: _Numbers) -> None:
                 x[r], x[r + s] = e.shuffled(x[r], x[r + s], low), e.shuffled(x[r], x[r + s], high)
         s *= 2
     for r, row in enumerate(x):
-        e.store(row, 0, e.add(to, e.mul(pace, r)))
+        e.store(row, 3, e.add(to, e.mul(pace, r)))
 
 
 @intrinsic
-def transpose(typing_context, x, at, step, to, pace):  # type: ignore[no-untyped-def]
+def transpose(typing_context, x, at, step, y, to, pace):  # type: ignore[no-untyped-def]
     """See `_transpose`."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -195,7 +223,7 @@ def transpose(typing_context, x, at, step, to, pace):  # type: ignore[no-untyped
         return context.get_dummy_value()
 
     n = types.int64
-    return types.void(x, n, n, n, n), code
+    return types.void(x, n, n, y, n, n), code
 
 
 def _survey(e: _Numbers) -> None:

@@ -57,7 +57,7 @@ def middle(radix, count, x, at, mask, there, step):
 def _turn(work, at, step, to, pace, count, hop, jump):
     apart()
     for t in range(count):
-        dft.transpose(work, at + t * hop, step, to + t * jump, pace)
+        dft.transpose(work, at + t * hop, step, work, to + t * jump, pace)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

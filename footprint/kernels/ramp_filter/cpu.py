@@ -1,16 +1,21 @@
-"""Row filter on the CPU: extend the rows, multiply their spectra, crop. The transforms between them are the backend's."""
+"""Row filter on the CPU: extend the rows, multiply their spectra, crop. The transforms between them are the backend's.
+
+`lines` does all of it where transforms of our own serve the rows' length.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit, prange
 
-_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
+from footprint.kernels.ramp_filter.cpu_lines import MODES, lines, source
+
+__all__ = ["crop", "lines", "pad", "scale"]
 
 
 def pad(rows: np.ndarray, padded: np.ndarray, *, mode: str) -> None:
     """Write each row of ``(n, n_x)`` to the start of ``(n, P)``, continued to the right, and from the left at the end."""
-    _pad(rows, padded, _MODES[mode])
+    _pad(rows, padded, MODES[mode])
 
 
 def scale(spectrum: np.ndarray, response: np.ndarray) -> None:
@@ -23,29 +28,13 @@ def crop(padded: np.ndarray, rows: np.ndarray) -> None:
     _crop(padded, rows)
 
 
-@njit(cache=True)
-def _source(i, n, mode):
-    """Return the sample that stands at position i of the endless row, -1 for zero."""
-    if 0 <= i < n:
-        return i
-    if mode == 0:
-        return -1
-    if mode == 1 or n == 1:
-        return 0 if i < 0 else n - 1
-    if mode == 4:
-        return i % n
-    period = 2 * (n - 1) if mode == 2 else 2 * n
-    j = i % period
-    return j if j < n else (period - j if mode == 2 else period - 1 - j)
-
-
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _pad(rows, padded, mode):
     n, width = rows.shape[1], padded.shape[1]
     before = (width - n) // 2
     for r in prange(rows.shape[0]):
         for i in range(width):
-            j = _source(i if i < width - before else i - width, n, mode)
+            j = source(i if i < width - before else i - width, n, mode)
             padded[r, i] = rows[r, j] if j >= 0 else np.float32(0)
 
 
