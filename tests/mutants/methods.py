@@ -20,8 +20,8 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu_tile.py",
-        "line, columns, height, width, y + r, x,",
-        "line, columns, height, width, y, x,",
+        "stored, kind, height, width, y, x,",
+        "stored, kind, height, width, 0, x,",
         (METHODS + "tiles_are_made_of_integers_as_they_are_stored",),
         "a tile of integers is one row of them, again and again",
     ),
