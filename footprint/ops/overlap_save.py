@@ -29,9 +29,8 @@ _SPEED = {
         3: {32: 0.5, 64: 0.73, 128: 0.62},
     },
 }
-# Direct sums are nearer to the truth, so transforms have to take less than this share of their time; the second where direct sums
-# read an image as it is stored, and transforms a copy of it.
-_WORTH = {"cpu": (0.75, 0.5), "gpu": (0.85, 0.85)}
+# Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
+_WORTH = {"cpu": 0.75, "gpu": 0.85}
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
@@ -55,9 +54,9 @@ class OverlapSave(Correlate):
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
     def reads(self, dtype: str) -> str:
-        """Sums' own dtype, as transforms are of floating numbers; but tiles of images on the CPU are made of what is stored."""
+        """Sums' own dtype, as transforms are of floating numbers; but tiles on the CPU are made of what is stored."""
         sums = self.summed(dtype)
-        return sums if self.folded or len(self.taps) != 2 else stored_as(dtype, sums)
+        return sums if self.folded else stored_as(dtype, sums)
 
     @property
     def cut(self) -> str:  # type: ignore[override]
@@ -144,8 +143,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     seconds = lambda some: predicted(some, limits, image, weights)
     found: OverlapSave = min((tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths), key=seconds)
     spent, direct = seconds(found), seconds(op)
-    copies = op.reads(image.dtype) != found.reads(image.dtype)
-    if method == "auto" and spent > _WORTH[limits.family][copies] * direct:
+    if method == "auto" and spent > _WORTH[limits.family] * direct:
         return given
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"

@@ -108,6 +108,16 @@ def test_a_bright_tile_does_not_leak_into_the_dark_one_beside_it(shape, taps, rn
 
 
 @pytest.mark.parametrize(("shape", "taps"), [((9000,), (300,)), ((70, 20, 130), (8, 5, 6))], ids=str)
+def test_tiles_are_made_of_integers_as_they_are_stored(shape, taps, rng):
+    mask, how = rng.random(taps), {**FFT, "boundary": "constant", "cval": 2.5}
+    for kind in ("i1", "u2"):
+        image = rng.integers(0, 127, shape).astype(kind)
+        np.testing.assert_array_equal(fp.convolve(image, mask, **how), fp.convolve(image.astype("f4"), mask, **how))
+    stored, sums = (fp.plan_convolve(shape, taps, dtype=kind, **how).footprint.total for kind in ("u1", "f4"))
+    assert stored == sums
+
+
+@pytest.mark.parametrize(("shape", "taps"), [((9000,), (300,)), ((70, 20, 130), (8, 5, 6))], ids=str)
 def test_what_is_not_finite_reaches_what_direct_sums_reach(shape, taps, rng):
     image, mask = rng.standard_normal(shape).astype("f4"), rng.random(taps, "f4")
     last = (0,) * (len(shape) - 1)

@@ -11,7 +11,7 @@ longer tiles lie in memory, and are made as on the CPU.
 
 from __future__ import annotations
 
-from footprint.kernels.overlap_save.contract import EACH, FEW, GAP, LINE, LONG, blocks, line_bytes, lines_at_once
+from footprint.kernels.overlap_save.contract import EACH, FEW, LONG, blocks, line_bytes, lines_at_once, own_size
 from footprint.spec import ArraySpec, Limits
 
 CHIP = {32: (4, 1), 64: (16, 1), 128: (8, 8)}
@@ -39,10 +39,12 @@ def pairs(columns: int, tile: int, block: int) -> int:
 def overlap_lines_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, tile: int, block: tuple[int], **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread that has a pair two tiles, some columns and the transform; the mask's, and roots; what additions lost."""
-    lanes = LINE // out.itemsize
-    own = 2 * tile * (tile + GAP) + 2 * lanes * tile + 2 * tile * tile
+    """For each thread that has a pair two tiles and a line; the mask's transform, and roots; what additions lost."""
     threads = max(1, min(limits.threads, out.shape[0] * pairs(out.shape[1], tile, block[0])))
     lost = out.shape if blocks(weights.shape[1], block[0]) > FEW else (0, 0)
     kind = out.dtype
-    return ArraySpec((threads, own), kind), ArraySpec((4 * tile * tile + 2 * tile,), kind), ArraySpec(lost, kind)
+    return (
+        ArraySpec((threads, own_size(tile, out.itemsize)), kind),
+        ArraySpec((4 * tile * tile + 2 * tile,), kind),
+        ArraySpec(lost, kind),
+    )

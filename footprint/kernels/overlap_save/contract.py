@@ -3,8 +3,9 @@
 ``launch("overlap_save", image, weights, out, y0=, x0=, border_y=, border_x=, cval=, tile=, block=)`` computes what the kernel
 ``convolve`` does, for arrays of two axes. Outputs are made in tiles of (tile + 1 - block) an axis, on a grid that starts at the
 first output; a GPU's tiles are `FOLD` times as wide. On the CPU two neighbours of a row of tiles are the two parts of one complex
-transform; on a GPU they are the halves of one tile, which are turned so that they make one polynomial (see tile.h). Each tile is
-first brought to the size of 1 by a power of 2, so that what it loses in rounding is in proportion to its own values. A mask that
+transform; on a GPU they are the halves of one tile, which are turned so that they make one polynomial (see tile.h). Where the
+largest |x| of two differ by a factor of 2 or more, each is first brought to the size of 1 by a power of 2, so that what it loses in
+rounding is in proportion to its own values; results of a tile of nothing but 0 are 0. A mask that
 is larger than ``block`` is taken block by block, and the results are added up; what additions of more than `FEW` lose is kept.
 
 Errors are within 1e-6 (float32; 1e-14 of float64) of the sum of |w| times the largest |x| of the tile. NaN and infinities
@@ -18,13 +19,13 @@ import math
 from footprint.spec import ArraySpec, Limits
 
 SPEED = {
-    "cpu": {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.7, 1024: 0.5},
+    "cpu": {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.55, 1024: 0.42},
     "gpu": {32: 0.7, 64: 0.9, 128: 0.87, 256: 0.59, 512: 0.48, 1024: 0.39},
 }
 """Lengths of tiles on either family of devices, and how fast their transforms are beside the quickest: on the CPU beside those
 that stay in a core's own cache (benchmarks/convolve.py), on an H100 those of 256 and more do not stay on the chip."""
-TILES = {64: (8, 8), 128: (16, 8), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
-"""The two factors that lines of a tile are transformed by on the CPU."""
+TILES = {64: (4, 16), 128: (8, 16), 256: (16, 16), 512: (32, 16), 1024: (32, 32)}
+"""The two factors that lines of a tile are transformed by on the CPU; the second is no fewer than a vector has lanes."""
 CHIP = {32: (8, 4, 34), 64: (8, 8, 78), 128: (16, 8, 140)}
 """The same on a GPU, and the numbers from row to row that keep what a warp takes at once in different banks of its memory."""
 LONG = {256: 1, 512: 2, 1024: 4}
@@ -35,8 +36,6 @@ FOLD = 2
 """Real samples of a complex number in a GPU's tiles: along their last axis these have as many times ``tile``."""
 EACH = 16
 """Complex numbers of a tile that a GPU's work-item has in registers."""
-GAP = 16
-"""Elements between rows of a tile, so that a column does not lie on one set of a cache."""
 LINE = 64
 """Bytes of the widest vector."""
 FEW = 8
@@ -86,13 +85,30 @@ def pairs(shape: tuple[int, ...], tile: int, block: tuple[int, int]) -> int:
     return -(-rows // down) * -(-columns // (2 * across))
 
 
+def pair_size(tile: int, itemsize: int) -> int:
+    """Elements of two tiles on the CPU: squares of a row of strips lie apart, so that they are not on one set of a cache."""
+    return 2 * tile * (tile + LINE // itemsize // 4)
+
+
+def line_size(tile: int, itemsize: int) -> int:
+    """Elements of a line of a tile, and of what is found out of one."""
+    return tile + 2 * (LINE // itemsize)
+
+
+def own_size(tile: int, itemsize: int) -> int:
+    """Elements of a thread's workspace."""
+    return pair_size(tile, itemsize) + line_size(tile, itemsize)
+
+
 def overlap_save_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, tile: int, block: tuple[int, int], **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread that has a pair two tiles, some columns and the transform; the mask's, and roots of unity; what sums lost."""
-    lanes = LINE // out.itemsize
-    own = 2 * tile * (tile + GAP) + 2 * lanes * tile + 2 * tile * tile
+    """For each thread that has a pair two tiles and a line; the mask's transform, and roots of unity; what sums lost."""
     number = math.prod(blocks(n, b) for n, b in zip(weights.shape, block))
     lost = out.shape if number > FEW else (0, 0)
     kind, threads = out.dtype, max(1, min(limits.threads, pairs(out.shape, tile, block)))
-    return ArraySpec((threads, own), kind), ArraySpec((2 * tile * tile + 2 * tile,), kind), ArraySpec(lost, kind)
+    return (
+        ArraySpec((threads, own_size(tile, out.itemsize)), kind),
+        ArraySpec((2 * tile * tile + 2 * tile,), kind),
+        ArraySpec(lost, kind),
+    )

@@ -111,69 +111,165 @@ def _odd(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
     return out
 
 
-RADICES = (8, 16, 32)
-"""Of the lines of tiles."""
-ALL = (2, 3, 4, 5, 7, *RADICES)
+FIRST, SECOND = (4, 8, 16, 32), (16, 32)
+"""What `TILES` are made of."""
+ALL = (2, 3, 4, 5, 7, 8, 16, 32)
 
 
-def _cases(e: _Numbers, radix: ir.Value, emit: Callable[[int], None], radices: tuple[int, ...]) -> None:
+def _cases(e: _Numbers, radix: ir.Value, radices: tuple[int, ...], emit: Callable[[int], None]) -> None:
     """The code of every radix, of which a call takes its own."""
     for one in radices:
         with e.b.if_then(e.b.icmp_signed("==", radix, ir.Constant(radix.type, one))):
             emit(one)
 
 
-def stage(sign: int, turns: bool) -> Any:
-    """An intrinsic that takes ``radix`` vectors through a transform: from (src, at, step, gap) to (dst, to, pace, hole).
+def _places(e: _Numbers, radix: int) -> list[ir.Value]:
+    """Of the vectors of a line from ``at`` on: ``hop`` apart, and groups of as many as a vector has lanes ``skip`` apart."""
+    at, hop, skip = e.args[1:4]
+    groups = [e.add(at, e.mul(skip, g)) for g in range(-(-radix // e.kind.count))]
+    return [e.add(groups[r // e.kind.count], e.mul(hop, r % e.kind.count)) for r in range(radix)]
 
-    With ``turns`` number k is multiplied by the root of unity ``w[t + 2 k]``: after a transform forward, its conjugate before one
-    backward.
+
+def turned(sign: int, radices: tuple[int, ...] = FIRST) -> Any:
+    """An intrinsic that takes ``radix`` vectors of (x, at), ``step`` apart, through a transform where they lie.
+
+    Number k is multiplied by the root of unity ``w[t + 2 k]``: after a transform forward, its conjugate before one backward.
     """
 
     def emit(e: _Numbers, radix: int) -> None:
-        at, step, gap, to, pace, hole, t = (e.args[i] for i in (1, 2, 3, 5, 6, 7, 9))
-        x = [e.get(0, e.add(at, e.mul(step, r)), gap) for r in range(radix)]
-        roots = [(e.splat(8, e.add(t, 2 * k)), e.splat(8, e.add(t, 2 * k + 1))) for k in range(radix if turns else 0)]
-        if turns and sign > 0:
+        (at, step), t, lanes = e.args[1:3], e.args[4], e.kind.count
+        places = [e.add(at, e.mul(step, r)) for r in range(radix)]
+        x = [e.get(0, place, lanes) for place in places]
+        roots = [(e.splat(3, e.add(t, 2 * k)), e.splat(3, e.add(t, 2 * k + 1))) for k in range(radix)]
+        if sign > 0:
             x[1:] = [e.times(z, w, conjugate=True) for z, w in zip(x[1:], roots[1:])]
         x = _dft(e, x, sign)
-        if turns and sign < 0:
+        if sign < 0:
             x[1:] = [e.times(z, w) for z, w in zip(x[1:], roots[1:])]
-        for k, z in enumerate(x):
-            e.put(z, 4, e.add(to, e.mul(pace, k)), hole)
+        for place, z in zip(places, x):
+            e.put(z, 0, place, lanes)
 
     @intrinsic
-    def run(typing_context, src, at, step, gap, dst, to, pace, hole, w, t, radix):  # type: ignore[no-untyped-def]
+    def run(typing_context, x, at, step, w, t, radix):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             e = _Numbers(context, builder, signature, args)
-            _cases(e, args[10], lambda one: emit(e, one), ALL)
+            _cases(e, args[5], radices, lambda one: emit(e, one))
             return context.get_dummy_value()
 
         n = types.int64
-        return types.void(src, n, n, n, dst, n, n, n, w, n, n), code
+        return types.void(x, n, n, w, n, n), code
 
     return run
 
 
-def _middle(e: _Numbers, radix: int) -> None:
-    lanes = e.kind.count
-    place = lambda i, r: e.add(e.args[i], 2 * lanes * r)
-    x = _dft(e, [e.get(0, place(1, r), lanes) for r in range(radix)], -1)
-    x = [e.times(z, e.get(2, place(3, r), lanes)) for r, z in enumerate(x)]
-    for r, z in enumerate(_dft(e, x, 1)):
-        e.put(z, 0, place(1, r), lanes)
+def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND) -> Any:
+    """An intrinsic that takes ``radix`` vectors of a line through a transform where they lie (`_places`).
+
+    With ``across`` they are columns of blocks that are as wide as a vector: forward these become rows, and backward were such.
+    """
+
+    def emit(e: _Numbers, radix: int) -> None:
+        lanes, places = e.kind.count, _places(e, radix)
+        x = [e.get(0, place, lanes) for place in places]
+        if across and sign > 0:
+            x = _across(e, x)
+        x = _dft(e, x, sign)
+        if across and sign < 0:
+            x = _across(e, x)
+        for place, z in zip(places, x):
+            e.put(z, 0, place, lanes)
+
+    @intrinsic
+    def run(typing_context, x, at, hop, skip, radix):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            e = _Numbers(context, builder, signature, args)
+            _cases(e, args[4], radices, lambda one: emit(e, one))
+            return context.get_dummy_value()
+
+        n = types.int64
+        return types.void(x, n, n, n, n), code
+
+    return run
+
+
+def _across(e: _Numbers, x: list[Complex]) -> list[Complex]:
+    """Every block of as many vectors as they have lanes, columns for rows."""
+    lanes, found = e.kind.count, list(x)
+    for first in range(0, len(x), lanes):
+        real, imaginary = (_transposed(e, [z[part] for z in x[first : first + lanes]]) for part in range(2))
+        found[first : first + lanes] = zip(real, imaginary)
+    return found
+
+
+def _exchanges(lanes: int, inner: int) -> list[tuple[list[int], list[int]]]:
+    """Places of two vectors that two new ones are made of, for every bit of a row's number; ``inner`` elements are 16 bytes.
+
+    Within 16 bytes, and of whole 16 bytes, a shuffle needs no table of places in a register.
+    """
+    found, width = [], 1
+    while width < inner:
+        half = [
+            [g + k + w + part for k in range(0, inner // 2, width) for part in (0, lanes) for w in range(width)]
+            for g in range(0, lanes, inner)
+        ]
+        low = [place for group in half for place in group]
+        found.append((low, [place + inner // 2 for place in low]))
+        width *= 2
+    of = lambda groups: [inner * g + k for g in groups for k in range(inner)]
+    if lanes // inner == 4:
+        found += [(of((0, 1, 4, 5)), of((2, 3, 6, 7))), (of((0, 2, 4, 6)), of((1, 3, 5, 7)))]
+    elif lanes // inner == 2:
+        found.append((of((0, 2)), of((1, 3))))
+    return found
+
+
+def _transposed(e: _Numbers, x: list[ir.Value]) -> list[ir.Value]:
+    """Rows for columns of a square."""
+    lanes, x, columns = e.kind.count, list(x), [list(range(e.kind.count)) for _ in x]
+    for bit, places in enumerate(_exchanges(lanes, max(16 // e.itemsize, 1))):
+        for r in range(lanes):
+            if not r >> bit & 1:
+                pair, both = (x[r], x[r + (1 << bit)]), columns[r] + columns[r + (1 << bit)]
+                for to, some in zip((r, r + (1 << bit)), places):
+                    x[to], columns[to] = e.shuffled(*pair, some), [both[place] for place in some]
+    found = {column[0]: vector for column, vector in zip(columns, x)}
+    return [found[r] for r in range(lanes)]
 
 
 @intrinsic
-def middle(typing_context, x, at, mask, there, radix):  # type: ignore[no-untyped-def]
-    """Vectors (x, at) that lie together are transformed, multiplied by the mask's (mask, there), and turned back."""
+def transpose(typing_context, x, at, step, y, to, pace):  # type: ignore[no-untyped-def]
+    """As many rows as a vector has lanes, from (x, at) with ``step``, become columns: rows at (y, to) with ``pace``."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         e = _Numbers(context, builder, signature, args)
-        _cases(e, args[4], lambda one: _middle(e, one), RADICES)
+        rows = [e.load(0, e.add(args[1], e.mul(args[2], r))) for r in range(e.kind.count)]
+        for r, row in enumerate(_transposed(e, rows)):
+            e.store(row, 3, e.add(args[4], e.mul(args[5], r)))
         return context.get_dummy_value()
 
-    return types.void(x, types.int64, mask, types.int64, types.int64), code
+    n = types.int64
+    return types.void(x, n, n, y, n, n), code
+
+
+def _middle(e: _Numbers, radix: int) -> None:
+    lanes, places = e.kind.count, _places(e, radix)
+    x = _dft(e, [e.get(0, place, lanes) for place in places], -1)
+    x = [e.times(z, e.get(4, e.add(e.args[5], 2 * lanes * r), lanes)) for r, z in enumerate(x)]
+    for place, z in zip(places, _dft(e, x, 1)):
+        e.put(z, 0, place, lanes)
+
+
+@intrinsic
+def middle(typing_context, x, at, hop, skip, mask, there, radix):  # type: ignore[no-untyped-def]
+    """Vectors of a line (`_places`) are transformed, multiplied by the mask's (mask, there), and turned back."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e = _Numbers(context, builder, signature, args)
+        _cases(e, args[6], SECOND, lambda one: _middle(e, one))
+        return context.get_dummy_value()
+
+    n = types.int64
+    return types.void(x, n, n, n, mask, n, n), code
 
 
 def product(conjugate: bool) -> Any:
@@ -197,89 +293,66 @@ def product(conjugate: bool) -> Any:
     return run
 
 
-def _transpose(e: _Numbers) -> None:
-    """As many rows as a vector has lanes, from ``at`` with ``step``, become columns: rows at ``to`` with ``pace``."""
-    lanes, (at, step, to, pace) = e.kind.count, (e.args[i] for i in (1, 2, 4, 5))
-    x = [e.load(0, e.add(at, e.mul(step, r))) for r in range(lanes)]
-    s = 1
-    while s < lanes:
-        # Blocks of s x s off the diagonal change places.
-        low = [lanes + c - s if c & s else c for c in range(lanes)]
-        high = [lanes + c if c & s else c + s for c in range(lanes)]
-        for r in range(lanes):
-            if not r & s:
-                x[r], x[r + s] = e.shuffled(x[r], x[r + s], low), e.shuffled(x[r], x[r + s], high)
-        s *= 2
-    for r, row in enumerate(x):
-        e.store(row, 3, e.add(to, e.mul(pace, r)))
-
-
-@intrinsic
-def transpose(typing_context, x, at, step, y, to, pace):  # type: ignore[no-untyped-def]
-    """See `_transpose`."""
-
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _transpose(_Numbers(context, builder, signature, args))
-        return context.get_dummy_value()
-
-    n = types.int64
-    return types.void(x, n, n, y, n, n), code
-
-
-def _survey(e: _Numbers) -> None:
-    """Largest |x| of every lane to ``to``, and behind it 0, or NaN where a value was not finite."""
+def _spread(e: _Numbers) -> None:
+    """Rows of vectors to a tile and 0 to those behind them, and the largest bits but the sign's of every lane."""
     b, lanes = e.b, e.kind.count
-    at, pitch, rows, vectors, to = e.args[1:6]
-    most, odd = (cgutils.alloca_once_value(b, e.zero()) for _ in range(2))
+    at, pitch, to, skip, rows, vectors, total, free = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 8, 9))
+    whole = ir.VectorType(ir.IntType(8 * e.itemsize), lanes)
+    size = ir.Constant(whole, [(1 << (8 * e.itemsize - 1)) - 1] * lanes)
+    most = cgutils.alloca_once_value(b, b.bitcast(e.load(3, free), whole))
     with cgutils.for_range(b, rows) as row:
+        source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(row.index, 2 * lanes))
         with cgutils.for_range(b, vectors) as column:
-            x = e.load(0, e.add(e.add(at, e.mul(pitch, row.index)), e.mul(column.index, lanes)))
-            size = b.select(b.fcmp_ordered("<", x, e.zero()), b.fneg(x), x)
-            held = b.load(most)
-            b.store(b.select(b.fcmp_ordered(">", size, held), size, held), most)
-            b.store(b.fadd(b.load(odd), b.fsub(x, x)), odd)
-    e.store(b.load(most), 0, to)
-    e.store(b.load(odd), 0, e.add(to, lanes))
+            x = e.load(0, e.add(source, e.mul(column.index, lanes)))
+            e.store(x, 3, e.add(target, e.mul(skip, column.index)))
+            bits, held = b.and_(b.bitcast(x, whole), size), b.load(most)
+            b.store(b.select(b.icmp_unsigned(">", bits, held), bits, held), most)
+    with cgutils.for_range(b, vectors) as column:
+        with cgutils.for_range_slice(b, rows, total, ir.Constant(rows.type, 1)) as (row, _):
+            e.store(e.zero(), 3, e.add(e.add(to, e.mul(row, 2 * lanes)), e.mul(skip, column.index)))
+    e.store(b.bitcast(b.load(most), e.kind), 3, free)
 
 
 @intrinsic
-def survey(typing_context, x, at, pitch, rows, vectors, to):  # type: ignore[no-untyped-def]
-    """See `_survey`."""
+def spread(typing_context, src, at, pitch, x, to, skip, rows, vectors, total, free):  # type: ignore[no-untyped-def]
+    """See `_spread`: from (src, at, pitch) to one part of a tile (x, to), whose vectors of a row are ``skip`` apart.
+
+    Of ``total`` rows those from ``rows`` on are 0. ``x[free]`` and on holds the largest |x| of every lane so far; what is not
+    finite is larger than all that is.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _survey(_Numbers(context, builder, signature, args))
+        _spread(_Numbers(context, builder, signature, args))
         return context.get_dummy_value()
 
     n = types.int64
-    return types.void(x, n, n, n, n, n), code
+    return types.void(src, n, n, x, n, n, n, n, n, n), code
 
 
-def _carry(e: _Numbers) -> None:
-    """``rows`` of ``count`` elements, a vector or more, times both factors at ``factor``; the last vectors of a row may overlap."""
+def _gather(e: _Numbers) -> None:
     b, lanes = e.b, e.kind.count
-    at, pitch, to, pace, rows, count, factor = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9))
-    one, other, last = e.splat(8, factor), e.splat(8, e.add(factor, 1)), e.add(count, -lanes)
+    at, skip, to, pitch, rows, vectors, factor = (e.args[i] for i in (1, 2, 4, 5, 6, 7, 9))
+    one, other = e.splat(8, factor), e.splat(8, e.add(factor, 1))
     with cgutils.for_range(b, rows) as row:
-        source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(pace, row.index))
-        with cgutils.for_range(b, b.sdiv(e.add(count, lanes - 1), e.add(lanes, 0))) as column:
-            k = e.mul(column.index, lanes)
-            k = b.select(b.icmp_signed("<", k, last), k, last)
-            x = e.load(0, e.add(source, k))
-            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, k))
+        source, target = e.add(at, e.mul(row.index, 2 * lanes)), e.add(to, e.mul(pitch, row.index))
+        with cgutils.for_range(b, vectors) as column:
+            x = e.load(0, e.add(source, e.mul(skip, column.index)))
+            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, e.mul(column.index, lanes)))
 
 
 @intrinsic
-def carry(typing_context, src, at, pitch, dst, to, pace, rows, count, w, factor):  # type: ignore[no-untyped-def]
-    """See `_carry`: from (src, at, pitch) to (dst, to, pace), times w[factor] and then w[factor + 1]."""
+def gather(typing_context, x, at, skip, dst, to, pitch, rows, vectors, w, factor):  # type: ignore[no-untyped-def]
+    """Rows of one part of a tile (x, at, skip) to (dst, to, pitch), times w[factor] and then w[factor + 1]."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _carry(_Numbers(context, builder, signature, args))
+        _gather(_Numbers(context, builder, signature, args))
         return context.get_dummy_value()
 
     n = types.int64
-    return types.void(src, n, n, dst, n, n, n, n, w, n), code
+    return types.void(x, n, n, dst, n, n, n, n, w, n), code
 
 
-forward, backward = stage(-1, False), stage(1, False)
-forward_turned, backward_turned = stage(-1, True), stage(1, True)
+forward_turned, backward_turned = turned(-1), turned(1)
+forward, backward = plain(-1, False), plain(1, False)
+forward_across, backward_across = plain(-1, True), plain(1, True)
 times, times_conjugate = product(False), product(True)

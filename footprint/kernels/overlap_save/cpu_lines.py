@@ -1,112 +1,136 @@
 """Columns and rows of a tile through their transforms: as many lines at once as a vector has lanes.
 
-A column's transform lies in ``strip``, then in the tile's ``spectrum``: there ``lanes`` frequencies of all columns lie
-together, so that rows are transformed as columns were. Frequencies keep the order two factors leave them in, as the mask's do.
+A tile lies in strips that are as wide as a vector. In a strip row follows row, the real parts and then the imaginary ones, which
+are another tile's. Columns are transformed where they lie, and every square of them is transposed: rows of frequencies are then
+transformed as columns were. Frequencies keep the order two factors leave them in, as the mask's do.
+
+A line is some vectors ``hop`` apart, and groups of as many as a vector has lanes ``skip`` apart: what is done to it is done where
+it lies.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from footprint.kernels.common.vectors import apart
+from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.overlap_save import cpu_dft as dft
-from footprint.kernels.overlap_save.contract import GAP
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def forward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
-    """``count`` transforms, ``hop`` apart, whose results are ``jump`` apart."""
+def strip_of(x, tile):
+    """Elements from a strip of a tile to the next: further than its rows, so that squares of a row lie on sets of their own."""
+    lanes = BYTES // x.itemsize
+    return 2 * lanes * (tile + max(lanes // 4, 1))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def turned_forward(x, at, hop, skip, w, roots, n1, n2):
+    """The first factor of a line, and what lies between both."""
     apart()
-    for n in range(count):
-        dft.forward_turned(src, at + n * hop, step, gap, dst, to + n * jump, pace, hole, w, roots + 2 * n * radix, radix)
+    lanes = BYTES // x.itemsize
+    step = n2 // lanes * skip
+    for n in range(n2):
+        dft.forward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def backward_turned(radix, count, src, at, hop, step, gap, dst, to, jump, pace, hole, w, roots):
+def turned_backward(x, at, hop, skip, w, roots, n1, n2):
     """The same backward."""
     apart()
-    for n in range(count):
-        dft.backward_turned(src, at + n * hop, step, gap, dst, to + n * jump, pace, hole, w, roots + 2 * n * radix, radix)
+    lanes = BYTES // x.itemsize
+    step = n2 // lanes * skip
+    for n in range(n2):
+        dft.backward_turned(x, at + n // lanes * skip + n % lanes * hop, step, w, roots + 2 * n * n1, n1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def forward(radix, count, src, at, dst, to, step, gap):
-    """Transforms of vectors that lie together."""
+def plain_forward(x, at, hop, skip, n1, n2):
+    """The second factor of a line."""
     apart()
-    for n in range(0, count * radix * step, radix * step):
-        dft.forward(src, at + n, step, gap, dst, to + n, step, gap, src, 0, radix)
+    for k in range(n1):
+        dft.forward(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def backward(radix, count, src, at, step, gap):
-    """The same backward, in place."""
+def plain_backward(x, at, hop, skip, n1, n2):
+    """The same backward."""
     apart()
-    for n in range(0, count * radix * step, radix * step):
-        dft.backward(src, at + n, step, gap, src, at + n, step, gap, src, 0, radix)
+    for k in range(n1):
+        dft.backward(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def middle(radix, count, x, at, mask, there, step):
-    """The end of transforms forward, the products with the mask's, and the beginning of those back."""
+def _across_forward(x, at, hop, skip, n1, n2):
     apart()
-    for n in range(0, count * radix * step, radix * step):
-        dft.middle(x, at + n, mask, there + n, radix)
+    for k in range(n1):
+        dft.forward_across(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _turn(work, at, step, to, pace, count, hop, jump):
+def _across_backward(x, at, hop, skip, n1, n2):
     apart()
-    for t in range(count):
-        dft.transpose(work, at + t * hop, step, work, to + t * jump, pace)
+    for k in range(n1):
+        dft.backward_across(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def columns_forward(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, lanes):
-    """Columns ``s * lanes`` and on of two tiles, the parts of complex numbers."""
-    pitch, pair = tile + GAP, 2 * lanes
-    plane, at = tile * pitch, base + s * lanes
-    forward_turned(n1, n2, work, at, pitch, n2 * pitch, plane, work, strip, pair, n2 * pair, lanes, shared, roots)
-    forward(n2, n1, work, strip, work, strip, pair, lanes)
-    for part in range(2):
-        to = spectrum + s * lanes * pair + part * lanes
-        _turn(work, strip + part * lanes, pair, to, pair, tile // lanes, lanes * pair, tile * pair)
+def through(x, at, hop, skip, w, roots, there, n1, n2):
+    """A line there, times the mask's that begins at ``w[there]``, and back."""
+    apart()
+    lanes = BYTES // x.itemsize
+    turned_forward(x, at, hop, skip, w, roots, n1, n2)
+    for k in range(n1):
+        dft.middle(x, at + k * (n2 // lanes) * skip, hop, skip, w, there + 2 * lanes * k * n2, n2)
+    turned_backward(x, at, hop, skip, w, roots, n1, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rows_through(work, spectrum, t, shared, roots, tile, n1, n2, lanes):
-    """Rows of ``lanes`` frequencies: transformed, multiplied by the mask's, and back."""
-    pair = 2 * lanes
-    at = spectrum + t * tile * pair
-    forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
-    middle(n2, n1, work, at, shared, t * tile * pair, pair)
-    backward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
+def columns_forward(x, base, strips, shared, roots, tile, n1, n2):
+    """Columns of the first ``strips``."""
+    lanes = BYTES // x.itemsize
+    for s in range(strips):
+        at = base + s * strip_of(x, tile)
+        turned_forward(x, at, 2 * lanes, 2 * lanes * lanes, shared, roots, n1, n2)
+        _across_forward(x, at, 2 * lanes, 2 * lanes * lanes, n1, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rows_forward(work, spectrum, t, target, to, shared, roots, tile, n1, n2, lanes):
-    """Rows of ``lanes`` frequencies, whose transforms go to ``target`` from ``to`` on."""
-    pair = 2 * lanes
-    at = spectrum + t * tile * pair
-    forward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
-    forward(n2, n1, work, at, target, to + t * tile * pair, pair, lanes)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def rows_back(work, spectrum, t, shared, roots, tile, n1, n2, lanes):
-    """What `rows_forward` did in place, undone."""
-    pair = 2 * lanes
-    at = spectrum + t * tile * pair
-    backward(n2, n1, work, at, pair, lanes)
-    backward_turned(n1, n2, work, at, pair, n2 * pair, lanes, work, at, pair, n2 * pair, lanes, shared, roots)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def columns_back(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, lanes):
+def columns_back(x, base, strips, shared, roots, tile, n1, n2):
     """What `columns_forward` did, undone."""
-    pitch, pair = tile + GAP, 2 * lanes
-    plane, to = tile * pitch, base + s * lanes
-    for part in range(2):
-        at = spectrum + s * lanes * pair + part * lanes
-        _turn(work, at, pair, strip + part * lanes, pair, tile // lanes, tile * pair, lanes * pair)
-    backward(n2, n1, work, strip, pair, lanes)
-    backward_turned(n1, n2, work, strip, pair, n2 * pair, lanes, work, to, pitch, n2 * pitch, plane, shared, roots)
+    lanes = BYTES // x.itemsize
+    for s in range(strips):
+        at = base + s * strip_of(x, tile)
+        _across_backward(x, at, 2 * lanes, 2 * lanes * lanes, n1, n2)
+        turned_backward(x, at, 2 * lanes, 2 * lanes * lanes, shared, roots, n1, n2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rows_forward(x, base, shared, roots, tile, n1, n2):
+    """Rows of frequencies of columns."""
+    lanes = BYTES // x.itemsize
+    for t in range(tile // lanes):
+        at = base + t * 2 * lanes * lanes
+        turned_forward(x, at, 2 * lanes, strip_of(x, tile), shared, roots, n1, n2)
+        plain_forward(x, at, 2 * lanes, strip_of(x, tile), n1, n2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rows_back(x, base, shared, roots, tile, n1, n2):
+    """What `rows_forward` did, undone."""
+    lanes = BYTES // x.itemsize
+    for t in range(tile // lanes):
+        at = base + t * 2 * lanes * lanes
+        plain_backward(x, at, 2 * lanes, strip_of(x, tile), n1, n2)
+        turned_backward(x, at, 2 * lanes, strip_of(x, tile), shared, roots, n1, n2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def kept(x, at, hop, skip, tile, shared, to, factor):
+    """A line of a mask's transform: its conjugate, times the factor that transforms there and back leave."""
+    apart()
+    lanes = BYTES // x.itemsize
+    for i in range(tile):
+        for k in range(lanes):
+            place = at + i // lanes * skip + i % lanes * hop + k
+            shared[to + 2 * lanes * i + k] = x[place] * factor
+            shared[to + 2 * lanes * i + lanes + k] = -x[place + lanes] * factor

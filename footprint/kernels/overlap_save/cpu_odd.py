@@ -6,35 +6,7 @@ import math
 
 from numba import njit
 
-from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.overlap_save.cpu_dft import survey
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def surveyed(work, at, pitch, rows, columns, free):
-    """The largest |x| of a tile, and whether anything in it is not finite."""
-    apart()
-    lanes = BYTES // work.itemsize
-    survey(work, at, pitch, rows, columns // lanes, free)
-    most, odd = work[free], False
-    for k in range(lanes):
-        most = max(most, work[free + k])
-        odd |= work[free + lanes + k] != 0
-    return most, odd
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def cleared(work, at, pitch, rows, columns):
-    """Put 0 for all that is not finite; the largest |x| that remains."""
-    apart()
-    most = work.dtype.type(0)
-    for r in range(rows):
-        for k in range(at + r * pitch, at + r * pitch + columns):
-            if math.isfinite(work[k]):
-                most = max(most, abs(work[k]))
-            else:
-                work[k] = 0
-    return most
+from footprint.kernels.common.vectors import apart
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,4 +1,4 @@
-"""What every kernel of overlap-save does with a tile: bring it to the size of 1, store its results, prepare the mask's."""
+"""What every kernel of overlap-save does with a tile: fill its parts, bring both to one size, store their results."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import math
 
 from numba import njit
 
-from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.overlap_save.cpu_dft import carry
-from footprint.kernels.overlap_save.cpu_odd import cleared, surveyed
+from footprint.kernels.common.vectors import BYTES, alone, apart
+from footprint.kernels.convolve.cpu import fill, fill_stored, source_index
+from footprint.kernels.overlap_save.cpu_dft import gather, spread
+from footprint.kernels.overlap_save.cpu_lines import strip_of
+
+BLANK = -1_000_000
+"""The exponent of nothing but 0: any number times 2 to its power is 0."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -19,67 +23,139 @@ def scale(most, itemsize):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def multiply(work, at, pitch, rows, columns, exponent):
-    """Divide by a power of two."""
+def unsurveyed(work, free):
+    """Nothing is known of a tile yet: `spread` keeps the largest |x| of its lanes at ``free``."""
+    for k in range(BYTES // work.itemsize):
+        work[free + k] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rows_in(image, at, pitch, work, to, tile, rows, total, free):
+    """Rows of a tile's width to one part of it, and 0 to those behind them."""
     apart()
-    factor = work.dtype.type(math.ldexp(1.0, -exponent))
-    for r in range(rows):
-        line = work[at + r * pitch : at + r * pitch + columns]
-        for k in range(columns):
-            line[k] *= factor
+    spread(image, at, pitch, work, to, strip_of(work, tile), rows, tile // (BYTES // work.itemsize), total, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def brought(work, at, pitch, rows, columns, tile):
-    """Bring a tile to the size of 1, with 0 for what is not finite; returns its exponent, and whether anything was."""
-    most, odd = surveyed(work, at, pitch, rows, tile, at + 2 * tile * pitch)
-    if odd:
-        most = cleared(work, at, pitch, rows, columns)
-    exponent = scale(most, work.itemsize)
-    multiply(work, at, pitch, rows, tile, exponent)
-    return exponent, odd
+def window_in(image, stored, kind, work, to, tile, window, sizes, y, x, code_y, code_x, cval, free):
+    """A window of an image to one part of a tile, 0 to what is beyond; a line of ``work`` is free behind what `spread` keeps.
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def copied(image, start, width, work, at, pitch, rows, columns, tile, free):
-    """Rows of a vector or more of an image into a tile, and 0 behind them; two elements of ``work`` are ``free``.
-
-    Row by row in Python's words each would take longer to begin than to copy.
+    Of an image that is read as it is stored, ``kind`` is 0 or more, and ``stored`` are its bytes; so one loop over units serves
+    every dtype. Beside float64, whose images come as such, it is None, for which Numba leaves them out.
     """
-    work[free] = work[free + 1] = 1
-    carry(image, start, width, work, at, pitch, rows, columns, work, free)
-    for r in range(tile):
-        for k in range(at + r * pitch + (columns if r < rows else 0), at + r * pitch + tile):
-            work[k] = 0
+    apart()
+    (rows, columns), (height, width), lanes = window, sizes, BYTES // work.itemsize
+    first, last = rows, rows
+    if kind < 0 and columns == tile and x >= 0 and x + columns <= width:
+        # All of these rows, and copies of rows beyond them, are read where they lie.
+        first, last = min(max(-y, 0), rows), max(min(max(-y, 0), rows), min(height - y, rows))
+        start, to_first = (y + first) * width + x, to + 2 * lanes * first
+        rows_in(image, start, width, work, to_first, tile, last - first, last - first, free)
+    line = free + lanes
+    work[line + columns : line + tile] = 0
+    for k in range(rows - last + first):
+        r = k if k < first else k - first + last
+        row = source_index(y + r, height, code_y) if first < rows else -1
+        if row >= 0:
+            rows_in(image, row * width + x, 0, work, to + 2 * lanes * r, tile, 1, 1, free)
+        else:
+            line_in(image, stored, kind, work, line, columns, height, width, y + r, x, code_y, code_x, cval)
+            rows_in(work, line, 0, work, to + 2 * lanes * r, tile, 1, 1, free)
+    rows_in(work, line, 0, work, to + 2 * lanes * rows, tile, 0, tile - rows, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def store(work, at, pitch, out, to, columns, rows, count, exponent, add, lost, free):
-    """Results of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
+def line_in(image, stored, kind, work, line, count, height, width, y, x, code_y, code_x, cval):
+    """Part of a row of an image, either of which may lie outside."""
     apart()
-    half = exponent // 2
+    if stored is not None:  # not joined with what follows: Numba leaves out what it asks this of alone
+        if kind >= 0:
+            fill_stored(work, line, count, stored, kind, height, width, y, x, code_y, code_x, cval)
+            return
+    fill(work, line, count, image, height, width, y, x, code_y, code_x, cval)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weigh(work, at, tile, exponent):
+    """Divide one part of a tile by a power of two."""
+    alone()
+    lanes, factor = BYTES // work.itemsize, work.dtype.type(math.ldexp(1.0, -exponent))
+    for s in range(tile // lanes):
+        for r in range(tile):
+            line = at + s * strip_of(work, tile) + 2 * lanes * r
+            for k in range(lanes):
+                work[line + k] *= factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def surveyed(work, at, tile, free):
+    """The largest finite |x| of one part of a tile, which is 0 then where it was not finite, and whether anything was not."""
+    apart()
+    lanes, most, odd = BYTES // work.itemsize, work.dtype.type(0), False
+    for k in range(lanes):
+        odd |= not math.isfinite(work[free + k])
+        most = max(most, work[free + k])
+    if odd:
+        most = work.dtype.type(0)
+        for s in range(tile // lanes):
+            for r in range(tile):
+                line = at + s * strip_of(work, tile) + 2 * lanes * r
+                for k in range(line, line + lanes):
+                    if math.isfinite(work[k]):
+                        most = max(most, abs(work[k]))
+                    else:
+                        work[k] = 0
+    return most, odd
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exponents(most, itemsize):
+    """Of both parts of a tile, by their largest |x|: what each is divided by so that neither feels what the other loses.
+
+    Parts that are of one size, and of no extreme one, stay as they are. Of a blank one the results are 0.
+    """
+    one, other = most
+    far = 2.0**30 if itemsize == 4 else 2.0**200
+    low, high = (min(one, other), max(one, other)) if one > 0 and other > 0 else (max(one, other), max(one, other))
+    if high == 0 or (high < 2 * low and low > 1 / far and high < far):
+        return (0 if one > 0 else BLANK), (0 if other > 0 else BLANK)
+    return (scale(one, itemsize) if one > 0 else BLANK), (scale(other, itemsize) if other > 0 else BLANK)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weigh_both(work, base, tile, found):
+    """Bring both parts of a tile to one size, if they are not."""
+    for h in range(2):
+        if found[h] != 0 and found[h] != BLANK:
+            weigh(work, base + h * (BYTES // work.itemsize), tile, found[h])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def store(work, at, out, to, columns, tile, rows, count, exponent, add, lost, free):
+    """Results of one part of a tile, at their own size; where they add to what is there, ``lost`` keeps what is rounded away."""
+    apart()
+    lanes, skip, half = BYTES // work.itemsize, strip_of(work, tile), exponent // 2
     one, other = work.dtype.type(math.ldexp(1.0, half)), work.dtype.type(math.ldexp(1.0, exponent - half))
-    if not add and count >= BYTES // work.itemsize:
+    first = 0
+    if not add:
+        first = count // lanes
         work[free], work[free + 1] = one, other
-        carry(work, at, pitch, out, to, columns, rows, count, work, free)
-        return
-    for r in range(rows):
-        source = work[at + r * pitch : at + r * pitch + count]
-        target = out[to + r * columns : to + r * columns + count]
-        if not add:
-            for k in range(count):
-                target[k] = (source[k] * one) * other
-        elif lost.size == 0:
-            for k in range(count):
-                target[k] += (source[k] * one) * other
-        else:
-            rest = lost[to + r * columns : to + r * columns + count]
-            for k in range(count):
-                old, more = target[k], (source[k] * one) * other
-                both = old + more
-                got = both - old
-                rest[k] += (old - (both - got)) + (more - got)
-                target[k] = both
+        gather(work, at, skip, out, to, columns, rows, first, work, free)
+    for v in range(first, (count + lanes - 1) // lanes):
+        for r in range(rows):
+            source, target = at + v * skip + 2 * lanes * r, to + r * columns + v * lanes
+            for k in range(min(lanes, count - v * lanes)):
+                more = (work[source + k] * one) * other
+                if not add:
+                    out[target + k] = more
+                elif lost.size == 0:
+                    out[target + k] += more
+                else:
+                    old = out[target + k]
+                    both = old + more
+                    got = both - old
+                    lost[target + k] += (old - (both - got)) + (more - got)
+                    out[target + k] = both
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -90,16 +166,6 @@ def prepare_roots(shared, roots, tile, n1, n2):
         for k in range(n1):
             angle = -2 * math.pi * n * k / tile
             shared[roots + 2 * (n * n1 + k)], shared[roots + 2 * (n * n1 + k) + 1] = math.cos(angle), math.sin(angle)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def finish_mask(shared, size, lanes, factor):
-    """The conjugate of a mask's transform, of ``size`` numbers, and the factor that transforms there and back leave."""
-    apart()
-    for at in range(0, size, 2 * lanes):
-        for k in range(lanes):
-            shared[at + k] *= factor
-            shared[at + lanes + k] *= -factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

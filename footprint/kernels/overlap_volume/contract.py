@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from footprint.kernels.overlap_save.contract import FEW, GAP, LINE, blocks
+from footprint.kernels.overlap_save.contract import FEW, LINE, blocks, line_size, pair_size
 from footprint.spec import ArraySpec, Limits
 
 _FEW_THREADS = 4
@@ -23,17 +23,16 @@ def units(shape: tuple[int, ...], tile: int, block: tuple[int, int, int]) -> int
     return -(-planes // deep) * -(-rows // down) * -(-columns // (2 * across))
 
 
-def plane_pitch(tile: int) -> int:
-    """Elements from a plane of a transform to the next, which shall not lie on one set of a cache."""
-    return 2 * tile * tile + 2 * GAP
+def plane_pitch(tile: int, itemsize: int) -> int:
+    """Elements from a plane of a pair of tiles to the next, which shall not lie on one set of a cache."""
+    return pair_size(tile, itemsize) + 2 * (LINE // itemsize)
 
 
 def overlap_volume_work(
     limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, tile: int, block: tuple[int, int, int], **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread that has a pair a plane of two tiles, some columns and the transform; the mask's; what additions lost."""
-    lanes = LINE // out.itemsize
-    own = 2 * tile * (tile + GAP) + 2 * lanes * tile + tile * plane_pitch(tile)
+    """For each thread that has a pair two tiles and a line; the mask's transform, and roots; what additions lost."""
+    own = tile * plane_pitch(tile, out.itemsize) + line_size(tile, out.itemsize)
     # No more threads than take as much as the results, on machines of many: a tile of 128 is 17 MB in float32.
     useful = max(_FEW_THREADS, out.nbytes // (own * out.itemsize))
     threads = max(1, min(limits.threads, useful, units(out.shape, tile, block)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Unpack
 
 import numpy as np
@@ -9,104 +10,97 @@ from numba import njit, prange
 
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import fill, source_index
-from footprint.kernels.overlap_save.contract import GAP, TILES, blocks
+from footprint.kernels.overlap_save.contract import TILES, blocks
+from footprint.kernels.overlap_save.cpu import source_of
 from footprint.kernels.overlap_save.cpu_lines import (
-    backward_turned,
     columns_back,
     columns_forward,
-    forward,
-    forward_turned,
-    middle,
+    kept,
+    plain_forward,
     rows_back,
     rows_forward,
+    strip_of,
+    through,
+    turned_forward,
 )
-from footprint.kernels.overlap_save.cpu_odd import cleared, spoil, surveyed
-from footprint.kernels.overlap_save.cpu_tile import copied, finish_mask, multiply, prepare_roots, scale, settle, store
-from footprint.kernels.overlap_volume.contract import plane_pitch, units
+from footprint.kernels.overlap_save.cpu_odd import spoil
+from footprint.kernels.overlap_save.cpu_tile import (
+    exponents,
+    prepare_roots,
+    scale,
+    settle,
+    store,
+    surveyed,
+    unsurveyed,
+    weigh,
+    weigh_both,
+    window_in,
+)
+from footprint.kernels.overlap_volume.contract import units
 from footprint.kernels.volume import contract as volume
 
-_plane_pitch = njit(cache=True, nogil=True)(plane_pitch)
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pitch_of(work, tile):
+    """Elements from a plane of a pair of tiles to the next, as in the contract or, for narrower vectors, fewer."""
+    lanes = BYTES // work.itemsize
+    return tile // lanes * strip_of(work, tile) + 2 * lanes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plane(image, work, at, tile, sizes, z, y, x, window, codes, cval, free):
-    """A plane of a tile, 0 beyond what is needed of it."""
+def _plane_in(image, stored, kind, work, to, tile, window, sizes, z, y, x, codes, cval, free):
+    """A plane of a window to one part of a tile, 0 to what is beyond."""
     apart()
     depth, height, width = sizes
-    (rows, columns), pitch, row = window, tile + GAP, source_index(z, depth, codes[0])
-    if row >= 0 and columns >= BYTES // work.itemsize and y >= 0 and x >= 0 and y + rows <= height and x + columns <= width:
-        copied(image, (row * height + y) * width + x, width, work, at, pitch, rows, columns, tile, free)
-        return
-    there = image[max(row, 0) * height * width : (max(row, 0) + 1) * height * width]
-    for r in range(tile):
-        line, count = at + r * pitch, columns if r < rows else 0
-        if count > 0:
-            # Beyond a constant border every row is.
-            place, code = (y + r, codes[1]) if row >= 0 else (-1, 0)
-            fill(work, line, count, there, height, width, place, x, code, codes[2], cval)
-        work[line + count : line + tile] = 0
+    size, plane = height * width, source_index(z, depth, codes[0])
+    there = image[max(plane, 0) * size : (max(plane, 0) + 1) * size]
+    if stored is not None:  # not joined with what follows: Numba leaves out what it asks this of alone
+        if kind >= 0:
+            size *= 1 if kind < 2 else 2
+            there, stored = image, stored[max(plane, 0) * size : (max(plane, 0) + 1) * size]
+    # Beyond a constant border every row is.
+    y, code = (y, codes[1]) if plane >= 0 else (-1 - tile, 0)
+    window_in(there, stored, kind, work, to, tile, window, (height, width), y, x, code, codes[2], cval, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _size(image, work, at, tile, sizes, z, y, x, deep, window, codes, cval, free):
-    """The exponent of a tile's size, and whether something in it is not finite."""
-    apart()
-    pitch, largest, any_odd = tile + GAP, work.dtype.type(0), False
-    for k in range(deep):
-        _plane(image, work, at, tile, sizes, z + k, y, x, window, codes, cval, free)
-        most, odd = surveyed(work, at, pitch, window[0], tile, at + 2 * tile * pitch)
-        if odd:
-            most = cleared(work, at, pitch, window[0], window[1])
-        largest, any_odd = max(largest, most), any_odd or odd
-    return scale(largest, work.itemsize), any_odd
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _plane_forward(work, base, strip, spectrum, shared, roots, tile, n1, n2, lanes):
-    """The transform of a plane of two tiles."""
-    apart()
-    for s in range(tile // lanes):
-        columns_forward(work, base, s, strip, spectrum, shared, roots, tile, n1, n2, lanes)
-    for t in range(tile // lanes):
-        rows_forward(work, spectrum, t, work, spectrum, shared, roots, tile, n1, n2, lanes)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _through(work, strip, spectrum, shared, roots, tile, n1, n2, lanes):
+def _through(work, base, shared, roots, tile, n1, n2):
     """What lies behind each other: transformed, multiplied by the mask's, and back."""
     apart()
-    pair, step = 2 * lanes, _plane_pitch(tile)
-    for v in range(tile * tile // lanes):
-        at = spectrum + v * pair
-        forward_turned(n1, n2, work, at, step, n2 * step, lanes, work, strip, pair, n2 * pair, lanes, shared, roots)
-        middle(n2, n1, work, strip, shared, v * tile * pair, pair)
-        backward_turned(n1, n2, work, strip, pair, n2 * pair, lanes, work, at, step, n2 * step, lanes, shared, roots)
+    lanes, pitch = BYTES // work.itemsize, _pitch_of(work, tile)
+    for s in range(tile // lanes):
+        for i in range(tile):
+            at, there = base + s * strip_of(work, tile) + 2 * lanes * i, (s * tile + i) * tile * 2 * lanes
+            through(work, at, pitch, lanes * pitch, shared, roots, there, n1, n2)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _spoil(image, weights, out, work, at, place, g, sizes, wanted, to, tall, count, codes, cval):
+def _spoil(image, weights, out, work, base, place, g, sizes, wanted, to, tall, count, codes, cval, free):
     """Add what is not finite in a tile to the outputs it reaches, plane by plane of the mask."""
     apart()
-    (z, y, x), (_, rows, columns), pitch = place, wanted, g[0] + GAP
+    (z, y, x), (_, rows, columns), (depth, height, width), tile = place, wanted, sizes, g[0]
     k0, i0, j0, deep, high, wide, taps_y, taps_x = g[6:]
-    window, free = (tall[1] + high - 1, count + wide - 1), at + 2 * g[0] * pitch
+    window = (tall[1] + high - 1, count + wide - 1)
     for k in range(tall[0] + deep - 1):
-        _plane(image, work, at, g[0], sizes, z + k, y, x, window, codes, cval, free)
-        _, odd = surveyed(work, at, pitch, window[0], g[0], free)
+        plane, odd = source_index(z + k, depth, codes[0]), False
+        there = image[max(plane, 0) * height * width : (max(plane, 0) + 1) * height * width]
+        for r in range(window[0]):
+            row, code = (y + r, codes[1]) if plane >= 0 else (-1, 0)
+            fill(work, base + r * tile, window[1], there, height, width, row, x, code, codes[2], cval)
+            for c in range(window[1]):
+                odd |= not math.isfinite(work[base + r * tile + c])
         for q in range(max(0, k - deep + 1), min(k + 1, tall[0])) if odd else range(0):
             numbers = ((k0 + k - q) * taps_y + i0) * taps_x + j0, taps_x, high, wide
-            spoil(work, at, pitch, window, weights, numbers, out, to + q * rows * columns, columns, tall[1], count, free)
+            spoil(work, base, tile, window, weights, numbers, out, to + q * rows * columns, columns, tall[1], count, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _units(image, weights, out, lost, work, base, shared, first, last, sizes, wanted, g, start, codes, cval, sized):
+def _units(image, stored, kind, weights, out, lost, work, base, shared, first, last, sizes, wanted, g, start, codes, cval, sized):
     """Pairs of tiles, each through one block of the mask."""
     planes, rows, columns = wanted
     tile, n1, n2, behind, down, across, k0, i0, j0, deep, high, wide = g[:12]
-    pitch, lanes, step, roots = tile + GAP, BYTES // work.itemsize, _plane_pitch(tile), 2 * tile * tile * tile
-    plane = tile * pitch
-    strip = base + 2 * plane
-    spectrum = strip + 2 * lanes * tile
+    lanes, pitch, roots = BYTES // work.itemsize, _pitch_of(work, tile), 2 * tile * tile * tile
+    free, zero = base + tile * pitch, work.dtype.type(0)
     pairs, floors = (columns + 2 * across - 1) // (2 * across), (rows + down - 1) // down
     add = k0 > 0 or i0 > 0 or j0 > 0
     for unit in range(first, last):
@@ -114,44 +108,38 @@ def _units(image, weights, out, lost, work, base, shared, first, last, sizes, wa
         tall = min(behind, planes - z), min(down, rows - y)
         counts = (min(across, columns - left), min(across, columns - left - across))
         top, row, column = z + start[0] + k0, y + start[1] + i0, left + start[2] + j0
-        exponents, odds = (0, 0), (False, False)
+        most, odds = (zero, zero), (False, False)
         for h in range(2):
-            if counts[h] > 0:
-                window = (tall[1] + high - 1, counts[h] + wide - 1)
-                x, thick = column + h * across, tall[0] + deep - 1
-                size, odd = _size(image, work, base + h * plane, tile, sizes, top, row, x, thick, window, codes, cval, strip)
-                exponents, odds = ((size, 0), (odd, False)) if h == 0 else ((exponents[0], size), (odds[0], odd))
+            at, size, odd = base + h * lanes, zero, False
+            for k in range(tile):
+                there = k < tall[0] + deep - 1 and counts[h] > 0
+                window, place = (tall[1] + high - 1, counts[h] + wide - 1) if there else (0, 0), (row, column + h * across)
+                unsurveyed(work, free)
+                to = at + k * pitch
+                _plane_in(image, stored, kind, work, to, tile, window, sizes, top + k, *place, codes, cval, free)
+                found, any_odd = surveyed(work, to, tile, free)
+                size, odd = max(size, found), odd or any_odd
+            most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
+        found = exponents(most, work.itemsize)
         for k in range(tile):
-            if k >= tall[0] + deep - 1:
-                work[spectrum + k * step : spectrum + (k + 1) * step] = 0
-                continue
-            for h in range(2):
-                at = base + h * plane
-                if counts[h] > 0:
-                    window = (tall[1] + high - 1, counts[h] + wide - 1)
-                    _plane(image, work, at, tile, sizes, top + k, row, column + h * across, window, codes, cval, strip)
-                    if odds[h]:
-                        cleared(work, at, pitch, window[0], window[1])
-                    multiply(work, at, pitch, window[0], tile, exponents[h])
-                else:
-                    work[at : at + plane] = 0
-            _plane_forward(work, base, strip, spectrum + k * step, shared, roots, tile, n1, n2, lanes)
-        _through(work, strip, spectrum, shared, roots, tile, n1, n2, lanes)
+            weigh_both(work, base + k * pitch, tile, found)
+            if k < tall[0] + deep - 1:
+                columns_forward(work, base + k * pitch, tile // lanes, shared, roots, tile, n1, n2)
+                rows_forward(work, base + k * pitch, shared, roots, tile, n1, n2)
+        _through(work, base, shared, roots, tile, n1, n2)
         to = (z * rows + y) * columns + left
         for k in range(tall[0]):
-            for t in range(tile // lanes):
-                rows_back(work, spectrum + k * step, t, shared, roots, tile, n1, n2, lanes)
-            for s in range((across + lanes - 1) // lanes):
-                columns_back(work, base, s, strip, spectrum + k * step, shared, roots, tile, n1, n2, lanes)
+            rows_back(work, base + k * pitch, shared, roots, tile, n1, n2)
+            columns_back(work, base + k * pitch, (across + lanes - 1) // lanes, shared, roots, tile, n1, n2)
             for h in range(2):
                 if counts[h] > 0:
-                    goal = to + k * rows * columns + h * across
-                    args = out, goal, columns, tall[1], counts[h], exponents[h] + sized, add, lost, strip
-                    store(work, base + h * plane, pitch, *args)
+                    goal, at = to + k * rows * columns + h * across, base + k * pitch + h * lanes
+                    store(work, at, out, goal, columns, tile, tall[1], counts[h], found[h] + sized, add, lost, free)
         for h in range(2):
-            if counts[h] > 0 and odds[h]:
-                place, at = (top, row, column + h * across), base + h * plane
-                _spoil(image, weights, out, work, at, place, g, sizes, wanted, to + h * across, tall, counts[h], codes, cval)
+            if odds[h]:
+                # Tiles have been stored: what they lie in is free for rows of the image.
+                place, goal = (top, row, column + h * across), to + h * across
+                _spoil(image, weights, out, work, base, place, g, sizes, wanted, goal, tall, counts[h], codes, cval, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -160,39 +148,37 @@ def _prepare(weights, work, shared, g):
     apart()
     tile, n1, n2 = g[:3]
     k0, i0, j0, deep, high, wide, taps_y, taps_x = g[6:]
-    pitch, lanes, step, roots = tile + GAP, BYTES // work.itemsize, _plane_pitch(tile), 2 * tile * tile * tile
+    lanes, pitch, roots = BYTES // work.itemsize, _pitch_of(work, tile), 2 * tile * tile * tile
     prepare_roots(shared, roots, tile, n1, n2)
-    pair, strip = 2 * lanes, 2 * tile * pitch
-    spectrum, most = strip + pair * tile, work.dtype.type(0)
+    strip, most = strip_of(work, tile), work.dtype.type(0)
+    work[: tile * pitch] = 0
     for k in range(deep):
         for i in range(high):
             for j in range(wide):
-                most = max(most, abs(weights[((k0 + k) * taps_y + i0 + i) * taps_x + j0 + j]))
+                weight = weights[((k0 + k) * taps_y + i0 + i) * taps_x + j0 + j]
+                work[k * pitch + j // lanes * strip + 2 * lanes * i + j % lanes] = weight
+                most = max(most, abs(weight))
     exponent = scale(most, work.itemsize)
-    work[:strip] = 0
-    for k in range(tile):
-        if k >= deep:
-            work[spectrum + k * step : spectrum + (k + 1) * step] = 0
-            continue
-        # One by one: an assignment of slices takes Numba seconds to compile.
-        for i in range(high):
-            for j in range(wide):
-                work[i * pitch + j] = weights[((k0 + k) * taps_y + i0 + i) * taps_x + j0 + j]
-        multiply(work, 0, pitch, high, wide, exponent)
-        _plane_forward(work, 0, strip, spectrum + k * step, shared, roots, tile, n1, n2, lanes)
-    for v in range(tile * tile // lanes):
-        at = spectrum + v * pair
-        forward_turned(n1, n2, work, at, step, n2 * step, lanes, work, strip, pair, n2 * pair, lanes, shared, roots)
-        forward(n2, n1, work, strip, shared, v * tile * pair, pair, lanes)
-    finish_mask(shared, roots, lanes, work.dtype.type(1.0 / (tile * tile * tile)))
+    for k in range(deep):
+        weigh(work, k * pitch, tile, exponent)
+        columns_forward(work, k * pitch, tile // lanes, shared, roots, tile, n1, n2)
+        rows_forward(work, k * pitch, shared, roots, tile, n1, n2)
+    factor = work.dtype.type(1.0 / (tile * tile * tile))
+    for s in range(tile // lanes):
+        for i in range(tile):
+            at = s * strip + 2 * lanes * i
+            turned_forward(work, at, pitch, lanes * pitch, shared, roots, n1, n2)
+            plain_forward(work, at, pitch, lanes * pitch, n1, n2)
+            kept(work, at, pitch, lanes * pitch, tile, shared, (s * tile + i) * tile * 2 * lanes, factor)
     return exponent
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _all(image, weights, out, lost, work, size, threads, shared, number, sizes, wanted, g, start, codes, cval, sized):
+def _all(image, stored, kind, weights, out, lost, work, size, threads, shared, number, sizes, wanted, g, start, codes, cval, sized):
     for t in prange(threads):
         first, last = number * t // threads, number * (t + 1) // threads
-        _units(image, weights, out, lost, work, t * size, shared, first, last, sizes, wanted, g, start, codes, cval, sized)
+        args = (shared, first, last, sizes, wanted, g, start, codes, cval, sized)
+        _units(image, stored, kind, weights, out, lost, work, t * size, *args)
 
 
 def overlap_volume(
@@ -209,7 +195,7 @@ def overlap_volume(
 ) -> None:
     """Correlate; see ``footprint.kernels.overlap_volume.contract`` for what is computed."""
     threads, size = work.shape
-    flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
+    flat = *source_of(image, out), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
     place = volume.start(lies), volume.codes(lies), out.dtype.type(lies["cval"])
     # Of every block, so that they all add to the same tiles.
     grid = tuple(tile + 1 - n for n in block)
@@ -218,7 +204,7 @@ def overlap_volume(
         first = tuple(int(n) * b for n, b in zip(number, block))
         sizes = (min(b, n - a) for a, b, n in zip(first, block, weights.shape))
         g = (tile, *TILES[tile], *grid, *first, *sizes, *weights.shape[1:])
-        sized = _prepare(flat[1], flat[4], shared, g)
+        sized = _prepare(flat[3], flat[6], shared, g)
         wanted = units(out.shape, tile, block), image.shape, out.shape, g, *place, sized
         _all(*flat, size, threads, shared, *wanted)
-    settle(flat[2], flat[3])
+    settle(flat[4], flat[5])

@@ -11,12 +11,14 @@ from footprint.kernels.common.few import few
 from footprint.kernels.common.pool import pool
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.overlap_save import cpu_dft as dft
-from footprint.kernels.overlap_save.cpu_lines import backward, backward_turned, forward, forward_turned
 from footprint.kernels.ramp_filter.lines import MOST
 
 _WORK = 40
 """Multiply-adds that take as long as a sample of a padded row."""
 MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
+
+_first, _first_back = (dft.turned(sign, dft.ALL) for sign in (-1, 1))
+_last, _last_back = (dft.plain(sign, False, dft.ALL) for sign in (-1, 1))
 
 
 def _mixed(e: dft._Numbers) -> None:
@@ -70,6 +72,38 @@ def _turned(x, at, step, y, to, pace, count, hop, jump):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _forward_turned(radix, count, work, at, step, roots, t, pair):
+    """So many transforms next to each other, of vectors ``step`` apart, and what lies between them and the next."""
+    apart()
+    for n in range(count):
+        _first(work, at + n * pair, step, roots, t + 2 * n * radix, radix)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _backward_turned(radix, count, work, at, step, roots, t, pair):
+    """The same backward."""
+    apart()
+    for n in range(count):
+        _first_back(work, at + n * pair, step, roots, t + 2 * n * radix, radix)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _forward(radix, count, work, at, pair, lanes):
+    """Transforms of vectors that lie together."""
+    apart()
+    for n in range(0, count * radix * pair, radix * pair):
+        _last(work, at + n, pair, lanes * pair, radix)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _backward(radix, count, work, at, pair, lanes):
+    """The same backward."""
+    apart()
+    for n in range(0, count * radix * pair, radix * pair):
+        _last_back(work, at + n, pair, lanes * pair, radix)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _load(rows, at, count, n, work, base, lanes, padded, mode):
     """So many rows of ``n`` samples side by side, continued to the right, and from the left at the end."""
     whole = n // lanes if count == lanes else 0
@@ -120,7 +154,7 @@ def _units(rows, roots, order, gains, work, base, first, last, shape, lanes, pad
         at, count = unit * lanes * length, min(lanes, n - unit * lanes)
         _load(rows, at, count, length, work, base, lanes, padded, mode)
         gap = step * pair
-        forward_turned(radix, step, work, base, pair, gap, lanes, work, base, pair, gap, lanes, roots, 0)
+        _forward_turned(radix, step, work, base, gap, roots, 0, pair)
         for block in range(radix // 2 + 1):
             # Of the numbers of two blocks, which stay in the cache next to a core, come the frequencies f and M - f.
             partner = (radix - block) % radix
@@ -130,22 +164,20 @@ def _units(rows, roots, order, gains, work, base, first, last, shape, lanes, pad
                 for s in range(1, end):
                     hop = inner // radices[s]
                     for a in range(here, here + gap, inner * pair):
-                        far = hop * pair
-                        forward_turned(radices[s], hop, work, a, pair, far, lanes, work, a, pair, far, lanes, roots, t)
+                        _forward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
                     t += 2 * inner
                     inner = hop
-                forward(radices[end], step // radices[end], work, here, work, here, pair, lanes)
+                _forward(radices[end], step // radices[end], work, here, pair, lanes)
             _pairs(work, base, order, gains, order[block], order[block + 1], radix + 1, lanes)
             for k in range(1 if block == partner else 2):
                 here, inner, t = base + both[k] * gap, radices[end], roots.size
-                backward(radices[end], step // radices[end], work, here, pair, lanes)
+                _backward(radices[end], step // radices[end], work, here, pair, lanes)
                 for s in range(end - 1, 0, -1):
                     hop, inner = inner, inner * radices[s]
                     t -= 2 * inner
                     for a in range(here, here + gap, inner * pair):
-                        far = hop * pair
-                        backward_turned(radices[s], hop, work, a, pair, far, lanes, work, a, pair, far, lanes, roots, t)
-        backward_turned(radix, step, work, base, pair, gap, lanes, work, base, pair, gap, lanes, roots, 0)
+                        _backward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
+        _backward_turned(radix, step, work, base, gap, roots, 0, pair)
         _store(work, base, rows, at, count, length, lanes)
 
 
