@@ -85,7 +85,16 @@ SKIES = [
     ),
     Mutant(HELD, "total -= w[3, q] * w[2, q]", "total -= w[2, q]", SQUARES, "neighbours' light is not weighted"),
     Mutant(HELD, "if i == m - 1 else 0.0\n", "if i == 0 else 0.0\n", SQUARES, "the error of a neighbour's height"),
-    Mutant(HELD, "_move(a, alpha, p, omega, s)\n", "_move(a, alpha, p, 0.0, s)\n", SQUARES, "half a step is lost"),
+    Mutant(
+        "footprint/kernels/held/solver.py", "_less(a, -omega, eased, a)", "_less(a, 0.0, eased, a)", SQUARES, "half a step is lost"
+    ),
+    Mutant(
+        HELD,
+        "total += shares[k, i] * of[near[k, i]]",
+        "total = of[k]",
+        ("tests/backend/test_held.py::test_places_within_a_pixel_of_each_other_take_few_steps",),
+        "what overlaps most is not solved beforehand",
+    ),
     Mutant(ELSEWHERE, "change = yy, yx, xx", "change = 0.0, 0.0, 0.0", OTHERS, "shapes are those of another beam"),
     Mutant(HELD, "sums[label - 1, SUM], sums", "sums[k, SUM], sums", BY_LABEL, "sums of another label's pixels"),
     Mutant(
