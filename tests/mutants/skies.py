@@ -86,7 +86,7 @@ SKIES = [
     Mutant(HELD, "total -= w[3, q] * w[2, q]", "total -= w[2, q]", SQUARES, "neighbours' light is not weighted"),
     Mutant(HELD, "if i == m - 1 else 0.0\n", "if i == 0 else 0.0\n", SQUARES, "the error of a neighbour's height"),
     Mutant(
-        "footprint/kernels/held/solver.py", "_less(a, -omega, eased, a)", "_less(a, 0.0, eased, a)", SQUARES, "half a step is lost"
+        "footprint/kernels/held/solver.py", "_less(a, -alpha, eased, a)", "_less(a, 0.0, eased, a)", SQUARES, "half a step is lost"
     ),
     Mutant(
         HELD,
