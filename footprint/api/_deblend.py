@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Array, where
+from footprint.api._arrays import Array
 from footprint.api._call import Face, Stream
 from footprint.api._fit import columns_of
 from footprint.api._light import Photometry
 from footprint.api._room import Room
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
-from footprint.backend.registry import device_limits
-from footprint.errors import ArgumentError, BackendError
+from footprint.errors import ArgumentError
 from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, default_rooms
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
 from footprint.kernels.fit.contract import COLUMNS
@@ -42,16 +41,6 @@ def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:
     """Where an image on the host goes by parts, if it is too large for a GPU that takes it whole and was not asked for."""
     on_host = not isinstance(image, Array) or image.device == "cpu"
     return "cpu" if parts and device == "auto" and on_host else ""
-
-
-def host_only(device: Any, image: Face | None = None, problem: str = "images of fits are drawn on the processor") -> str:
-    """Where a call runs that draws fits, say: the processor unless another is named, which has no kernels for it."""
-    here = where(device, *([image] if isinstance(image, Array) else []))
-    if device == "auto" and (not isinstance(image, Array) or image.device == "cpu"):
-        here = where("cpu")
-    if not all(device_limits(one).host for one in here.each):
-        raise BackendError(here, problem, "give device='cpu' and an image on the host")
-    return here
 
 
 def rooms_of(apart: float | None, size: int) -> tuple[Room, ...]:

@@ -33,7 +33,6 @@ from footprint.spec import ArraySpec
 # Twice the exponent up to which pixels tell a height: a quarter of the full width from the place in noise of the beam, where few
 # pixels make the smaller error; a hundredth of the peak without.
 BEAMED, UNBEAMED = math.log(2) / 2, 2 * math.log(100)
-ON_HOST = "other images are measured on the processor"
 # Standard deviations at which neighbours are nothing.
 FAR = 6.5
 

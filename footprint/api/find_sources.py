@@ -12,8 +12,8 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
-from footprint.api._deblend import by_parts, check_contrast, host_only
-from footprint.api._elsewhere import ON_HOST, foretold_on, others_of
+from footprint.api._deblend import by_parts, check_contrast
+from footprint.api._elsewhere import foretold_on, others_of
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
 from footprint.api._levels import kinds_of, levels_of, models_of, planned_maps, target
@@ -114,8 +114,7 @@ def find_sources(
         Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
     residual : bool
         Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
-        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes. Runs on the
-        CPU, as images of fits do.
+        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
@@ -128,7 +127,6 @@ def find_sources(
     measure_on : mapping of str to image, list of images, or image, optional
         Measure what is found on these images, too, each of this one's shape: other bands, planes of a cube, epochs. Arrays are
         taken to have this image's unit and beam; columns end in their names, or in those of their files, or in 1, 2 and so on.
-        Runs on the CPU.
     reliability : float, optional
         The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
         which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
@@ -244,11 +242,10 @@ def find_sources(
     smooth, told_of = filter_of(matched_filter, sky)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
     check_capacity(capacity)
-    only = host_only(device, seen.face, ON_HOST) if others else ""
-    runs_on = only or (host_only(device, seen.face) if residual or kept else plain.where(device))
+    runs_on = plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    whole = apart is not None or smooth is not None
+    whole = apart is not None or smooth is not None or bool(others)
     known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "windows": windows, "others": others}
     known["otherwise"] = by_parts(device, whole, seen.face)
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
@@ -389,12 +386,11 @@ def plan_find_sources(
     known["elsewhere"] = tuple(one.op for one in others)
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
     check_capacity(capacity)
-    only = host_only(device, problem=ON_HOST) if others else ""
-    runs_on = only or (host_only(device) if residual or kept else where(device))
+    runs_on = where(device)
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
     known = {"models": models, "light": light, "windows": windows, "others": others}
-    known["otherwise"] = by_parts(device, apart is not None or smooth is not None)
+    known["otherwise"] = by_parts(device, apart is not None or smooth is not None or bool(others))
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described
+from footprint.api._arrays import Memory, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream, call, planned
-from footprint.api._deblend import host_only
 from footprint.api._elsewhere import BEAMED, UNBEAMED, areas, covariance, far_of, heights, units, widest, window, with_fluxes
 from footprint.api._fit import inverse_beam
 from footprint.api._image import Reading, foretold, from_file, host, see
@@ -84,7 +83,7 @@ def measure_at(
     memory : str, int or float, optional
         The most the run may take beside the image.
     device : str
-        "auto" or "cpu": there are no kernels for others.
+        As in `find_sources`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
 
@@ -96,12 +95,12 @@ def measure_at(
         fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels that told it), snr (fit_peak over its
         error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where one is known, with
         the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at one place, and
-        where so many are so close together that 300 steps do not settle their heights.
+        where so many are so close together that 100 steps do not settle their heights.
 
     Raises
     ------
-    ShapeError, ArgumentError, BudgetError, BackendError
-        Shapes that differ, an argument out of range, a budget that is too small, a device that has no kernels for it.
+    ShapeError, ArgumentError, BudgetError
+        Shapes that differ, an argument out of range, a budget that is too small.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def measure_at(
     ins: list[Face] = [seen.face, *(levels.faces if levels is not None else []), host(np.array([len(at)])), host(fits)]
     ins += [host(one) for one in _tables(at, op.capacity)] if light is not None else []
     outs = _outs(op, levels, light, seen.spec.shape, stats, len(at), columns)
-    call("measure_at", steps, ins, outs, host_only(device, seen.face, "forced fits run on the processor"), memory, on_plan=on_plan)
+    call("measure_at", steps, ins, outs, plain.where(device), memory, on_plan=on_plan)
     return _table(positions, at, columns, fits, op, sky, levels, light, stats, "zero" if padded else blank)
 
 
@@ -291,4 +290,4 @@ def plan_measure_at(
     if light is not None:
         ins += foretold(ArraySpec((op.capacity, MOMENTS), "float64"), ArraySpec((op.capacity, 8), "int64"))
     outs = _outs(op, levels, light, spec.shape, np.zeros(8), 0, {})
-    return planned("measure_at", steps, ins, outs, host_only(device, problem="forced fits run on the processor"), memory)
+    return planned("measure_at", steps, ins, outs, where(device), memory)

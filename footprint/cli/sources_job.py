@@ -304,13 +304,11 @@ def page_of(job: Job, image: Any, options: dict[str, Any]) -> tuple[Beside | Non
     if job.report is None:
         return None, None
     from footprint.api._arrays import limits_and_budget, where
-    from footprint.api._deblend import host_only
     from footprint.cli.page import PICTURES
     from footprint.cli.sources_page import page_bytes
 
     page = Beside(PICTURES, page_bytes(image))
-    on_host = job.save_model is not None or job.save_residual is not None or options["residual"]
-    budget = limits_and_budget((host_only if on_host else where)(options["device"]), options["memory"])[1]
+    budget = limits_and_budget(where(options["device"]), options["memory"])[1]
     options["memory"] = page.rest(budget)
     return page, budget
 

@@ -122,11 +122,10 @@ class Light(Op):
 
     def steps(self, b: Builder, tables: list[Ref], light: Ref, pixels: Callable[[], tuple[Ref, ...]]) -> None:
         """Discs and what tells Kron radii part by part; then the ellipses that these make."""
-        count, moments, boxes = tables
         at = SUMS * len(self.radii)
         b.library("columns of apertures", (APERTURE_ROW * len(self.radii) + KRON_ROW * bool(self.kron) + 8) * self.capacity)
         b.next_phase()
-        x, *sky = pixels()
+        (x, *sky), (count, moments, boxes) = pixels(), (b.bring(table) for table in tables)
         first = b.first(x, "y")
         with b.deliver(light) as sums:
             if self.radii:

@@ -55,10 +55,6 @@ class Held(Op):
         """A row a source."""
         return (ArraySpec((self.capacity, FOUND), "float64"),)
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
-
     def record(self, b: Builder, *refs: Ref) -> None:
         """Over one background."""
         image, stats, count, fits, held = refs
@@ -71,17 +67,16 @@ class Held(Op):
 
     def steps(self, b: Builder, tables: list[Ref], held: Ref, pixels: Callable[[], tuple[Ref, ...]]) -> None:
         """Windows part by part; heights at the end."""
-        count, fits = tables
         b.library("columns of heights", (HELD_ROW + self.given) * self.capacity)
         b.next_phase()
-        seen = pixels()
+        seen, (count, fits) = pixels(), (b.bring(table) for table in tables)
         first = b.first(seen[0], "y")
         places = b.gathered((self.capacity, PLACE), "float64", "places")
         stamps = b.gathered((self.capacity, (2 * self.radius + 1) ** 2), seen[0].spec.dtype, "windows")
         noises = b.gathered((self.capacity,), "float64", "noise at places")
         beam = b.const(np.array(self.beam or (0.0, 0.0, 0.0)), "beam")
         change = b.const(np.array(self.change), "what another beam changes")
-        rho = b.const(correlation(self.beam, 3 * self.radius), "noise from pixel to pixel")
+        rho = b.const(correlation(self.beam, 3 * self.radius if self.beam else 0), "noise from pixel to pixel")
         b.launch("held.places", count, fits, beam, change, places, first=first, beamed=bool(self.beam))
         b.launch("held.stamp", *seen, places, stamps, noises, first=first)
         with b.only("end"), b.deliver(held) as found:
@@ -121,7 +116,7 @@ class OnIslands(Op):
         return (ArraySpec((self.capacity, MOMENTS), "float64"),)
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
+        """Only the host's kernels measure labels of parts beside a search."""
         return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -135,6 +130,9 @@ class OnIslands(Op):
     ) -> None:
         """One launch a part, where the labels are."""
         whole = labels.slot.spec
+        if not b.several:
+            # How many there are is told before this reads it.
+            b.next_phase()
         boxes = b.gathered((self.capacity, 8), "int64", "boxes by label")
         with b.deliver(sums) as m:
             state = b.state("measure.islands", values, labels, stats, count, m, boxes)

@@ -184,8 +184,11 @@ class Pipeline(Op):
         ends = {name: dict(found[name].slot.reach) for name in self.outputs}
         reaches = line._reaches(tuple(cut.axis for cut in b.cuts), ends)
         for number, stage in enumerate(line.stages):
-            # What goes to where kernels cannot read it, and is read again, goes there from a place of its own.
+            # What goes to where kernels cannot read it, and is read again, goes there from a place of its own, and with it all that
+            # has no axes, so that they are there in their order.
             again = [name for name in stage.writes if name in found and line._read(name)]
+            if again:
+                again = [name for name in stage.writes if name in found and (name in again or not known[name].axes.strip("."))]
             given = {name: found[name] for name in again if not b.readable(found[name])}
             for name in stage.writes:
                 if name not in found or name in given:

@@ -14,8 +14,8 @@ from footprint.ops.base import Op
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Stage
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
-from footprint.spec import ArraySpec, Limits
+from footprint.plan.slots import Ref
+from footprint.spec import ArraySpec
 
 MODELS = ("model", "residual")
 _TABLES = ("count", "members", "moments", "boxes")
@@ -38,10 +38,6 @@ class _OfTables(Op):
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Of the image; tables have none."""
         return ("yx", *("." for _ in self.names()[0][1:]))
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def _named(self, *tables: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, statistics unless local, and these; tables."""
@@ -119,10 +115,6 @@ class Models(Op):
         """Of the image's shape."""
         return (ArraySpec(specs[0].shape, kernel_dtype(specs[0].dtype), "yx"),) * len(self.kept)
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
-
     def record(self, b: Builder, *refs: Ref) -> None:
         """A launch an image, when the fits are known."""
         image, fits, count, *outs = refs
@@ -143,10 +135,6 @@ class RestCells(Cells):
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Image, fits and their number; smooth cells."""
         return ("image", "fits", "count"), ("cells",)
-
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """There are kernels for the host only."""
-        return self.cut if limits.host else ""
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """As `Cells`, when the fits are known."""

@@ -239,9 +239,6 @@ def test_bad_arguments_are_named():
     for contrast in (-0.1, 2, "much", float("nan")):
         with pytest.raises(fp.ArgumentError, match=r"contrast: got .* from 0 to 1"):
             fp.find_sources(image, deblend=True, contrast=contrast)
-    for more in ({"residual": True}, {"save_model": True}):
-        with pytest.raises(fp.BackendError, match="images of fits are drawn on the processor"):
-            fp.plan_find_sources((64, 64), deblend=True, fit="gaussian", device="null:h100", **more)
 
 
 def test_a_gpu_wants_the_image_whole(monkeypatch):

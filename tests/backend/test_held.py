@@ -8,11 +8,13 @@ from astropy.io import fits as files
 from astropy.table import Table
 
 import footprint as fp
+from footprint.backend.registry import device_limits
 from footprint.kernels.fit.contract import COLUMNS, MAJOR, MINOR, THETA, X, Y
-from footprint.kernels.held import contract, cpu
+from footprint.kernels.held import contract, cpu, solver
 from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, PIXELS
 from footprint.ops.fit import correlation
 from footprint.reference.held import heights
+from footprint.spec import ArraySpec
 from tests.backend.test_fit import PIXEL, SKY, S, add, correlated, inverse
 
 BEAM = inverse(2.6, 1.9, 25.0)
@@ -30,7 +32,10 @@ def solved(image, fits, beam=BEAM, within=WITHIN, radius=8, rows=17):
         count, beams = np.array([n]), np.array(beam or (0, 0, 0.0))
         cpu.places(count, fits, beams, np.zeros(3), places, first=first, beamed=bool(beam))
         cpu.stamp(image[first : first + rows], one, one * 6, places, stamps, noises, first=first)
-    work = np.zeros((2, 4, 8 * stamps.shape[1])), np.zeros((contract.VECTORS, n)), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    specs = contract.solve_work(
+        device_limits("cpu"), *(ArraySpec(a.shape, a.dtype.str) for a in (places, stamps, noises, rho, found))
+    )
+    work = [np.zeros(one.shape, one.dtype) for one in specs]
     cpu.solve(places, stamps, noises, rho, found, *work, within=within, far=30.0)
     return places, found
 
@@ -40,7 +45,7 @@ def crowd(rng, n):
     image = correlated(rng, (90, 80), 2.0) * 1.5 + 0.25
     fits = np.full((n, COLUMNS), np.nan)
     fits[:, Y], fits[:, X] = rng.uniform(-1, 90, n), rng.uniform(-1, 80, n)
-    fits[1, [Y, X]] = fits[0, [Y, X]] + 2.0
+    fits[1, [Y, X]], fits[3, [Y, X]] = fits[0, [Y, X]] + 2.0, fits[2, [Y, X]] + 0.3
     fits[:, MAJOR], fits[:, MINOR], fits[:, THETA] = rng.uniform(2.6, 4, n), rng.uniform(1.5, 2.6, n), rng.uniform(-90, 90, n)
     for row, height in zip(fits, rng.uniform(-5, 50, n)):
         add(image, height, row[Y], row[X], inverse(row[MAJOR], row[MINOR], row[THETA]))
@@ -63,10 +68,19 @@ def test_equals_linear_least_squares(rng):
     assert np.isnan(found[~told, HEIGHT]).all() and 0.05 < np.nanmedian(found[:, CHI2]) < 2
 
 
+def test_places_within_a_pixel_of_each_other_take_few_steps(rng, monkeypatch):
+    image, fits = crowd(rng, 60)
+    fits[30:] = fits[:30]
+    fits[30:, [Y, X]] += rng.normal(0, 0.3, (30, 2))
+    wanted = solved(image, fits)[1][:, HEIGHT]
+    monkeypatch.setattr(solver, "TURNS", 12)
+    assert np.array_equal(solved(image, fits)[1][:, HEIGHT], wanted, equal_nan=True) and np.isfinite(wanted).sum() > 50
+
+
 def test_heights_that_are_not_settled_are_not_told(rng, monkeypatch):
     image, fits = crowd(rng, 24)
     wanted = solved(image, fits)[1][:, HEIGHT]
-    monkeypatch.setattr(cpu, "_TURNS", 1)
+    monkeypatch.setattr(solver, "TURNS", 0)
     found = solved(image, fits)[1][:, HEIGHT]
     told = np.isfinite(found)
     assert (np.isfinite(wanted) & ~told).any() and np.allclose(found[told], wanted[told], atol=1e-4 * np.nanmax(np.abs(wanted)))

@@ -43,8 +43,8 @@ def test_models_are_sums_of_gaussians(rng):
 
 @pytest.mark.parametrize("local", [False, True])
 def test_what_has_no_summit_is_found_without_its_neighbour(rng, local):
-    image, labels = field(rng), np.zeros((150, 160), np.int32)
-    given = {"background": np.zeros(image.shape), "noise": np.full(image.shape, 0.3)} if local else {}
+    image, labels = field(rng).astype("f4"), np.zeros((150, 160), np.int32)
+    given = {"background": np.zeros_like(image), "noise": np.full_like(image, 0.3)} if local else {}
     rules = RULES | given | {"sigma": 8.0, "fit": "point"}
     once, twice = fp.find_sources(image, **rules), fp.find_sources(image, residual=True, labels=labels, **rules)
     new = twice[twice["flags"] & 8 > 0]

@@ -85,7 +85,16 @@ SKIES = [
     ),
     Mutant(HELD, "total -= w[3, q] * w[2, q]", "total -= w[2, q]", SQUARES, "neighbours' light is not weighted"),
     Mutant(HELD, "if i == m - 1 else 0.0\n", "if i == 0 else 0.0\n", SQUARES, "the error of a neighbour's height"),
-    Mutant(HELD, "_move(a, alpha, p, omega, s)\n", "_move(a, alpha, p, 0.0, s)\n", SQUARES, "half a step is lost"),
+    Mutant(
+        "footprint/kernels/held/solver.py", "_less(a, -alpha, eased, a)", "_less(a, 0.0, eased, a)", SQUARES, "half a step is lost"
+    ),
+    Mutant(
+        HELD,
+        "total += shares[k, i] * of[near[k, i]]",
+        "total = of[k]",
+        ("tests/backend/test_held.py::test_places_within_a_pixel_of_each_other_take_few_steps",),
+        "what overlaps most is not solved beforehand",
+    ),
     Mutant(ELSEWHERE, "change = yy, yx, xx", "change = 0.0, 0.0, 0.0", OTHERS, "shapes are those of another beam"),
     Mutant(HELD, "sums[label - 1, SUM], sums", "sums[k, SUM], sums", BY_LABEL, "sums of another label's pixels"),
     Mutant(
@@ -94,5 +103,37 @@ SKIES = [
         "    if pair == ():",
         ("tests/backend/test_held.py::test_bad_places_are_named",),
         "a table without places is looked into",
+    ),
+    Mutant(
+        "footprint/kernels/held/held.knl",
+        "total += ease(near, shares, VECTOR(from), j) *",
+        "total += VECTOR(from)[j] *",
+        ("tests/backend/test_gpu_held.py::test_known_places_equal_the_processors",),
+        "neighbours' light is that of heights that are not eased",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/ops/pipeline.py",
+        '(name in again or not known[name].axes.strip("."))',
+        "name in again",
+        ("tests/backend/test_gpu_held.py::test_other_images_equal_the_processors",),
+        "tables come before it is known how many rows they have",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/model/model.knl",
+        "i64 at = (second ? count[0] : 0) +",
+        "i64 at = 0 +",
+        ("tests/backend/test_gpu_residual.py::test_what_fits_leave_is_the_processors",),
+        "what a second search finds takes the place of what the first did",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/model/model.knl",
+        "const f64 y = (f64)(first + i / width)",
+        "const f64 y = (f64)(i / width)",
+        ("tests/backend/test_gpu_residual.py::test_images_of_fits_in_parts",),
+        "fits are drawn on the first part alone",
+        devices="cpu,opencl",
     ),
 ]

@@ -131,11 +131,18 @@ def plans() -> dict[str, Any]:
             for b, n in (("mesh", None), ("global", "map"))
         }
     known = {"sigma": 8.0, "header": SKY, "deblend": True, **on}
-    found |= {
-        f"fits {kind} over {by}, apart": fp.plan_find_sources(image, fit="gaussian", kron=True, dtype=kind, background=by, **known)
-        for kind in ("f4", "f8")
-        for by in ("global", "mesh")
-    }
+    for kind in ("f4", "f8"):
+        found |= {
+            f"fits {kind} over {by}, apart": fp.plan_find_sources(
+                image, fit="gaussian", kron=True, dtype=kind, background=by, **known
+            )
+            for by in ("global", "mesh")
+        }
+        found |= {f"known places {kind}": fp.plan_measure_at(image, 90, widest=2.0, dtype=kind, **on)}
+        rest = {"residual": True, "save_residual": True, "measure_on": 2, "apertures": [3]}
+        found |= {
+            f"searched twice {kind}": fp.plan_find_sources(image, fit="point", dtype=kind, background="mesh", **rest, **known)
+        }
     found |= {
         f"background {kind} {box}": fp.plan_background(image, dtype=kind, box=box, **on)
         for kind in ("f4", "f8")

@@ -12,13 +12,8 @@ from footprint.kernels.find_sources.contract import LABEL, LEVEL, PEAK, SPREAD, 
 from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
 from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y
 from footprint.kernels.fit.solver import far as is_far
-from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, PIXELS
-
-_TURNS, _LEFT = 300, 1e-10
-# What an equation may still be short of, of its right side, for its height to be told.
-_SETTLED = 1e-6
-# Of a neighbour's light, what its share has to be for it to count in an error; of a pivot, what is none.
-_SHARE, _NONE = 1e-3, 1e-7
+from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, NONE, PIXELS, SHARE
+from footprint.kernels.held.solver import together
 
 
 def places(count, fits, beam, change, places, *, first, beamed) -> None:
@@ -103,11 +98,9 @@ def _pixels(k, places, stamps, within, w, at):
 
 
 @njit(cache=True, nogil=True)
-def _light(k, n, places, heights, far, starts, order, w):
-    """What neighbours of these heights put where a place is told: the sum of that by its Gaussian; each pixel's in row 2."""
-    p, cells, reach = places[k], starts.size - 1, 0.0
-    for q in range(n):
-        reach = max(reach, math.hypot(w[0, q] - p[0], w[1, q] - p[1]))
+def _beside(k, places, good, far, starts, order):
+    """The places that are told and no farther from one than ``far``."""
+    p, cells = places[k], starts.size - 1
     for cy in range(-1, 2):
         for cx in range(-1, 2):
             iy, ix = math.floor(p[0] / far) + cy, math.floor(p[1] / far) + cx
@@ -116,12 +109,21 @@ def _light(k, n, places, heights, far, starts, order, w):
                 j = order[i]
                 o = places[j]
                 # Other cells may have the same number.
-                if j == k or heights[j] == 0 or math.floor(o[0] / far) != iy or math.floor(o[1] / far) != ix:
-                    continue
-                if math.hypot(o[0] - p[0], o[1] - p[1]) > far or is_far(p[0], p[1], reach, o):
-                    continue
-                for q in range(n):
-                    w[2, q] -= heights[j] * _bell(o, w[0, q], w[1, q])
+                there = math.floor(o[0] / far) == iy and math.floor(o[1] / far) == ix
+                if there and j != k and good[j] > 0 and math.hypot(o[0] - p[0], o[1] - p[1]) <= far:
+                    yield j
+
+
+@njit(cache=True, nogil=True)
+def _light(k, n, places, good, heights, far, starts, order, w):
+    """Take what neighbours of these heights put on the pixels that tell a place off row 2."""
+    p, reach = places[k], 0.0
+    for q in range(n):
+        reach = max(reach, math.hypot(w[0, q] - p[0], w[1, q] - p[1]))
+    for j in _beside(k, places, good, far, starts, order):
+        if heights[j] != 0 and not is_far(p[0], p[1], reach, places[j]):
+            for q in range(n):
+                w[2, q] -= heights[j] * _bell(places[j], w[0, q], w[1, q])
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -149,7 +151,7 @@ def _times(places, stamps, within, far, work, good, starts, order, heights, out)
                 continue
             n = _pixels(k, places, stamps, within, w, 0)
             w[2, :n] = 0.0
-            _light(k, n, places, heights, far, starts, order, w)
+            _light(k, n, places, good, heights, far, starts, order, w)
             total = 0.0
             for q in range(n):
                 total -= w[3, q] * w[2, q]
@@ -157,74 +159,24 @@ def _times(places, stamps, within, far, work, good, starts, order, heights, out)
 
 
 @njit(cache=True, nogil=True)
-def _dot(a, b):
-    s = 0.0
-    for i in range(a.size):
-        s += a[i] * b[i]
-    return s
+def _ease(near, shares, of, out):
+    """What each height would be by these right sides, if those that overlap most were all there are."""
+    for k in range(near.shape[0]):
+        total = 0.0
+        for i in range(near.shape[1]):
+            total += shares[k, i] * of[near[k, i]]
+        out[k] = total
 
 
-def _together(places, stamps, within, far, work, vectors, starts, order) -> np.ndarray:
-    """The heights, by BiCGSTAB (van der Vorst 1992); in one order, so that threads change no digit."""
-    good, right, a, r, shadow, p, v, s, t = vectors
-    _begin(places, stamps, within, work, good, right)
+def _together(places, stamps, within, far, work, vectors, starts, order, near, shares) -> np.ndarray:
+    """The heights, all at once, eased by the few that overlap most."""
+    good, right, eased = vectors[0], vectors[1], vectors[-1]
 
     def times(of, out) -> None:
-        _times(places, stamps, within, far, work, good, starts, order, of, out)
+        _ease(near, shares, of, eased)
+        _times(places, stamps, within, far, work, good, starts, order, eased, out)
 
-    a[:] = right
-    times(a, v)
-    np.subtract(right, v, out=r)
-    shadow[:] = r
-    v[:] = p[:] = 0.0
-    rho = alpha = omega = 1.0
-    enough = _LEFT**2 * _dot(right, right)
-    for _ in range(_TURNS):
-        now = _dot(shadow, r)
-        if not _dot(r, r) > enough or now == 0 or omega == 0:
-            break
-        _step(p, r, v, now / rho * (alpha / omega), omega)
-        rho = now
-        times(p, v)
-        along = _dot(shadow, v)
-        if along == 0:
-            break
-        alpha = rho / along
-        _less(r, alpha, v, s)
-        times(s, t)
-        size = _dot(t, t)
-        omega = _dot(t, s) / size if size > 0 else 0.0
-        _move(a, alpha, p, omega, s)
-        _less(s, omega, t, r)
-    if _dot(r, r) > enough:
-        _forget(a, r, right)
-    return a
-
-
-@njit(cache=True, nogil=True)
-def _forget(a, r, right):
-    usual = math.sqrt(_dot(right, right) / a.size)
-    for i in range(a.size):
-        if abs(r[i]) > _SETTLED * max(abs(right[i]), usual):
-            a[i] = np.nan
-
-
-@njit(cache=True, nogil=True)
-def _step(p, r, v, beta, omega):
-    for i in range(p.size):
-        p[i] = r[i] + beta * (p[i] - omega * v[i])
-
-
-@njit(cache=True, nogil=True)
-def _less(a, factor, b, out):
-    for i in range(a.size):
-        out[i] = a[i] - factor * b[i]
-
-
-@njit(cache=True, nogil=True)
-def _move(a, alpha, p, omega, s):
-    for i in range(a.size):
-        a[i] += alpha * p[i] + omega * s[i]
+    return together(times, right, eased, vectors[2:-1])
 
 
 @njit(cache=True, nogil=True)
@@ -239,27 +191,17 @@ def _overlap(k, j, n, places, w):
 @njit(cache=True, nogil=True)
 def _nearest(k, n, places, good, far, starts, order, w, near, shares):
     """List the neighbours that overlap most, the most first. How many."""
-    p, cells, found = places[k], starts.size - 1, 0
-    for cy in range(-1, 2):
-        for cx in range(-1, 2):
-            iy, ix = math.floor(p[0] / far) + cy, math.floor(p[1] / far) + cx
-            c = cell(iy, ix, cells)
-            for i in range(starts[c], starts[c + 1]):
-                j = order[i]
-                o = places[j]
-                if j == k or not good[j] > 0 or math.floor(o[0] / far) != iy or math.floor(o[1] / far) != ix:
-                    continue
-                if math.hypot(o[0] - p[0], o[1] - p[1]) > far:
-                    continue
-                share = _overlap(k, j, n, places, w) / good[k]
-                if share < _SHARE or (found == NEAR and share <= shares[NEAR - 1]):
-                    continue
-                at = min(found, NEAR - 1)
-                while at > 0 and shares[at - 1] < share:
-                    near[at], shares[at] = near[at - 1], shares[at - 1]
-                    at -= 1
-                near[at], shares[at] = j, share
-                found = min(found + 1, NEAR)
+    found = 0
+    for j in _beside(k, places, good, far, starts, order):
+        share = _overlap(k, j, n, places, w) / good[k]
+        if share < SHARE or (found == NEAR and share <= shares[NEAR - 1]):
+            continue
+        at = min(found, NEAR - 1)
+        while at > 0 and shares[at - 1] < share:
+            near[at], shares[at] = near[at - 1], shares[at - 1]
+            at -= 1
+        near[at], shares[at] = j, share
+        found = min(found + 1, NEAR)
     return found
 
 
@@ -271,7 +213,7 @@ def _weigh(m, matrix, weights):
     """
     rows = matrix.T
     for i in range(m):
-        if not abs(rows[i, i]) > _NONE:
+        if not abs(rows[i, i]) > NONE:
             if i == m - 1:
                 return False
             rows[i, :m] = 0.0
@@ -290,50 +232,91 @@ def _weigh(m, matrix, weights):
     return True
 
 
+@njit(cache=True, parallel=True, nogil=True)
+def _few(places, stamps, within, far, work, good, starts, order, near, shares, found):
+    """Of every place, those that overlap most, itself the last, and the weights of their right sides that leave its height alone.
+
+    Where nothing does, of its own right side alone, and ``found`` has no pixels.
+    """
+    for t in prange(work.shape[0]):
+        w, matrix = work[t], np.zeros((NEAR + 1, NEAR + 1))
+        for k in range(t, places.shape[0], work.shape[0]):
+            near[k, :], shares[k, :], found[k, PIXELS] = k, 0.0, 0
+            if not good[k] > 0:
+                continue
+            n = _pixels(k, places, stamps, within, w, 0)
+            m = _nearest(k, n, places, good, far, starts, order, w, near[k], shares[k]) + 1
+            near[k, m - 1 :] = k
+            for i in range(m):
+                n = _pixels(near[k, i], places, stamps, within, w, 0)
+                for j in range(m):
+                    matrix[i, j] = _overlap(near[k, i], near[k, j], n, places, w) / good[near[k, i]]
+            shares[k, :] = 0.0
+            found[k, PIXELS] = _weigh(m, matrix, shares[k])
+            if not found[k, PIXELS]:
+                shares[k, :], shares[k, m - 1] = 0.0, 1.0
+
+
 @njit(cache=True, nogil=True)
-def _spread(n, w, rho):
-    """The standard deviation of a sum over pixels by their weights, in row 3, of noise that is correlated."""
+def _merge(m, begins, ends, w):
+    """Pixels of lists in rows 0, 1 and 3, each in raster order, as one in rows 0, 1 and 2 from ``ends[m - 1]`` on. How many."""
+    to = at = ends[m - 1]
+    while True:
+        y, x = np.inf, np.inf
+        for i in range(m):
+            q = begins[i]
+            if q < ends[i] and (w[0, q] < y or (w[0, q] == y and w[1, q] < x)):
+                y, x = w[0, q], w[1, q]
+        if y == np.inf:
+            return to - at
+        w[0, to], w[1, to], w[2, to] = y, x, 0.0
+        for i in range(m):
+            q = begins[i]
+            if q < ends[i] and w[0, q] == y and w[1, q] == x:
+                w[2, to] += w[3, q]
+                begins[i] += 1
+        to += 1
+
+
+@njit(cache=True, nogil=True)
+def _spread(at, n, w, rho):
+    """The standard deviation of a sum over pixels in raster order by their weights, in row 2, of noise that is correlated."""
     half, total = rho.shape[0] // 2, 0.0
-    for q in range(n):
-        for o in range(n):
+    for q in range(at, at + n):
+        total += w[2, q] * w[2, q] * rho[half, half]
+        for o in range(q + 1, at + n):
             dy, dx = int(w[0, o] - w[0, q]), int(w[1, o] - w[1, q])
-            if abs(dy) <= half and abs(dx) <= half:
-                total += w[3, q] * w[3, o] * rho[dy + half, dx + half]
+            if dy > half:
+                break
+            if abs(dx) <= half:
+                total += 2 * w[2, q] * w[2, o] * rho[dy + half, dx + half]
     return math.sqrt(max(total, 0.0))
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _tell(places, stamps, noises, rho, within, far, work, good, starts, order, heights, found):
+def _tell(places, stamps, noises, rho, within, far, work, good, starts, order, near, shares, heights, found):
     """Heights, errors and what is left of every place."""
     for t in prange(work.shape[0]):
-        w = work[t]
-        near, shares, weights = np.zeros(NEAR + 1, np.int64), np.zeros(NEAR + 1), np.zeros(NEAR + 1)
-        matrix = np.zeros((NEAR + 1, NEAR + 1))
+        w, begins, ends = work[t], np.zeros(NEAR + 1, np.int64), np.zeros(NEAR + 1, np.int64)
         for k in range(t, places.shape[0], work.shape[0]):
+            told = found[k, PIXELS]
             found[k, :], found[k, PIXELS] = np.nan, 0
-            if not good[k] > 0:
+            if not told:
                 continue
+            m = at = 0
+            while m <= NEAR:
+                begins[m], j = at, near[k, m]
+                at += _pixels(j, places, stamps, within, w, at)
+                w[3, begins[m] : at] *= shares[k, m] / good[j]
+                ends[m] = at
+                m += 1
+                if j == k:
+                    break
+            n = _merge(m, begins, ends, w)
+            found[k, HEIGHT], found[k, ERROR] = heights[k], noises[k] * _spread(at, n, w, rho)
             n = _pixels(k, places, stamps, within, w, 0)
-            m = _nearest(k, n, places, good, far, starts, order, w, near, shares) + 1
-            near[m - 1] = k
-            at = 0
-            for i in range(m):
-                few = _pixels(near[i], places, stamps, within, w, at)
-                for j in range(m):
-                    total = 0.0
-                    for q in range(at, at + few):
-                        total += w[3, q] * _bell(places[near[j]], w[0, q], w[1, q])
-                    matrix[i, j] = total / good[near[i]]
-                shares[i] = at
-                at += few
-            if not _weigh(m, matrix, weights):
-                continue
-            for i in range(m):
-                for q in range(int(shares[i]), int(shares[i + 1]) if i + 1 < m else at):
-                    w[3, q] *= weights[i] / good[near[i]]
-            found[k, HEIGHT], found[k, ERROR], found[k, PIXELS] = heights[k], noises[k] * _spread(at, w, rho), n
-            n = _pixels(k, places, stamps, within, w, 0)
-            _light(k, n, places, heights, far, starts, order, w)
+            found[k, PIXELS] = n
+            _light(k, n, places, good, heights, far, starts, order, w)
             left = 0.0
             for q in range(n):
                 left += (w[2, q] - heights[k] * w[3, q]) ** 2
@@ -341,11 +324,14 @@ def _tell(places, stamps, noises, rho, within, far, work, good, starts, order, h
                 found[k, CHI2] = left / (noises[k] ** 2 * (n - 1))
 
 
-def solve(places, stamps, noises, rho, found, work, vectors, starts, order, *, within, far) -> None:
+def solve(places, stamps, noises, rho, found, work, vectors, shares, near, starts, order, *, within, far) -> None:
     """See `footprint.kernels.held.contract`."""
     sort(places[:, 0], places[:, 1], places.shape[0], far, starts, order)
-    heights = _together(places, stamps, within, far, work, vectors, starts, order)
-    _tell(places, stamps, noises, rho, within, far, work, vectors[0], starts, order, heights, found)
+    good, right = vectors[0], vectors[1]
+    _begin(places, stamps, within, work, good, right)
+    _few(places, stamps, within, far, work, good, starts, order, near, shares, found)
+    heights = _together(places, stamps, within, far, work, vectors, starts, order, near, shares)
+    _tell(places, stamps, noises, rho, within, far, work, good, starts, order, near, shares, heights, found)
 
 
 @njit(cache=True, nogil=True)
