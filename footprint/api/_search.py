@@ -157,7 +157,10 @@ class Search:
     @property
     def rooms(self) -> tuple[Room, ...]:
         """Components there may be room for, the most first."""
-        return (Room(int(self.capacity)),) if self.capacity else rooms_of(self.rules.contrast, self.image.spec.size)
+        rules = self.rules
+        if self.capacity:
+            return (Room(int(self.capacity)),)
+        return rooms_of(rules.contrast, self.image.spec.size, rules.flood is not None)
 
     def _steps(self, room: Room) -> Pipeline:
         """The pipeline with so much room."""

@@ -155,9 +155,9 @@ def find_sources(
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
-        Components the plan has room for, with deblend parts of islands and twice as many summits: one for every 768 pixels unless
-        given, fewer, and more summits than that, in a small budget. Where an image needs more, it is planned again with the number
-        needed, if the budget allows and none was given.
+        Components the plan has room for (on the CPU, once ended, islands alone), with deblend parts and twice as many summits: one
+        for every 768 pixels unless given, fewer, and more summits than that, in a small budget. Where an image needs more, it is
+        planned again with a number that does, if the budget allows and none was given.
     memory : str, int or float, optional
         The most the run may take beside the image and the labels.
     device : str

@@ -75,6 +75,17 @@ def reliable(scale: int) -> Job:
     )
 
 
+def islands_fitted(scale: int) -> Job:
+    """Islands of a low flood, as they are: noise has many times the components that there is room for."""
+    source = opened(foreign_image(scale))
+    rules: dict[str, Any] = {"fit": "gaussian", "sigma": 5.0, "flood": 2.0, "capacity": 200 * scale, "device": "cpu"}
+    options = {"streamed": True, "reading": source.host_bytes, **rules}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **rules),
+    )
+
+
 def deblended_mesh(scale: int) -> Job:
     """With maps of a part, the background kept."""
     x, level = foreign_image(scale), np.ones((512 * scale, 1024), "f4")
@@ -134,6 +145,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "measured_elsewhere": measured_elsewhere,
     "deblended": deblended,
     "deblended_mesh": deblended_mesh,
+    "islands_fitted": islands_fitted,
     "reliable": reliable,
     "searched_twice": searched_twice,
 }

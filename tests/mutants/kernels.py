@@ -150,8 +150,8 @@ KERNELS = [
     ),
     Mutant(
         SOURCES,
-        "moments[k, PEAK] == moments[root, PEAK] and sooner)",
-        "moments[k, PEAK] == moments[root, PEAK] and not sooner)",
+        "moments[k, PEAK] == moments[top, PEAK] and sooner)",
+        "moments[k, PEAK] == moments[top, PEAK] and not sooner)",
         (BACKEND + "find_sources.py::test_of_equal_peaks_in_joined_arms_the_first_in_raster_order_counts",),
         "of tied peaks of an island the later",
         plain=True,

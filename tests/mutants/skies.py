@@ -7,6 +7,8 @@ HELD, ELSEWHERE = "footprint/kernels/held/cpu.py", "footprint/api/_elsewhere.py"
 REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
 PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
 APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",)
+SQUEEZE = "footprint/kernels/find_sources/squeeze.py"
+AGAIN = ("tests/backend/test_squeezed.py::test_rows_are_used_again",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
 SQUARES = ("tests/backend/test_held.py::test_equals_linear_least_squares",)
 OTHERS = ("tests/backend/test_held.py::test_found_on_one_and_measured_on_others",)
@@ -17,11 +19,27 @@ SKIES = [
     Mutant(LOCAL, " or _any(flags[r + 1])", "", REFERENCE, "the row before an island is another's"),
     Mutant(LOCAL, "last_row[0, :] = rows[(block.shape[0] - 1) % 2]", "last_row[0, :] = 0", PARTS, "a part has no row before it"),
     Mutant(
-        "footprint/kernels/find_sources/cpu.py",
+        SQUEEZE,
         "least_peak * moments[k, SPREAD] if",
         "least_peak if",
         REFERENCE,
         "a peak is compared with a number, not with its noise",
+    ),
+    Mutant(SQUEEZE, "LABEL], WHERE] = 1", "LABEL], WHERE] = half", AGAIN, "what has a run in one of two rows is taken for ended"),
+    Mutant(SQUEEZE, "boxes[first, PIXELS] += boxes[k, PIXELS]", "pass", AGAIN, "pieces of an island are lost with their rows"),
+    Mutant(
+        "footprint/kernels/find_sources/cpu.py",
+        "places[met, START] == y * tested.size + first",
+        "places[met, START] >= 0",
+        AGAIN,
+        "a component whose row was used again is painted as the next",
+    ),
+    Mutant(
+        "footprint/kernels/find_sources/cpu.py",
+        "count[0] += count[0] // (FREED - 1) + 1",
+        "count[0] -= count[0] // 2",
+        AGAIN,
+        "the capacity that is said to do does not",
     ),
     Mutant("footprint/ops/local_sources.py", "which=which", "which=0", REFERENCE, "the noise is the background"),
     Mutant(

@@ -15,12 +15,13 @@ from footprint.kernels.find_sources.contract import (
     BEFORE,
     CORNERS,
     FLAG,
+    FREED,
     LABEL,
     LEFT,
     PEAK,
     PIXELS,
     RIGHT,
-    SPREAD,
+    START,
     SUM,
     SUM_X,
     SUM_Y,
@@ -34,11 +35,12 @@ from footprint.kernels.find_sources.contract import (
     Y_PEAK,
     YY,
 )
+from footprint.kernels.find_sources.squeeze import bright, chosen, root, squeeze
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.kernels.sigma_clip.cpu import first_above
 
-# What the walk carries from row to row: runs of the row above and which half of `runs` has them, components painted.
-ABOVE, PARITY, MET = range(3)
+# What the walk carries from row to row: which half of `runs` has the row above, components painted, and how many each half has.
+PARITY, MET, ABOVE = range(3)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -52,15 +54,6 @@ def _flag(block, least, largest, flags):
             for i in range(part.size):
                 found += np.int32(1) if (part[i] >= least) & (part[i] <= largest) else np.int32(0)
             flags[r, c] = found > 0
-
-
-@njit(cache=True, nogil=True)
-def _root(boxes, k):
-    """The first component this one belongs to; the way there is halved."""
-    while boxes[k, LABEL] != k:
-        boxes[k, LABEL] = boxes[boxes[k, LABEL], LABEL]
-        k = boxes[k, LABEL]
-    return k
 
 
 @njit(cache=True, nogil=True)
@@ -94,7 +87,7 @@ def _join(above, n_above, at, first, last, reach, boxes):
         touches = True
         other = above[i, 2]
         if other >= 0:
-            other = _root(boxes, other)
+            other = root(boxes, other)
             if k < 0:
                 k = other
             elif other < k:
@@ -195,10 +188,15 @@ def open_row(moments, boxes, k):
 
 @njit(cache=True, nogil=True)
 def walk_row(
-    tested, row, before, flags, above, n_above, here, y, least, largest, background, reach, needed, moments, boxes
+    tested, row, before, flags, runs, n_runs, parity, y, least, largest, background, reach, needed, moments, boxes, places,
+    min_area, least_peak,
 ):  # fmt: skip
-    """Give the runs of a row to their components, found in ``tested``, measured in ``row``; return how many, and components met."""
+    """Give the runs of a row to their components, found in ``tested``, measured in ``row``; return how many, and rows needed.
+
+    Where the table is full, rows of components that are none to be kept are used again.
+    """
     capacity = boxes.shape[0]
+    above, here, n_above = runs[parity], runs[1 - parity], n_runs[parity]
     for i in range(n_above):
         if above[i, 2] >= 0:
             look_back(row, y, background, moments, boxes, above[i, 2])
@@ -207,104 +205,108 @@ def walk_row(
     while first < row.size:
         at, touches, k = _join(above, n_above, at, first, last, reach, boxes)
         if not touches:
+            if needed == capacity and chosen(min_area, least_peak):
+                n_runs[1 - parity] = n
+                needed = squeeze(moments, boxes, places, runs, n_runs, min_area, least_peak)
             if needed < capacity:
                 k = needed
                 open_row(moments, boxes, k)
+                places[k, START] = y * row.size + first
             needed += 1
         if k >= 0:
             gather(row, before, first, last, y, background, moments, boxes, k)
         here[n, 0], here[n, 1], here[n, 2] = first, last, k
         n += 1
         first, last = _next_run(tested, flags, last + 1, least, largest)
+    n_runs[1 - parity] = n
     return n, needed
 
 
 @njit(cache=True, nogil=True)
-def _walk(block, last_row, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes):
-    """Run by run in raster order; return the components met so far, stored or not."""
-    n_above, parity = marks[ABOVE], marks[PARITY]
+def _walk(
+    block, last_row, flags, runs, marks, y, least, largest, background, reach, needed, moments, boxes, places, min_area, least_peak
+):  # fmt: skip
+    """Run by run in raster order; return the rows needed so far, there or not."""
+    parity = marks[PARITY]
     for r in range(block.shape[0]):
-        row, above, here = block[r], runs[parity], runs[1 - parity]
-        before = block[r - 1] if r else last_row[0]
-        n_above, needed = walk_row(
-            row, row, before, flags[r], above, n_above, here, y + r, least, largest, background, reach, needed, moments, boxes
-        )
+        row, before = block[r], block[r - 1] if r else last_row[0]
+        _, needed = walk_row(
+            row, row, before, flags[r], runs, marks[ABOVE:], parity, y + r, least, largest, background, reach, needed, moments,
+            boxes, places, min_area, least_peak,
+        )  # fmt: skip
         parity = 1 - parity
-    marks[ABOVE], marks[PARITY] = n_above, parity
+    marks[PARITY] = parity
     last_row[0, :] = block[block.shape[0] - 1]
     return needed
-
-
-@njit(cache=True, nogil=True)
-def _bright(moments, k, least_peak):
-    """Whether a peak is over the least there is, or over so many times the noise at its place."""
-    if least_peak == -np.inf:
-        return True
-    return moments[k, PEAK] > (least_peak * moments[k, SPREAD] if moments.shape[1] > SPREAD else least_peak)
 
 
 @njit(cache=True, nogil=True)
 def settle(moments, boxes, n, min_area, least_peak):
     """Add up the pieces of each island and number the islands by their first pixel; pieces keep no pixels of their own."""
     for k in range(n):
-        root = _root(boxes, k)
-        if root != k:
+        top = root(boxes, k)
+        if top != k:
             for m in range(XY + 1):
                 if m != PEAK:
-                    moments[root, m] += moments[k, m]
-            boxes[root, PIXELS] += boxes[k, PIXELS]
+                    moments[top, m] += moments[k, m]
+            boxes[top, PIXELS] += boxes[k, PIXELS]
             boxes[k, PIXELS] = 0
             for low in (X_MIN, Y_MIN):
-                boxes[root, low] = min(boxes[root, low], boxes[k, low])
+                boxes[top, low] = min(boxes[top, low], boxes[k, low])
             for high in (X_MAX, Y_MAX):
-                boxes[root, high] = max(boxes[root, high], boxes[k, high])
-            sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[root, Y_PEAK], boxes[root, X_PEAK])
-            if _over(moments[k, PEAK], moments[root, PEAK]) or (moments[k, PEAK] == moments[root, PEAK] and sooner):
-                moments[root, PEAK] = moments[k, PEAK]
-                moments[root, LEFT:] = moments[k, LEFT:]
-                boxes[root, X_PEAK], boxes[root, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
+                boxes[top, high] = max(boxes[top, high], boxes[k, high])
+            sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[top, Y_PEAK], boxes[top, X_PEAK])
+            if _over(moments[k, PEAK], moments[top, PEAK]) or (moments[k, PEAK] == moments[top, PEAK] and sooner):
+                moments[top, PEAK] = moments[k, PEAK]
+                moments[top, LEFT:] = moments[k, LEFT:]
+                boxes[top, X_PEAK], boxes[top, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
     islands = 0
     for k in range(n):
         # A root is always before its pieces, so their labels are at hand; the root's own parent is overwritten last.
-        root = boxes[k, LABEL]
-        if root == k:
-            keep = boxes[k, PIXELS] >= min_area and _bright(moments, k, least_peak)
+        top = boxes[k, LABEL]
+        if top == k:
+            keep = boxes[k, PIXELS] >= min_area and bright(moments, k, least_peak)
             centre(moments, k)
             islands += keep
             boxes[k, LABEL] = islands if keep else 0
         else:
-            boxes[k, LABEL] = boxes[root, LABEL]
+            boxes[k, LABEL] = boxes[top, LABEL]
     return islands
 
 
 @njit(cache=True, nogil=True)
-def paint_row(tested, flags, above, n_above, here, least, largest, reach, met, boxes, labels):
-    """Give every run of a row the label of its component; return how many runs, and components met."""
+def paint_row(tested, flags, above, n_above, here, y, least, largest, reach, met, n, boxes, places, labels):
+    """Give every run of a row the label of its component; return how many runs, and rows of ``n`` that were met."""
     labels[:] = 0
-    at, n = 0, 0
+    at, several = 0, 0
     first, last = _next_run(tested, flags, 0, least, largest)
     while first < tested.size:
         while at < n_above and above[at, 1] < first - reach:
             at += 1
         if at < n_above and above[at, 0] <= last + reach:
             label = above[at, 2]
-        else:
+        elif met < n and places[met, START] == y * tested.size + first:
             label = np.int32(boxes[met, LABEL])
             met += 1
+        else:
+            # Its row was used again.
+            label = np.int32(0)
         labels[first : last + 1] = label
-        here[n, 0], here[n, 1], here[n, 2] = first, last, label
-        n += 1
+        here[several, 0], here[several, 1], here[several, 2] = first, last, label
+        several += 1
         first, last = _next_run(tested, flags, last + 1, least, largest)
-    return n, met
+    return several, met
 
 
 @njit(cache=True, nogil=True)
-def _paint(block, flags, runs, marks, least, largest, reach, met, boxes, labels):
+def _paint(block, flags, runs, marks, y, least, largest, reach, met, n, boxes, places, labels):
     """Walk once more, giving every run the label of its component."""
     n_above, parity = marks[ABOVE], marks[PARITY]
     for r in range(block.shape[0]):
         above, here = runs[parity], runs[1 - parity]
-        n_above, met = paint_row(block[r], flags[r], above, n_above, here, least, largest, reach, met, boxes, labels[r])
+        n_above, met = paint_row(
+            block[r], flags[r], above, n_above, here, y + r, least, largest, reach, met, n, boxes, places, labels[r]
+        )
         parity = 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
     return met
@@ -331,16 +333,27 @@ def _flagged(block, stats, flags, sigma):
 
 
 def table(
-    block, stats, count, moments, boxes, runs, marks, last, flags, *, turn, first, height, sigma, connectivity, min_area, seed
-) -> None:
+    block, stats, count, moments, boxes, runs, marks, last, places, flags,
+    *, turn, first, height, sigma, connectivity, min_area, seed,
+) -> None:  # fmt: skip
     """See `footprint.kernels.find_sources.contract`."""
     if first == 0:
         marks[...] = count[0] = 0
     flagged, least, largest = _flagged(block, stats, flags, sigma)
-    reach = int(connectivity == 8)
-    count[0] = _walk(block, last, flagged, runs, marks, first, least, largest, stats[BACKGROUND], reach, count[0], moments, boxes)
-    if first + block.shape[0] == height and count[0] <= boxes.shape[0]:
-        settle(moments, boxes, count[0], min_area, least_peak(stats, seed))
+    faintest = least_peak(stats, seed)
+    about = (int(connectivity == 8), count[0], moments, boxes, places, min_area, faintest)
+    count[0] = _walk(block, last, flagged, runs, marks, first, least, largest, stats[BACKGROUND], *about)
+    if first + block.shape[0] == height:
+        end(count, moments, boxes, min_area, faintest)
+
+
+def end(count, moments, boxes, min_area, least_peak) -> None:
+    """Settle what was found; where there was no room for it, tell how much does."""
+    if count[0] <= boxes.shape[0]:
+        settle(moments, boxes, count[0], min_area, least_peak)
+    elif chosen(min_area, least_peak):
+        # Rows are used again only where more than one in FREED comes free.
+        count[0] += count[0] // (FREED - 1) + 1
 
 
 def least_peak(stats, seed) -> float:
@@ -348,18 +361,19 @@ def least_peak(stats, seed) -> float:
     return seed * stats[NOISE] if seed > 0 else -np.inf
 
 
-def paint(block, stats, count, boxes, labels, runs, marks, last, flags, *, first, sigma, connectivity) -> None:
+def paint(block, stats, count, boxes, labels, runs, marks, last, places, flags, *, first, sigma, connectivity) -> None:
     """See `footprint.kernels.find_sources.contract`."""
     if count[0] > boxes.shape[0]:
         return
     if first == 0:
         marks[...] = 0
     flagged, least, largest = _flagged(block, stats, flags, sigma)
-    marks[MET] = _paint(block, flagged, runs, marks, least, largest, int(connectivity == 8), marks[MET], boxes, labels)
+    about = (int(connectivity == 8), marks[MET], count[0], boxes, places, labels)
+    marks[MET] = _paint(block, flagged, runs, marks, first, least, largest, *about)
 
 
-def labelled(block, stats, count, moments, boxes, labels, runs, marks, last, flags, **options) -> None:
+def labelled(block, stats, count, moments, boxes, labels, runs, marks, last, places, flags, **options) -> None:
     """See `footprint.kernels.find_sources.contract`."""
-    table(block, stats, count, moments, boxes, runs, marks, last, flags, **options)
+    table(block, stats, count, moments, boxes, runs, marks, last, places, flags, **options)
     again = {name: options[name] for name in ("first", "sigma", "connectivity")}
-    paint(block, stats, count, boxes, labels, runs, marks, last, flags, **again)
+    paint(block, stats, count, boxes, labels, runs, marks, last, places, flags, **again)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from footprint.kernels.find_sources.contract import FLAG, LEVEL, SPREAD, X_PEAK, Y_PEAK
-from footprint.kernels.find_sources.cpu import ABOVE, MET, PARITY, paint_row, settle, walk_row
+from footprint.kernels.find_sources.cpu import ABOVE, MET, PARITY, end, paint_row, walk_row
 
 
 @njit(cache=True, nogil=True)
@@ -45,60 +45,66 @@ def _any(flags):
 
 
 @njit(cache=True, nogil=True)
-def _walk_local(block, level, spread, sigma, last_row, rows, flags, runs, marks, y, reach, needed, moments, boxes):
+def _walk_local(
+    block, level, spread, sigma, last_row, rows, flags, runs, marks, y, reach, needed, moments, boxes, places, min_area, least_peak
+):  # fmt: skip
     """`_walk` over rows told from their level, where islands are or may have neighbours."""
-    n_above, parity = marks[ABOVE], marks[PARITY]
+    parity, n_runs = marks[PARITY], marks[ABOVE:]
     for r in range(block.shape[0]):
-        above, here = runs[parity], runs[1 - parity]
+        here = runs[1 - parity]
         flat, tested = rows[r % 2], rows[2]
         before = rows[1 - r % 2] if r else last_row[0]
         last = r + 1 == block.shape[0]
-        if last or n_above or _any(flags[r]) or _any(flags[r + 1]):
+        if last or n_runs[parity] or _any(flags[r]) or _any(flags[r + 1]):
             _flatten(block[r], level[r], spread[r], sigma, flat, tested)
-            n_above, needed = walk_row(
-                tested, flat, before, flags[r], above, n_above, here, y + r, 1, 1, 0.0, reach, needed, moments, boxes
-            )
-            for i in range(n_above):
+            n, needed = walk_row(
+                tested, flat, before, flags[r], runs, n_runs, parity, y + r, 1, 1, 0.0, reach, needed, moments, boxes, places,
+                min_area, least_peak,
+            )  # fmt: skip
+            for i in range(n):
                 k = here[i, 2]
                 if k >= 0 and boxes[k, Y_PEAK] == y + r:
                     at = boxes[k, X_PEAK]
                     moments[k, LEVEL], moments[k, SPREAD] = level[r, at], spread[r, at]
+        else:
+            n_runs[1 - parity] = 0
         parity = 1 - parity
-    marks[ABOVE], marks[PARITY] = n_above, parity
+    marks[PARITY] = parity
     last_row[0, :] = rows[(block.shape[0] - 1) % 2]
     return needed
 
 
 @njit(cache=True, nogil=True)
-def _paint_local(block, level, spread, sigma, rows, flags, runs, marks, reach, met, boxes, labels):
+def _paint_local(block, level, spread, sigma, rows, flags, runs, marks, y, reach, met, n, boxes, places, labels):
     n_above, parity = marks[ABOVE], marks[PARITY]
     for r in range(block.shape[0]):
         above, here = runs[parity], runs[1 - parity]
         if _any(flags[r]):
             _flatten(block[r], level[r], spread[r], sigma, rows[0], rows[2])
-        n_above, met = paint_row(rows[2], flags[r], above, n_above, here, 1, 1, reach, met, boxes, labels[r])
+        n_above, met = paint_row(rows[2], flags[r], above, n_above, here, y + r, 1, 1, reach, met, n, boxes, places, labels[r])
         parity = 1 - parity
     marks[ABOVE], marks[PARITY] = n_above, parity
     return met
 
 
 def table(
-    block, level, spread, count, moments, boxes, runs, marks, last, flags, rows,
+    block, level, spread, count, moments, boxes, runs, marks, last, places, flags, rows,
     *, turn, first, height, sigma, connectivity, min_area, seed,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.local_sources.contract`."""
     if first == 0:
         marks[...] = count[0] = 0
-    flags, reach = flags[: block.shape[0]], int(connectivity == 8)
+    flags, reach, faintest = flags[: block.shape[0]], int(connectivity == 8), seed if seed > 0 else -np.inf
     _flag_local(block, level, spread, sigma, flags)
-    count[0] = _walk_local(
-        block, level, spread, sigma, last, rows, flags, runs, marks, first, reach, count[0], moments, boxes
-    )  # fmt: skip
-    if first + block.shape[0] == height and count[0] <= boxes.shape[0]:
-        settle(moments, boxes, count[0], min_area, seed if seed > 0 else -np.inf)
+    about = (reach, count[0], moments, boxes, places, min_area, faintest)
+    count[0] = _walk_local(block, level, spread, sigma, last, rows, flags, runs, marks, first, *about)
+    if first + block.shape[0] == height:
+        end(count, moments, boxes, min_area, faintest)
 
 
-def paint(block, level, spread, count, boxes, labels, runs, marks, last, flags, rows, *, first, sigma, connectivity) -> None:
+def paint(
+    block, level, spread, count, boxes, labels, runs, marks, last, places, flags, rows, *, first, sigma, connectivity
+) -> None:  # fmt: skip
     """See `footprint.kernels.local_sources.contract`."""
     if count[0] > boxes.shape[0]:
         return
@@ -106,11 +112,12 @@ def paint(block, level, spread, count, boxes, labels, runs, marks, last, flags, 
         marks[...] = 0
     flags, reach = flags[: block.shape[0]], int(connectivity == 8)
     _flag_local(block, level, spread, sigma, flags)
-    marks[MET] = _paint_local(block, level, spread, sigma, rows, flags, runs, marks, reach, marks[MET], boxes, labels)
+    about = (reach, marks[MET], count[0], boxes, places, labels)
+    marks[MET] = _paint_local(block, level, spread, sigma, rows, flags, runs, marks, first, *about)
 
 
-def labelled(block, level, spread, count, moments, boxes, labels, runs, marks, last, flags, rows, **options) -> None:
+def labelled(block, level, spread, count, moments, boxes, labels, runs, marks, last, places, flags, rows, **options) -> None:
     """See `footprint.kernels.local_sources.contract`."""
-    table(block, level, spread, count, moments, boxes, runs, marks, last, flags, rows, **options)
+    table(block, level, spread, count, moments, boxes, runs, marks, last, places, flags, rows, **options)
     again = {name: options[name] for name in ("first", "sigma", "connectivity")}
-    paint(block, level, spread, count, boxes, labels, runs, marks, last, flags, rows, **again)
+    paint(block, level, spread, count, boxes, labels, runs, marks, last, places, flags, rows, **again)
