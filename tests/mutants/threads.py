@@ -8,7 +8,24 @@ THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
 STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
 
+JIT = "footprint/kernels/common/jit.py"
+COMPILED = "tests/unit/test_jit.py::test_"
+
 THREADS_AND_TIMES = [
+    Mutant(
+        JIT,
+        "        return found[::-1]",
+        "        return found",
+        (COMPILED + "a_kernel_is_optimised_once_with_what_it_calls",),
+        "what a kernel calls is linked before the kernel asks for it, and so left out",
+    ),
+    Mutant(
+        JIT,
+        "        if context.codegen()._library_class is Part:",
+        "        if False:",
+        (COMPILED + "a_kernel_is_optimised_once_with_what_it_calls",),
+        "every helper is optimised by itself as well",
+    ),
     Mutant(
         "footprint/backend/notice.py",
         "if not self._said:",

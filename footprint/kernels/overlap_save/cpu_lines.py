@@ -6,8 +6,7 @@ together, so that rows are transformed as columns were. Frequencies keep the ord
 
 from __future__ import annotations
 
-from numba import njit
-
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import apart
 from footprint.kernels.overlap_save import cpu_dft as dft
 from footprint.kernels.overlap_save.contract import GAP
