@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.jit import njit
 from footprint.kernels.remove_stripes.contract import WIDE
 from footprint.kernels.remove_stripes.cpu_ranks import bits_of, smooth, sort, unsort, unsort_marked
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import prange, types
+from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, Emit
 from footprint.kernels.remove_stripes.contract import RANKS, TILE
 
