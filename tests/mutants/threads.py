@@ -8,6 +8,9 @@ THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
 STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
 
+JIT = "footprint/kernels/common/jit.py"
+COMPILED = "tests/unit/test_jit.py::test_"
+
 THREADS_AND_TIMES = [
     Mutant(
         "footprint/backend/base.py",
@@ -16,6 +19,20 @@ THREADS_AND_TIMES = [
         LOST,
         "what the driver said of a device lost in a lane's thread is not told",
         devices="opencl",
+    ),
+    Mutant(
+        JIT,
+        "        return found[::-1]",
+        "        return found",
+        (COMPILED + "a_kernel_is_optimised_once_with_what_it_calls",),
+        "what a kernel calls is linked before the kernel asks for it, and so left out",
+    ),
+    Mutant(
+        JIT,
+        "        if context.codegen()._library_class is Part:",
+        "        if False:",
+        (COMPILED + "a_kernel_is_optimised_once_with_what_it_calls",),
+        "every helper is optimised by itself as well",
     ),
     Mutant(
         "footprint/backend/notice.py",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.apertures.contract import REACH, SLIVER, SUMS
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, SUM, SUM_X, SUM_Y, XX, XY, YY
 
 # The variance of a pixel along an axis: light of less is a pixel's.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, prange, types
+from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.backproject.contract import ANGLES, SEGMENT, SLICES, TILE_X, TILE_Y
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pairs import F32, I32, I64, LANES, VF, VI, load, pairs, splat
 
 _PIXELS = TILE_X * TILE_Y

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.bitshuffle.contract import DONE, MORE, OURS, SLACK, Box, Layout
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import alone, apart
 
 _U8 = np.uint64

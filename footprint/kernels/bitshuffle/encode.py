@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from footprint.kernels.bitshuffle.contract import HEADER, PLACES
 from footprint.kernels.bitshuffle.cpu import _at, _copy, _load, _load8, _load64
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import alone
 
 _U8 = np.uint64

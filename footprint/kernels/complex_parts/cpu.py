@@ -9,6 +9,7 @@ from numba import njit, prange
 
 from footprint.kernels.common.few import TOUCH, few
 
+# Numba's own njit: optimised with their loops over threads, these loops gather and scatter and take 2.7 times as long.
 PIECE = 1 << 15
 
 

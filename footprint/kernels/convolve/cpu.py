@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
 from footprint.kernels.convolve.contract import (
     CHAIN,

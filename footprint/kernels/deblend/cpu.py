@@ -8,8 +8,9 @@ whatever they read leads to the same root.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import AT, FIRST, LINK, MET, PIXELS, SEEN, TREE
 from footprint.kernels.deblend.tree import meet, settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK

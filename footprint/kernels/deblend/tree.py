@@ -8,8 +8,8 @@ come.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import (
     AT,
     CODE,

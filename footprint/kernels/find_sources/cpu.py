@@ -8,8 +8,9 @@ entry a component are kept. A second pass, if wanted, paints the labels.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import (
     AFTER,
     BEFORE,

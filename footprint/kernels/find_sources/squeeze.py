@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import FREED, LABEL, PEAK, PIXELS, SPREAD, START, WHERE
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
 from footprint.kernels.fit.contract import CHI2, LEAST, MOST, POINT, SETTLED, kinds
 from footprint.kernels.fit.solver import bells, errors, exponents, far, fit, model, told

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.fit.contract import ENOUGH, ERRORS, HEIGHT, MAJOR, MINOR, NOTHING, STEPS, SUM, THETA, X, Y
 
 # Halvings of the exponent beyond which a Gaussian is nothing, and what is then left at most.

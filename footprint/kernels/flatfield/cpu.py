@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.dead_pixels.cpu import mend
 from footprint.kernels.flat.cpu import NO_GAIN, level_of, transmission
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.fourier.contract import BITS, MARGIN, NEAR, STRIP
 from footprint.kernels.fourier.cpu_spread import WIDE, add_row
 from footprint.kernels.fourier.taps import taps_of

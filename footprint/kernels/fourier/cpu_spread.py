@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.fourier.contract import BITS, WINDOW
 
 # What Numba compiles for, which its own settings may narrow, and not what the processor could do.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.fourier_metric.contract import FINE, STEP
 
 # Frequencies looked at for every position of the coarse search.

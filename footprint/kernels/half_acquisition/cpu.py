@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from footprint.kernels.common.jit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, LEVEL, PEAK, SPREAD, SUM
 from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
 from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y

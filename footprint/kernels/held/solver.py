@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.held.contract import LEFT, SETTLED, TURNS
 
 

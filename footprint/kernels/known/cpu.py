@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import njit
 
 PIECE = 1 << 15
 

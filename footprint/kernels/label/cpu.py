@@ -8,9 +8,10 @@ root's number.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import njit
 
 # Pixels that are looked at together before any of them alone.
 STRETCH = 64

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import FLAG, LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.cpu import ABOVE, MET, PARITY, end, paint_row, walk_row
 

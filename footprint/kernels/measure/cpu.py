@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_MIN, Y_MIN
 from footprint.kernels.find_sources.cpu import centre, gather, least_peak, look_back, open_row, settle
 from footprint.kernels.label.cpu import STRETCH, empty

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.mesh.contract import FEW, MOST, SAMPLE, TURNS
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 

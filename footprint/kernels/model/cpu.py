@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND
 from footprint.kernels.deblend.contract import LABEL as MEMBER
 from footprint.kernels.find_sources.contract import LABEL, PEAK, SPREAD, X_MAX, X_MIN, X_PEAK, Y_MAX, Y_MIN, Y_PEAK

@@ -6,10 +6,11 @@ import cmath
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import fill
 from footprint.kernels.overlap_lines.contract import pairs

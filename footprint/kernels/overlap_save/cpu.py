@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import KINDS, fill
 from footprint.kernels.overlap_save.contract import TILES, blocks, pairs

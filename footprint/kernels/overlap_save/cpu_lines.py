@@ -10,8 +10,7 @@ it lies.
 
 from __future__ import annotations
 
-from numba import njit
-
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.overlap_save import cpu_dft as dft
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import apart
 
 

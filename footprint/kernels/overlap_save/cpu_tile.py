@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
 from footprint.kernels.convolve.cpu import fill, fill_stored, source_index
 from footprint.kernels.overlap_save.cpu_dft import gather, spread

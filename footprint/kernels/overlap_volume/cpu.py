@@ -6,8 +6,9 @@ import math
 from typing import Unpack
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import fill, source_index
 from footprint.kernels.overlap_save.contract import TILES, blocks

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.borders import source_index
+from footprint.kernels.common.jit import njit
 from footprint.kernels.paganin.contract import CODES
 
 _STRETCH = 128

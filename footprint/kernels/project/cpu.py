@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, prange, types
+from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pairs import LANES, VF, VI, ints, load, pairs, splat
 from footprint.kernels.project.contract import MARGIN
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.ramp_filter.cpu_lines import MODES, lines, source
 
 __all__ = ["crop", "lines", "pad", "scale"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pool import pool
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.overlap_save import cpu_dft as dft
@@ -201,7 +203,8 @@ def lines(
         _units(*flat, 0, 0, units, *numbers)
         return
     edges = [units * t // threads for t in range(threads + 1)]
-    others = [pool(threads).submit(_units, *flat, t * size, edges[t], edges[t + 1], *numbers) for t in range(1, threads)]
+    units_of: Any = _units
+    others = [pool(threads).submit(units_of, *flat, t * size, edges[t], edges[t + 1], *numbers) for t in range(1, threads)]
     try:
         _units(*flat, 0, 0, edges[1], *numbers)
     finally:

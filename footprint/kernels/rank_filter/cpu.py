@@ -6,10 +6,11 @@ Lines are copied with their borders, so that every pixel is found in the same wa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.rank_filter.contract import MOST, ROWS, key_of, keys, lines, lowest, strip
 from footprint.kernels.rank_filter.cpu_vectors import carry, columns, windows

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from footprint.kernels.common.jit import njit
 
 
 # Sums may be taken in any order: their error in float64 is far below the peak's curvature.

@@ -6,10 +6,11 @@ The inner loops are those of the kernel ``convolve``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.contract import ROWS
 from footprint.kernels.convolve.cpu import blocks, convolve, fill, line_blocks

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numba import njit
 
 from footprint.kernels.bitshuffle.contract import Box
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import alone, apart
 
 _LITTLE = sys.byteorder == "little"

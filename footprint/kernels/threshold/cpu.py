@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 PIECE = 1 << 14

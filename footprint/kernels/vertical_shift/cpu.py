@@ -5,9 +5,10 @@ place.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import njit
 
 STRIP = 1024
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Unpack
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import few
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.contract import ROWS, SPAN, STRIP
 from footprint.kernels.convolve.cpu import blocks, fill, source_index

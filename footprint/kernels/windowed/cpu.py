@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, SUM, SUM_X, SUM_Y, XX, XY, YY
 from footprint.kernels.windowed.contract import (
     FROM_X,

@@ -1,0 +1,81 @@
+"""Kernels on the CPU are optimised once, with all that they call."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from numba import prange
+from numba.core.codegen import JITCodeLibrary
+
+from footprint.kernels.common.jit import Part, njit
+
+
+@njit(cache=True, nogil=True)
+def _least(x, floor):
+    return x if x > floor else floor
+
+
+@njit(cache=True, nogil=True)
+def _total(line, floor):
+    total = 0.0
+    for x in line:
+        total += _least(x, floor)
+    return total
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _totals(lines, floor, out):
+    for k in prange(lines.shape[0]):
+        out[k] = _total(lines[k], floor) - _least(0.0, floor)
+
+
+LINES, FLOOR = np.arange(12.0).reshape(3, 4), 5.0
+SUMS = np.maximum(LINES, FLOOR).sum(1)
+
+
+@pytest.fixture
+def optimised(monkeypatch):
+    """Libraries that were optimised."""
+    seen, real = [], JITCodeLibrary._optimize_final_module
+
+    def optimise(library):
+        seen.append(library.name)
+        real(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_optimize_final_module", optimise)
+    return seen
+
+
+def test_a_kernel_is_optimised_once_with_what_it_calls(optimised):
+    # Numba's own, which is there from the first compilation on.
+    numba.njit(lambda: 0)()
+    optimised.clear()
+    kernel, out = njit(parallel=True, nogil=True)(_totals.py_func), np.zeros(3)
+    kernel(LINES, FLOOR, out)
+    assert (out == SUMS - FLOOR).all()
+    assert len(optimised) == 1
+
+
+def test_what_kernels_call_python_and_others_may_call_too():
+    line = LINES[1].astype("f4")
+    assert njit(lambda x: _total(x, 5.0) + 1)(line) == SUMS[1] + 1
+    assert [type(one.library) for args, one in _total.overloads.items() if args[0].dtype == numba.float32] == [Part]
+    for _ in range(2):
+        assert _total(line, FLOOR) == SUMS[1]
+    assert numba.njit(lambda x: _total(x, 5.0) + 2)(line) == SUMS[1] + 2
+    assert njit(lambda x: _total(x, 5.0) + 3)(line) == SUMS[1] + 3
+
+
+def test_a_kernel_is_found_on_disk():
+    out = np.zeros(3)
+    for _ in range(2):
+        kernel = njit(cache=True, parallel=True, nogil=True)(_totals.py_func)
+        kernel(LINES.astype("f4"), FLOOR, out)
+        assert (out == SUMS - FLOOR).all()
+    assert sum(kernel.stats.cache_hits.values()) == 1
+
+
+def test_where_numba_compiles_nothing_kernels_are_the_python_they_are(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert njit(cache=True)(_total.py_func) is _total.py_func
