@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
@@ -203,10 +201,13 @@ def lines(
         _units(*flat, 0, 0, units, *numbers)
         return
     edges = [units * t // threads for t in range(threads + 1)]
-    units_of: Any = _units
-    others = [pool(threads).submit(units_of, *flat, t * size, edges[t], edges[t + 1], *numbers) for t in range(1, threads)]
+
+    def share(t: int) -> None:
+        _units(*flat, t * size, edges[t], edges[t + 1], *numbers)
+
+    others = [pool(threads).submit(share, t) for t in range(1, threads)]
     try:
-        _units(*flat, 0, 0, edges[1], *numbers)
+        share(0)
     finally:
         for other in others:
             other.result()
