@@ -80,6 +80,7 @@ def test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits(device, scan, tm
         # So small a job is faster in one thread.
         fits = fit._Search.fits
         monkeypatch.setattr(fit, "_BLOCKS", (10_000,))
+        monkeypatch.setattr(fit, "_LARGE", ())
         monkeypatch.setattr(fit._Search, "fits", lambda self, cuts, rung: len(rung.lanes) == 3 and fits(self, cuts, rung))
 
     def run(name, resume=True):
