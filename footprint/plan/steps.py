@@ -72,10 +72,26 @@ class Steps:
         if found is None:
             if len(self._prepared) >= _KEPT:
                 self._prepared.clear()
-            tree = self._tree(phase, lanes)
-            found = [self._prepare(n, self.plan.steps[n], {}, geometry) if isinstance(n, int) else n for n in tree]
-            self._prepared[key] = found
+            self._prepared[key] = found = self._flat(self._tree(phase, lanes), {}, geometry)
         return found
+
+    def _flat(self, nodes: list[Any], turns: dict[int, int], geometry: Geometry) -> list[Any]:
+        """Steps made ready, those of loops that turn once among them; other loops as they are."""
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, int):
+                found.append(self._prepare(node, self.plan.steps[node], turns, geometry))
+            elif self._once(node, geometry):
+                found += self._flat(node[1], {**turns, node[0].id: 0}, geometry)
+            else:
+                found.append(node)
+        return found
+
+    def _once(self, node: Any, geometry: Geometry) -> bool:
+        """Whether a loop, and all in it, turns once, and brings nothing: what is brought in a loop is brought in every pass."""
+        if isinstance(node, int):
+            return self.plan.steps[node].action != "fill"
+        return node[0].turns(geometry.shape) == 1 and all(self._once(one, geometry) for one in node[1])
 
     def _places_of(self, phase: int, lanes: int) -> list[Place]:
         here = self.plan.lanes[lanes]

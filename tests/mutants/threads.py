@@ -8,7 +8,7 @@ THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
 STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
 
-JIT = "footprint/kernels/common/jit.py"
+JIT = "footprint/kernels/common/parts.py"
 COMPILED = "tests/unit/test_jit.py::test_"
 
 THREADS_AND_TIMES = [

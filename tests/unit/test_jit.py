@@ -8,7 +8,9 @@ import pytest
 from numba import prange
 from numba.core.codegen import JITCodeLibrary
 
-from footprint.kernels.common.jit import Part, njit
+from footprint.kernels.common import jit
+from footprint.kernels.common.jit import njit
+from footprint.kernels.common.parts import Part
 
 
 @njit(cache=True, nogil=True)
@@ -79,3 +81,9 @@ def test_a_kernel_is_found_on_disk():
 def test_where_numba_compiles_nothing_kernels_are_the_python_they_are(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     assert njit(cache=True)(_total.py_func) is _total.py_func
+
+
+def test_a_numba_without_what_kernels_lean_on_compiles_them_itself(monkeypatch):
+    monkeypatch.setattr(jit, "parts", None)
+    plain = jit.njit(nogil=True)(_least.py_func)
+    assert type(plain) is type(numba.njit(lambda: 0)) and plain(1.0, 2.0) == 2.0
