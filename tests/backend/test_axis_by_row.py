@@ -37,12 +37,12 @@ def test_slices_about_axes_of_their_own(device, rng, method):
         seen = found[z] != 0
         assert seen.mean() > 0.6 and (how["circle"] or seen.mean() > 0.99)
         np.testing.assert_allclose(found[z][seen], want[seen], atol=2e-6 * np.abs(want).max() if method == "direct" else 2e-5)
-    # Any rows are those of the whole, in groups of angles and one slice at a time.
+    # Any rows are those of the whole, in groups of angles and one slice at a time; by the Fourier method in tiles.
     np.testing.assert_array_equal(fp.reconstruct(scan, center=centers, rows=(1, 4), **how), found[1:4])
     with pytest.raises(fp.BudgetError) as caught:
         fp.reconstruct(scan, center=centers, memory=1, **how)
     small = fp.reconstruct(scan, center=centers, memory=caught.value.smallest, **how)
-    np.testing.assert_allclose(small, found, atol=3e-5 * np.abs(found).max())
+    np.testing.assert_allclose(small, found, atol=(3e-5 if method == "direct" else 4e-4) * np.abs(found).max())
 
 
 @pytest.mark.parametrize("settings", [{"method": "sirt", "circle": True}, {"method": "cgls"}, {"method": "tv", "weight": 0.01}])

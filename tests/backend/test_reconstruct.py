@@ -206,7 +206,8 @@ def test_fourier_and_direct_agree(rng, device):
     direct, fourier = (fp.reconstruct(scan, method=m, **options) for m in ("direct", "fourier"))
     assert np.sqrt(np.mean((direct - fourier) ** 2)) < 0.01 * np.ptp(direct)
     parts = fp.reconstruct(scan, method="fourier", memory=smallest(scan, options | {"method": "fourier"}), **options)
-    close(parts, fourier, 1e-5)
+    # Tiles, each on a grid of its own.
+    close(parts, fourier, 4e-4)
 
 
 def test_the_heads_values_come_back(device, rng):

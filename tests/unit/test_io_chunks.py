@@ -104,7 +104,7 @@ def test_kept_rows_are_decoded_once_a_window(tmp_path: Path, monkeypatch: pytest
 def test_a_short_budget_decodes_few_times_and_the_plan_says_how_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = write_scan(tmp_path / "scan.nx", n_angles=60, n_z=40, n_x=128)
     volumes = []
-    for memory in (None, "2.2MB"):
+    for memory in (None, "1.6MB"):
         with fp.open_scan(truth.path) as scan:
             plan = fp.plan_reconstruct(scan, method="direct", memory=memory, device="cpu")
             counted = _decodings(monkeypatch)
