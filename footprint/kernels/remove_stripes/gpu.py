@@ -14,6 +14,13 @@ MAX_GRID = 1 << 20
 _SORTING = 8
 # Angles that one work-item adds up.
 _STRETCH = 64
+# Work-items that sort a column, and numbers of it that each may have, in registers.
+_SORTERS, _EACH = (64, 128, 256, 512, 1024), (4, 6, 8, 12, 16, 24)
+# Values of a sliding window that there may be room for, work-items that slide one each, and bytes of a group's windows, so that a
+# core has several groups.
+_ROOMS, _SLIDERS, _RINGS = (32, 64, 128, 256, 512, 1024), (128, 64, 32), 64 << 10
+# Columns of a strip: it begins as a window does that does not slide, which takes as long as some 35 columns.
+_STRIP, _SHORT_STRIP = 256, 64
 
 
 def _over(entry: str, units: int, args: tuple[Argument, ...]) -> Program:
@@ -31,17 +38,41 @@ def _sizes(*numbers: int) -> tuple[np.int64, ...]:
 
 
 def sort_program(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> Program:
-    """A group a column."""
+    """A group a column: on the chip where it fits."""
     n, n_a, n_x = lines.shape
+    shape = _sorters(limits, n_a)
+    if shape is not None and lines.size:
+        items, each = shape
+        sizes: tuple[Argument, ...] = (A(0), A(1), A(2), np.int64(n), np.int32(n_a), np.int64(n_x))
+        grid, defines = (min(n * n_x, MAX_GRID), 1, 1), (("NT", items), ("EACH", each))
+        return Program((Launch("sort_ranks.knl", "sort_short", grid, (items, 1, 1), sizes, defines, 8 * items * each),))
     groups = min(n * n_x, max(limits.cores, 1) * _SORTING)
     args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), W(1), *_sizes(n, n_a, n_x))
     work = (ArraySpec((groups, n_a), "uint32"), ArraySpec((groups, n_a), "int32"))
     return Program((Launch(TEXT, "sort_columns", (groups, 1, 1), GROUP, args),) if lines.size else (), work)
 
 
+def _sorters(limits: Limits, n_a: int) -> tuple[int, int] | None:
+    """Work-items for a column of so many angles, and numbers of each; None where it does not fit."""
+    for items in (one for one in _SORTERS if one <= limits.group):
+        each = next((one for one in _EACH if items * one >= n_a), None)
+        if each is not None and (each <= 8 or items == _SORTERS[-1]) and 8 * items * each <= limits.local_mem:
+            return items, each
+    return None
+
+
 def smooth_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> Program:
-    """A work-item a value."""
+    """A work-item a rank and strip of columns where its window fits the chip, else one a value."""
     n, n_x, n_a = keys.shape
+    room = next((one for one in _ROOMS if one >= size), 0)
+    most = min(_RINGS, limits.local_mem)
+    items = next((one for one in _SLIDERS if room and 4 * room * one <= most), None)
+    if items is not None and keys.size:
+        groups = n * -(-n_a // items)
+        strip = _STRIP if groups * -(-n_x // _STRIP) >= 8 * limits.cores else _SHORT_STRIP
+        args: tuple[Argument, ...] = (A(0), A(1), *_sizes(n, n_x, n_a), np.int32(size), np.int64(strip))
+        grid, defines = (min(groups * -(-n_x // strip), MAX_GRID), 1, 1), (("GROUP", items), ("ROOM", room))
+        return Program((Launch("slide_ranks.knl", "slide_ranks", grid, (items, 1, 1), args, defines, 4 * room * items),))
     return _over("smooth_ranks", n * n_x * -(-n_a // 256), (A(0), A(1), *_sizes(n, n_x, n_a, size)))
 
 
