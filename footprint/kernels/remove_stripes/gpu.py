@@ -14,13 +14,11 @@ MAX_GRID = 1 << 20
 _SORTING = 8
 # Angles that one work-item adds up.
 _STRETCH = 64
-# Work-items that sort a column, and numbers of it that each may have, in registers.
-_SORTERS, _EACH = (64, 128, 256, 512, 1024), (4, 6, 8, 12, 16, 24)
-# Values of a sliding window that there may be room for, work-items that slide one each, and bytes of a group's windows, so that a
-# core has several groups.
-_ROOMS, _SLIDERS, _RINGS = (32, 64, 128, 256, 512, 1024), (128, 64, 32), 64 << 10
-# Columns of a strip: it begins as a window does that does not slide, which takes as long as some 35 columns.
-_STRIP, _SHORT_STRIP = 256, 64
+# Work-items that sort a column, and numbers of it that each may have, in registers: odd, so that neighbours' lie in different banks
+# of the chip's memory, and more than the first few only where there are no more work-items.
+_SORTERS, _EACH, _USUAL = (64, 128, 256, 512, 1024), (3, 5, 7, 9, 11, 13, 17, 21, 25), 13
+# Values of a window that a work-item has in registers, and the medians it then takes one after the other.
+_MOST, _SPAN = 96, 128
 
 
 def _over(entry: str, units: int, args: tuple[Argument, ...]) -> Program:
@@ -56,24 +54,20 @@ def _sorters(limits: Limits, n_a: int) -> tuple[int, int] | None:
     """Work-items for a column of so many angles, and numbers of each; None where it does not fit."""
     for items in (one for one in _SORTERS if one <= limits.group):
         each = next((one for one in _EACH if items * one >= n_a), None)
-        if each is not None and (each <= 8 or items == _SORTERS[-1]) and 8 * items * each <= limits.local_mem:
+        if each is not None and (each <= _USUAL or items == _SORTERS[-1]) and 8 * items * each <= limits.local_mem:
             return items, each
     return None
 
 
 def smooth_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> Program:
-    """A work-item a rank and strip of columns where its window fits the chip, else one a value."""
+    """A work-item a rank and a stretch of columns."""
     n, n_x, n_a = keys.shape
-    room = next((one for one in _ROOMS if one >= size), 0)
-    most = min(_RINGS, limits.local_mem)
-    items = next((one for one in _SLIDERS if room and 4 * room * one <= most), None)
-    if items is not None and keys.size:
-        groups = n * -(-n_a // items)
-        strip = _STRIP if groups * -(-n_x // _STRIP) >= 8 * limits.cores else _SHORT_STRIP
-        args: tuple[Argument, ...] = (A(0), A(1), *_sizes(n, n_x, n_a), np.int32(size), np.int64(strip))
-        grid, defines = (min(groups * -(-n_x // strip), MAX_GRID), 1, 1), (("GROUP", items), ("ROOM", room))
-        return Program((Launch("slide_ranks.knl", "slide_ranks", grid, (items, 1, 1), args, defines, 4 * room * items),))
-    return _over("smooth_ranks", n * n_x * -(-n_a // 256), (A(0), A(1), *_sizes(n, n_x, n_a, size)))
+    stretches, small = n * -(-n_x // _SPAN), size <= _MOST
+    grid = (-(-n_a // 128), min(stretches, MAX_GROUPS_Y), 1)
+    args: tuple[Argument, ...] = (A(0), A(1), *_sizes(stretches, n_x, n_a), *(() if small else (np.int32(size),)))
+    defines = (("SIZE", size if small else 0), ("SPAN", _SPAN))
+    launch = Launch("slide_ranks.knl", "slide_ranks" if small else "slide_long", grid, (128, 1, 1), args, defines)
+    return Program((launch,) if keys.size else ())
 
 
 def unsort_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, lines: ArraySpec) -> Program:
