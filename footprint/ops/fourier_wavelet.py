@@ -24,9 +24,9 @@ class FourierWavelet(SinogramFilter):
     """Of every level's details along x, what is slow along the angle taken off sinograms (n_z, n_angles, n_x), in place.
 
     The transform is linear and reconstructs exactly, so what is to be removed is reconstructed alone, and taken off. Its steps
-    along x and along the angle may change places: along the angle, halving so many times and taking what is slow is one product with few
-    waves, and so is the way back. Between them are as many rows as there are waves, each taken through the transforms along x
-    of its level.
+    along x and along the angle may change places: along the angle, halving so many times and taking what is slow is one product
+    with few waves, and so is the way back. Between them are as many rows as there are waves, each taken through the transforms
+    along x of its level.
 
     Attributes
     ----------
