@@ -135,6 +135,20 @@ STEPS = [
         "every group of angles is normalised by the first rows",
     ),
     Mutant(
+        "footprint/kernels/paganin/cpu.py",
+        "sums, 2 * far + 1, rows)",
+        "sums, 2 * far + 2, rows)",
+        (PHASE + "no_frequency_misses_more_than_the_plan_says", *BITS),
+        "a row in whose reach it ends is left out",
+    ),
+    Mutant(
+        "footprint/plan/predict.py",
+        " and slot.given.stored else",
+        " else",
+        ("tests/null/test_planning.py::test_a_described_scan_is_read_as_fast_as_memory_is_copied",),
+        "arrays are read at the disk's rate",
+    ),
+    Mutant(
         "footprint/kernels/normalize/contract.py",
         "(n * n - 1) / (3 * n * n)",
         "1 / 3",
