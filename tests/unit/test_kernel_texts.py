@@ -106,7 +106,8 @@ def plans() -> dict[str, Any]:
     found |= {
         f"stripes {method}": fp.plan_remove_stripes((3, 90, 128), method, **on) for method in ("mean", "mean-division", "all", "fw")
     }
-    found |= {"unsharp": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=fp.steps(unsharp=2), **on)}
+    steps = fp.steps(unsharp=2, normalization="chebyshev")
+    found |= {"unsharp, level": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=steps, **on)}
     found |= {"zingers": fp.plan_remove_zingers((9, 40, 60), 0.1, **on), "untilt": fp.plan_untilt((9, 40, 60), 0.4, **on)}
     numbers = {"out_dtype": "uint16", "out_range": (0, 1)}
     found |= {"numbers": fp.plan_reconstruct((90, 20, 128), center=60.0, **numbers, **on)}
