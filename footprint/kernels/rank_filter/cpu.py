@@ -1,6 +1,7 @@
-"""The rank filter on the CPU: a ring of lines as tall as the window, whose columns are sorted as vectors.
+"""The rank filter on the CPU. Of floats the bits are compared, as integers.
 
-Lines are copied with their borders, so that every pixel is found in the same way. Of floats the bits are compared, as integers.
+Large windows, here: a ring of lines as tall as the window, whose columns are sorted as vectors. Lines are copied with their
+borders, so that every pixel is found in the same way.
 """
 
 from __future__ import annotations
@@ -12,46 +13,33 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.rank_filter.contract import MOST, ROWS, key_of, keys, lines, lowest, strip
-from footprint.kernels.rank_filter.cpu_vectors import carry, columns, windows
+from footprint.kernels.rank_filter.contract import FEW_ROWS, MOST, ROWS, at_once, keys, lines, shift, strip
+from footprint.kernels.rank_filter.cpu_small import key, small_all, small_units
+from footprint.kernels.rank_filter.cpu_vectors import carry, columns, merged
 from footprint.kernels.rank_filter.networks import operations
 
 _source = njit(cache=True, nogil=True)(borders.source_index)
 
 
 @njit(cache=True, nogil=True)
-def _key(bits, least, most):
-    """What the bits of a float are compared as."""
-    key = bits ^ most if bits < 0 else np.int64(bits)
-    return most if key < least else key
-
-
-@njit(cache=True, nogil=True)
-def _line(lines, at, count, image, start, height, width, y, x, border_y, border_x, cval, least, most, real):
+def _line(lines, at, count, image, start, height, width, y, x, border_y, border_x, cval, less, most, real):
     """``count`` elements of row ``y`` of a plane from column ``x`` on, both of which may lie outside."""
     row = _source(y, height, border_y)
     first = min(max(-x, 0), count) if row >= 0 else count
     last = max(first, min(width - x, count))
     begin = start + row * width + x
-    if len(real) > 1:
-        lanes = BYTES // lines.itemsize
-        whole = (last - first) // lanes * lanes
-        carry(image, begin + first, lines, at + first, whole, least)
-        for k in range(first + whole, last):
-            lines[at + k] = _key(image[begin + k], least, most)
+    if last - first >= BYTES // lines.itemsize:
+        carry(image, begin + first, lines, at + first, last - first, real)
     else:
-        # From 0: an index that might be negative would cost a test an element, and all vector instructions.
-        source, target = image[begin + first : begin + last], lines[at + first : at + last]
-        for k in range(source.size):
-            target[k] = source[k]
+        for k in range(first, last):
+            lines[at + k] = key(image[begin + k], less, most) if len(real) > 1 else image[begin + k]
     for i in range(first + count - last):
         k = i if i < first else i - first + last
         column = _source(x + k, width, border_x) if row >= 0 else -1
-        if column < 0:
-            lines[at + k] = cval
-        else:
-            value = image[begin - x + column]
-            lines[at + k] = _key(value, least, most) if len(real) > 1 else value
+        bits = cval
+        if column >= 0:
+            bits = image[begin - x + column]
+        lines[at + k] = key(bits, less, most) if len(real) > 1 else bits
 
 
 @njit(cache=True, nogil=True)
@@ -77,9 +65,9 @@ def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0
             _line(work, base + (y - top + kh - 1) % kh * step, need, image, start, height, width, *place, *filling, real)
             columns(work, base, step, need, ranked, tall, wide, many, rest)
             to = (plane * out_height + y) * out_width + left
-            windows(work, base, ranked, step, whole, out, to, tall, wide, many, rest, real)
+            merged(work, ranked, step, whole, out, to, tall, wide, many, rest, real)
             if whole < count:
-                windows(work, base + whole, ranked + whole, step, count - whole, work, line, tall, wide, many, rest, real)
+                merged(work, ranked + whole, step, count - whole, work, line, tall, wide, many, rest, real)
                 source, target = work[line : line + count - whole], out[to + whole : to + count]
                 for k in range(source.size):
                     target[k] = source[k]
@@ -112,14 +100,15 @@ def rank_filter(
     if out.size == 0:
         return
     (threads, size), kind, across = work.shape, keys(image.dtype.str), strip(out.shape[2], image.itemsize)
-    rows = max(min(ROWS, -(-out.shape[1] // threads)), 1)
+    rows = max(min(FEW_ROWS if at_once(tall, wide) else ROWS, -(-out.shape[1] // threads)), 1)
     units = image.shape[0] * -(-out.shape[1] // rows) * -(-out.shape[2] // across)
-    value, least = (np.dtype(kind).type(n) for n in (key_of(cval, image.dtype.str), lowest(image.dtype.str)))
-    filling = borders.CODES[border_y], borders.CODES[border_x], value, int(least), int(np.iinfo(kind).max)
+    value, less = np.asarray(cval).astype(image.dtype).view(kind)[()], shift(image.itemsize) if image.dtype.kind == "f" else 0
+    filling = borders.CODES[border_y], borders.CODES[border_x], value, less, int(np.iinfo(kind).max)
     window = *((0,) * n for n in (tall, wide, rank // MOST + 1, rank % MOST + 1)), (0,) * (1 + (image.dtype.kind == "f"))
     how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, *window
     flat, step = (image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)), size // lines(tall, wide)
+    alone, together = (small_units, small_all) if at_once(tall, wide) else (_units, _all)
     if few(operations(tall, wide, rank) * out.nbytes // 8):
-        _units(*flat, 0, step, 0, units, *how)
+        alone(*flat, 0, step, 0, units, *how)
     else:
-        _all(*flat, size, threads, units, step, *how)
+        together(*flat, size, threads, units, step, *how)
