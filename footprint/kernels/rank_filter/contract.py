@@ -7,6 +7,9 @@
 where every plane is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none" for an axis whose
 halo is part of the array). Both are 3-D and of one dtype: float32, float64, or an integer. Values are compared as ``numpy.sort``
 orders them, NaN after all numbers, and -0.0 before 0.0, so that a rank is the same bits however it is found.
+
+``launch("rank_filter.chosen", image, places, out, tall=, wide=, count=, rank=, ...)`` takes only ``count`` places of the window,
+the pairs ``(i, j)`` of ``places``, an int64 array.
 """
 
 from __future__ import annotations
@@ -81,3 +84,11 @@ def rank_filter_work(
 ) -> tuple[ArraySpec, ...]:
     """For each thread its `lines`."""
     return (ArraySpec((limits.threads, lines(tall, wide) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)
+
+
+def chosen_work(
+    limits: Limits, image: ArraySpec, places: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread the lines of a window, twice, and one of results."""
+    size = (2 * tall + 1) * pitch(out.shape[2], wide, out.itemsize)
+    return (ArraySpec((limits.threads, size), keys(out.dtype)),)

@@ -6,21 +6,12 @@ beyond an edge are put side by side, those of many rows in one line.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import prange
 
-from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.rank_filter.cpu_lines import key, source_index
 from footprint.kernels.rank_filter.cpu_vectors import carry, windows
-
-_source = njit(cache=True, nogil=True)(borders.source_index)
-
-
-@njit(cache=True, nogil=True)
-def key(bits, less, most):
-    """What the bits of a float are compared as, where it is written to an array of their dtype."""
-    return (bits ^ most if bits < 0 else np.int64(bits)) - less
 
 
 @njit(cache=True, nogil=True)
@@ -37,11 +28,11 @@ def _edges(image, out, work, base, step, at, top, bottom, left, count, filling, 
         rows = min(held, bottom - top)
         inside = top + y0 >= 0 and top + y0 + rows + kh - 1 <= height
         for j in range(slot):
-            column = _source(left + j + x0, width, border_x)
+            column = source_index(left + j + x0, width, border_x)
             for i in range(rows + kh - 1):
                 row = top + i + y0
                 if not inside:
-                    row = _source(row, height, border_y)
+                    row = source_index(row, height, border_y)
                 bits = cval
                 if row >= 0 and column >= 0:
                     bits = image[start + row * width + column]
@@ -79,7 +70,7 @@ def small_units(image, out, work, base, step, unit, stop, shapes, rows, piece, y
             first, last = right, right
         count = last - first
         for r in range(bottom - top + kh - 1 if count > 0 else 0):
-            row = _source(top + r + y0, height, filling[0])
+            row = source_index(top + r + y0, height, filling[0])
             if row < 0:
                 for k in range(count + kw - 1):
                     work[raw + k] = filling[2]

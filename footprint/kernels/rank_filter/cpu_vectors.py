@@ -6,6 +6,7 @@ one function for each. A rank is two of them, its quotient and remainder by `MOS
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -14,7 +15,7 @@ from numba.extending import intrinsic
 
 from footprint.kernels.common.vectors import Emit
 from footprint.kernels.rank_filter.contract import MOST, shift
-from footprint.kernels.rank_filter.networks import Network, across, column, ranks
+from footprint.kernels.rank_filter.networks import Network, across, column, picked, ranks
 
 
 def _window(signature: Any, first: int) -> tuple[int, int, int]:
@@ -24,15 +25,26 @@ def _window(signature: Any, first: int) -> tuple[int, int, int]:
 
 def _run(e: Emit, signed: bool, network: Network, values: list[Any]) -> list[Any]:
     """The network's outputs from vectors of its inputs."""
+    return _lazily(e, signed, network, values.__getitem__)
+
+
+def _lazily(e: Emit, signed: bool, network: Network, load: Callable[[int], Any]) -> list[Any]:
+    """The same, every input loaded where it is first needed, so that few live at once."""
     less = e.b.icmp_signed if signed else e.b.icmp_unsigned
-    found = dict(enumerate(values))
+    found: dict[int, Any] = {}
+
+    def value(i: int) -> Any:
+        if i not in found:
+            found[i] = load(i)
+        return found[i]
+
     for a, b, low, high in network.pairs:
-        first = less("<", found[a], found[b])
+        first = less("<", value(a), value(b))
         if low >= 0:
             found[low] = e.b.select(first, found[a], found[b])
         if high >= 0:
             found[high] = e.b.select(first, found[b], found[a])
-    return [found[i] for i in network.outputs]
+    return [value(i) for i in network.outputs]
 
 
 def _vectors(e: Emit, count: Any) -> Any:
@@ -70,7 +82,10 @@ def _inside(e: Emit, x: Any, count: Any) -> Any:
 
 def _picked(e: Emit, signature: Any, window: tuple[int, int, int], values: Any, out: int, to: Any) -> None:
     """Find the rank among those of the columns, one rank after another, and write it to array ``out``."""
-    found = _run(e, signature.args[0].dtype.signed, across(*window), values)[0]
+    _write(e, signature, _run(e, signature.args[0].dtype.signed, across(*window), values)[0], out, to)
+
+
+def _write(e: Emit, signature: Any, found: Any, out: int, to: Any) -> None:
     if len(signature.args[-1]) > 1:
         found = _turned(e, e.b.add(found, _whole(e, shift(e.itemsize))))
     e.store(found, out, to)
@@ -178,6 +193,29 @@ def merged(typing_context, ranked, at, pitch, count, out, to, tall, wide, many, 
 
     n = types.int64
     return types.void(ranked, n, n, n, out, n, tall, wide, many, rest, real), code
+
+
+@intrinsic
+def chosen(typing_context, lines, at, pitch, places, count, out, to, many, rest, more, left_over, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, in whole vectors, among some places: pairs of a line, from ``at`` on, and a column."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        set.update(builder.function.attributes, ("noinline",))
+        e, lengths = Emit(context, builder, signature, args), [len(kind) for kind in signature.args[7:11]]
+        inputs, rank = ((a - 1) * MOST + b - 1 for a, b in (lengths[:2], lengths[2:]))
+        with _vectors(e, args[4]) as loop:
+            x = e.add(args[1], e.mul(loop.index, e.kind.count))
+
+            def load(i: int) -> Any:
+                line, column = (e.number(3, 2 * i + k) for k in range(2))
+                return e.load(0, e.add(x, e.add(e.mul(line, args[2]), column)))
+
+            found = _lazily(e, signature.args[0].dtype.signed, picked(inputs, rank), load)[0]
+            _write(e, signature, found, 5, e.add(args[6], e.mul(loop.index, e.kind.count)))
+        return _nothing(context, builder)
+
+    n = types.int64
+    return types.void(lines, n, n, places, n, out, n, many, rest, more, left_over, real), code
 
 
 @intrinsic

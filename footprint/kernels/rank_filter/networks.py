@@ -123,3 +123,10 @@ def across(tall: int, wide: int, rank: int) -> Network:
 def operations(tall: int, wide: int, rank: int) -> int:
     """Minima and maxima a pixel."""
     return column(tall, wide, rank).operations + across(tall, wide, rank).operations
+
+
+@functools.cache
+def picked(count: int, rank: int) -> Network:
+    """From values in no order to the one of a rank."""
+    draft = _Draft(count)
+    return draft.done(draft.ranked(list(range(count)), [rank]))
