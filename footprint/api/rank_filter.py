@@ -229,8 +229,8 @@ def plan_median_filter(
     shape: tuple[int, ...],
     size: Any = None,
     *,
-    footprint: Any = None,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -268,8 +268,8 @@ def plan_percentile_filter(
     percentile: float,
     size: Any = None,
     *,
-    footprint: Any = None,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -282,7 +282,7 @@ def plan_percentile_filter(
     ----------
     percentile : float
         As in `percentile_filter`.
-    shape, size, footprint, dtype, mode, origin, axes, memory, device
+    shape, size, dtype, footprint, mode, origin, axes, memory, device
         As in `plan_median_filter`.
 
     Returns
@@ -305,8 +305,8 @@ def plan_rank_filter(
     rank: int,
     size: Any = None,
     *,
-    footprint: Any = None,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -319,7 +319,7 @@ def plan_rank_filter(
     ----------
     rank : int
         As in `rank_filter`.
-    shape, size, footprint, dtype, mode, origin, axes, memory, device
+    shape, size, dtype, footprint, mode, origin, axes, memory, device
         As in `plan_median_filter`.
 
     Returns
