@@ -36,8 +36,9 @@ class Stream:
     spec
         Of the whole.
     key
-        Of what the verb itself makes or takes in memory: tells one kind of it from another, so that plans are kept from call to
-        call. None where it is a file, or the caller's own.
+        Tells one kind of it from another, so that plans are kept from call to call. None where that is not known.
+    given
+        ``owner`` is the verb itself ("maker") of what has a key, unless another is told, else a file or the caller ("source").
     """
 
     kind, device = "numpy", "cpu"
@@ -49,9 +50,11 @@ class Stream:
         beside: Callable[[ArraySpec], int] | None = None,
         key: Hashable | None = None,
         decoding: Callable[[tuple[int, ...]], float] | None = None,
+        owner: str | None = None,
     ) -> None:
         self.data, self.spec, self.key = data, spec, key
-        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside, decoding=decoding)
+        owner = owner or ("source" if key is None else "maker")
+        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding)
 
 
 @dataclass(frozen=True)
