@@ -54,9 +54,8 @@ class OverlapSave(Correlate):
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
     def reads(self, dtype: str) -> str:
-        """Sums' own dtype, as transforms are of floating numbers; but tiles on the CPU are made of what is stored."""
-        sums = self.summed(dtype)
-        return sums if self.folded else stored_as(dtype, sums)
+        """As it is stored: tiles are made of it."""
+        return stored_as(dtype, self.summed(dtype))
 
     @property
     def cut(self) -> str:  # type: ignore[override]

@@ -284,6 +284,27 @@ METHODS_OF_CONVOLUTION = [
     ),
     Mutant(
         "footprint/dist/dask.py",
+        "da.ma.getdata(image), da.ma.getmaskarray(image)",
+        "image, None",
+        ("tests/unit/test_dask.py::test_what_is_masked_and_weighed_comes_with_the_blocks",),
+        "blocks of a masked image that have nothing masked are summed as those of a plain one",
+    ),
+    Mutant(
+        "footprint/kernels/separable/separable.knl",
+        "BORDER_X == 0 && from[m] < 0 ? cval : sums[0][m]",
+        "sums[0][m]",
+        ("tests/backend/test_gaussian_filter.py::test_borders_orders_and_radii_are_scipys",),
+        "beyond a constant border lie sums of it",
+    ),
+    Mutant(
+        "footprint/kernels/overlap_lines/long.py",
+        "read = of.weights if of_mask else of.image",
+        "read = of.image",
+        ("tests/backend/test_gpu_overlap_lines.py::test_integers_are_read_as_they_are_stored",),
+        "a mask's numbers are read as if they were the image's",
+    ),
+    Mutant(
+        "footprint/dist/dask.py",
         "(max(halo.lo, halo.hi),) * 2 if halo.wrap else",
         "(halo.hi, halo.lo) if halo.wrap else",
         ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),

@@ -10,7 +10,8 @@ for an axis whose halo is part of the array); beyond either lies ``cval`` where 
 weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
 2-D one along its last.
 
-All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the kernel ``convolve``; blocks equal the whole to the last bit.
+All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
+kernel ``convolve``; blocks equal the whole to the last bit.
 """
 
 from __future__ import annotations

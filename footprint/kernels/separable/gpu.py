@@ -15,7 +15,7 @@ COLUMNS = 512
 """Columns of a strip, of which as many as there are weights across, less one, are only read."""
 TALL = 20
 """Most weights down of which a work-item's registers hold the sums for four columns; two where there are more."""
-BESIDE, REGISTERS = 48, 65536
+BESIDE, REGISTERS = 56, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
 CORES = 132
 """Of a GPU that does not say how many it has."""
