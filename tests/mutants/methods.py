@@ -295,6 +295,7 @@ METHODS_OF_CONVOLUTION = [
         "sums[0][m]",
         ("tests/backend/test_gaussian_filter.py::test_borders_orders_and_radii_are_scipys",),
         "beyond a constant border lie sums of it",
+        devices="opencl",
     ),
     Mutant(
         "footprint/kernels/overlap_lines/long.py",
@@ -302,6 +303,7 @@ METHODS_OF_CONVOLUTION = [
         "read = of.image",
         ("tests/backend/test_gpu_overlap_lines.py::test_integers_are_read_as_they_are_stored",),
         "a mask's numbers are read as if they were the image's",
+        devices="opencl",
     ),
     Mutant(
         "footprint/dist/dask.py",
