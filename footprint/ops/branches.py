@@ -66,9 +66,12 @@ class Branches(ImageFilter):
             with b.repeat(y, batch) as loop:
                 self._sum(b, x.window(loop, batch), None, y.window(loop, batch), out)
 
+    def _fits(self, limits: Limits, kind: str, tall: Taps, wide: Taps) -> bool:
+        return one_pass(limits, (len(tall.weights), len(wide.weights)), np.dtype(kind).itemsize)
+
     def _between(self, b: Builder, x: Ref, kind: str) -> Ref | None:
         """Room for sums down that are then summed across, where a branch is not made in one pass."""
-        if all(_fits(b, kind, *branch) for branch in self.branches):
+        if all(self._fits(b.limits, kind, *branch) for branch in self.branches):
             return None
         reach = {"x": self.halo("x")} if "x" in dict(x.slot.reach) else {}
         return b.between(ArraySpec(x.slot.spec.shape, kind, self.dims), "sums down", reach)
@@ -76,7 +79,7 @@ class Branches(ImageFilter):
     def _sum(self, b: Builder, x: Ref, down: Ref | None, y: Ref, out: Ref) -> None:
         for number, (tall, wide) in enumerate(self.branches):
             target = b.like(y, y.spec.dtype, "a branch") if number else y
-            if down is None or _fits(b, y.spec.dtype, tall, wide):
+            if down is None or self._fits(b.limits, y.spec.dtype, tall, wide):
                 self._at_once(b, x, target, out, tall, wide)
             else:
                 self._line(b, x, down, tall, tall.place(b, x, out), down=True)
@@ -97,7 +100,3 @@ class Branches(ImageFilter):
 
     def _weights(self, b: Builder, taps: Taps, target: Ref) -> Ref:
         return b.const(taps.weights.array.astype(target.spec.dtype), f"weights along {taps.axis}")
-
-
-def _fits(b: Builder, kind: str, tall: Taps, wide: Taps) -> bool:
-    return one_pass(b.limits, (len(tall.weights), len(wide.weights)), np.dtype(kind).itemsize)

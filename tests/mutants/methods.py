@@ -293,7 +293,7 @@ METHODS_OF_CONVOLUTION = [
         "footprint/kernels/separable/separable.knl",
         "BORDER_X == 0 && from[m] < 0 ? cval : sums[0][m]",
         "sums[0][m]",
-        ("tests/backend/test_gaussian_filter.py::test_borders_orders_and_radii_are_scipys",),
+        ("tests/backend/test_edges.py::test_scipys_results",),
         "beyond a constant border lie sums of it",
         devices="opencl",
     ),
