@@ -126,7 +126,7 @@ def call(
     try:
         if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
             _together(key, bound, others, ins, outs, progress, done)
-        elif key is not None and progress is None:
+        elif key is not None and progress is None and all(face.given.owner != "source" for face in (*ins, *outs)):
             bound.replay([face.data for face in (*ins, *outs)])
         else:
             bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)
