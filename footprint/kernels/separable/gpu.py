@@ -51,6 +51,7 @@ def separable_program(
     rows = rows_of(height, planes * strips, (limits.cores or CORES) * resident)
     defines: Defines = (
         *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("VECTOR", f"{c_type(kind)}x{each}"), ("RX", each)),
+        ("RAW", c_type(kind) if np.dtype(image.dtype) == kind else "i32"),
         *(("KH", kh), ("KW", kw), ("NT", items), ("MIN_GROUPS", resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
