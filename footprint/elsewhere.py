@@ -117,7 +117,7 @@ SEP, photutils, PyBDSF, TomoPy and nabu. Of several that a verb has the first is
 _MASK = "the mask is the second argument"
 _THREADS = "threads are set by the environment's FOOTPRINT_THREADS"
 NOTES = {
-    **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("in2", "kernel", "psf", "v", "weights")},
+    **{("masked", word): f"{_MASK}; how much a pixel counts is weight=" for word in ("v", "weights")},
     ("flip", "weights"): "the mask is mask=",
     ("depth", "weights"): "the mask is mask=",
     ("masked", "mask"): "the mask is what the image is convolved with; pixels that are left out are masked=",

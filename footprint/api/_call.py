@@ -36,8 +36,9 @@ class Stream:
     spec
         Of the whole.
     key
-        Of what the verb itself makes or takes in memory: tells one kind of it from another, so that plans are kept from call to
-        call. None where it is a file, or the caller's own.
+        Tells one kind of it from another, so that plans are kept from call to call. None where that is not known.
+    given
+        ``owner`` is the verb itself ("maker") of what has a key, unless another is told, else a file or the caller ("source").
     """
 
     kind, device = "numpy", "cpu"
@@ -49,10 +50,11 @@ class Stream:
         beside: Callable[[ArraySpec], int] | None = None,
         key: Hashable | None = None,
         decoding: Callable[[tuple[int, ...]], float] | None = None,
+        owner: str | None = None,
         stored: bool = True,
     ) -> None:
         self.data, self.spec, self.key = data, spec, key
-        owner = "source" if key is None else "maker"
+        owner = owner or ("source" if key is None else "maker")
         self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored)
 
 
@@ -125,7 +127,7 @@ def call(
     try:
         if others and not any(slot.kind == "kept" for slot in bound.plan.slots):
             _together(key, bound, others, ins, outs, progress, done)
-        elif key is not None and progress is None:
+        elif key is not None and progress is None and all(face.given.owner != "source" for face in (*ins, *outs)):
             bound.replay([face.data for face in (*ins, *outs)])
         else:
             bound(*[face.data for face in ins], out=[face.data for face in outs], progress=progress, done=done)

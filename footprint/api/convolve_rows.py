@@ -79,7 +79,7 @@ def plan_convolve_rows(
     op, weights = operation(spec, mask_shape, how, number(cval), beside=(masked, weight))
     sides = rows_beside((masked, weight), spec.shape)
     out = op.out_specs(spec, weights, *(one.spec for one in sides))[0]
-    sink = Stream(None, returned(out, how.result), lambda block: writing)
+    sink = _taken(returned(out, how.result), writing)
     given = mask_slot(weights) if mask_file is None else file_mask(mask_file, weights.dtype)
     made = made_by(method, op, spec, given, where(device), memory)
     return planned("convolve", made.op, [_blocks(spec, reading), *made.rest, *sides], [sink], where(device), memory)
@@ -147,7 +147,7 @@ def convolve_rows(
     out = returned(op.out_specs(spec, wanted, *(one.spec for one in sides))[0], how.result)
     source = _blocks(spec, reading, lambda region, block: read(region[0].start, region[0].stop, block))
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block), ordered=True)
-    sink = Stream(taker, out, lambda block: writing)
+    sink = _taken(out, writing, taker)
     seen: list[Plan] = []
 
     def told(plan: Plan) -> None:
@@ -161,6 +161,13 @@ def convolve_rows(
 
 
 def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
-    """An image that comes by rows."""
-    beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
-    return Stream(Filler(fill) if fill is not None else None, spec, beside)
+    """An image that comes by rows. What a reader takes beside them is a function of its own, which no key can tell."""
+    data = Filler(fill) if fill is not None else None
+    if reading is None:
+        return Stream(data, spec, key="rows", owner="source")
+    return Stream(data, spec, lambda block: reading(block.shape[0], block.dtype))
+
+
+def _taken(spec: ArraySpec, writing: int, taker: Taker | None = None) -> Stream:
+    """A result that is taken by rows."""
+    return Stream(taker, spec, lambda block: writing, key=("rows", writing), owner="source")

@@ -21,7 +21,7 @@ from footprint.api._call import Described
 from footprint.api._turned import Order, plan_turned
 from footprint.api.convolve import convolve as _convolve
 from footprint.api.convolve import plan_convolve
-from footprint.dtypes import ACCEPTED, sum_dtype
+from footprint.dtypes import ACCEPTED
 from footprint.errors import ArgumentError, ShapeError, choose, missing_extra
 from footprint.kernels.common.borders import border
 from footprint.ops.base import Op
@@ -49,7 +49,18 @@ _LATER = ("output", "out", "progress")
 
 @functools.partial(answering, home=__name__)
 def convolve(
-    image: Any, mask: Any, *, boundary: str = "constant", cval: float = 0.0, memory: Any = None, device: str = "auto"
+    image: Any,
+    mask: Any,
+    *,
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
+    method: str = "auto",
+    dtype: Any = None,
+    memory: Any = None,
+    device: str = "auto",
 ) -> Any:
     """Convolve a Dask image with a mask, same size; as `footprint.convolve`, lazily, block by block with the mask's halo.
 
@@ -58,12 +69,15 @@ def convolve(
     Parameters
     ----------
     image : dask.array.Array (n_y, n_x)
-        Any chunks of known size; Dask joins those smaller than the mask's halo.
+        Any chunks of known size; Dask joins those smaller than the mask's halo. Chunks that are ``numpy.ma`` arrays, as those of
+        ``dask.array.ma`` are, bring what is masked.
     mask : array (k_y, k_x)
         In memory.
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside.
-    cval, memory, device
+    masked, weight : dask.array.Array or array, optional
+        As in `footprint.convolve`, of the image's shape; in any chunks, which are brought to the image's.
+    cval, nan, method, dtype, memory, device
         As in `footprint.convolve`; ``memory`` bounds one task.
 
     Returns
@@ -82,15 +96,36 @@ def convolve(
     if image.ndim != 2 or mask.ndim != 2:
         raise ShapeError("image", f"{image.ndim} dimensions and a mask of {mask.ndim}", "2 and 2")
     name = border(boundary)
+    if isinstance(image._meta, np.ma.MaskedArray):
+        if masked is not None:
+            fix = "give dask.array.ma.getdata(image) and both masks in one"
+            raise ArgumentError("masked", "an array, beside an image whose chunks are masked arrays", "one of the two", fix)
+        # Chunks that happen to have nothing masked are summed as the others are.
+        image, masked = da.ma.getdata(image), da.ma.getmaskarray(image)
+    beside = {word: _beside_image(word, one, image) for word, one in {"masked": masked, "weight": weight}.items() if one is not None}
+    how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method}
     # All that is wrong with shapes, dtypes and numbers shows here and not in a worker; no device is needed for it.
-    plan_convolve(image.shape, mask.shape, dtype=image.dtype, boundary=boundary, cval=cval, device="null")
+    kinds: dict[str, Any] = {word: one.dtype for word, one in beside.items()}
+    made = plan_convolve(image.shape, mask, dtype=image.dtype, result=dtype, device="null", **how, **kinds)
     # Output y reads rows y - k // 2 to y - k // 2 + k - 1.
     halos = [reach_of(-(k // 2), k, name) for k in mask.shape]
 
-    def block(part: np.ndarray) -> np.ndarray:
-        return _convolve(part, mask, boundary=boundary, cval=cval, memory=memory, device=device)
+    def block(part: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        sides: dict[str, Any] = dict(zip(beside, others))
+        return _convolve(part, mask, **how, dtype=dtype, memory=memory, device=device, **sides)
 
-    return _overlapped(block, image, halos, sum_dtype(image.dtype))
+    return _overlapped(block, image, halos, made.outputs[0].spec.dtype, *beside.values())
+
+
+def _beside_image(name: str, array: Any, image: Any) -> Any:
+    """What lies beside an image, as a Dask array of its shape."""
+    if not isinstance(array, da.Array):
+        array = np.asarray(array)
+        if array.shape == image.shape:
+            array = da.from_array(array, chunks=image.chunks)
+    if array.shape != image.shape:
+        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to makes it so")
+    return array
 
 
 def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str = "auto", **options: Any) -> Plan:
@@ -220,8 +255,11 @@ def _joined(image: Any, halos: list[Halo]) -> Any:
     return image.rechunk(tuple(chunks))
 
 
-def _overlapped(block: Callable[[np.ndarray], np.ndarray], image: Any, halos: list[Halo], dtype: str) -> Any:
-    """A filter, block by block: a block has its neighbours' rows beside it, and at the image's ends the filter's own border."""
+def _overlapped(block: Callable[..., np.ndarray], image: Any, halos: list[Halo], dtype: str, *beside: Any) -> Any:
+    """A filter, block by block: a block has its neighbours' rows beside it, and at the image's ends the filter's own border.
+
+    What lies beside the image is cut as it is.
+    """
     image = _joined(image, halos)
     depth: dict[int, Any] = {}
     outside: dict[int, str] = {}
@@ -232,7 +270,9 @@ def _overlapped(block: Callable[[np.ndarray], np.ndarray], image: Any, halos: li
         outside[axis] = "periodic" if halo.wrap and not alone else "none"
     # With ``meta`` given Dask does not try ``block`` on an empty array first.
     meta = np.empty((0,) * image.ndim, dtype)
-    return da.map_overlap(block, image, depth=depth, boundary=outside, meta=meta, trim=True)
+    arrays = [image, *(one.rechunk(image.chunks) for one in beside)]
+    many = len(arrays)
+    return da.map_overlap(block, *arrays, depth=[depth] * many, boundary=[outside] * many, meta=meta, trim=True)
 
 
 def _whole(verb: str, stack: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.dtypes import sum_dtype
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.separable.contract import chip_bytes
+from footprint.kernels.separable.contract import one_pass, read_as
 from footprint.ops.base import Table
 from footprint.ops.families import ImageFilter, batch_of
 from footprint.ops.separable import Taps
@@ -50,7 +50,7 @@ class Branches(ImageFilter):
         """Record the branches, each added to what is there; of a stack a batch of planes at a time."""
         image, out = refs
         kind = sum_dtype(image.spec.dtype)
-        x = b.bring(image, dtype=kind)
+        x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
         down = self._between(b, x, kind)
         with b.deliver(out, dtype=kind) as y:
             if len(self.dims) < 3:
@@ -66,13 +66,12 @@ class Branches(ImageFilter):
             with b.repeat(y, batch) as loop:
                 self._sum(b, x.window(loop, batch), None, y.window(loop, batch), out)
 
-    def _fits(self, room: int, kind: str, tall: Taps, wide: Taps) -> bool:
-        """Whether a tile with both halos fits on a chip."""
-        return room == 0 or chip_bytes(len(tall.weights), len(wide.weights), 32, np.dtype(kind).itemsize) <= room
+    def _fits(self, limits: Limits, kind: str, tall: Taps, wide: Taps) -> bool:
+        return one_pass(limits, (len(tall.weights), len(wide.weights)), np.dtype(kind).itemsize)
 
     def _between(self, b: Builder, x: Ref, kind: str) -> Ref | None:
-        """Room for sums down that are then summed across, where a branch does not fit on a chip at once."""
-        if all(self._fits(b.limits.local_mem, kind, *branch) for branch in self.branches):
+        """Room for sums down that are then summed across, where a branch is not made in one pass."""
+        if all(self._fits(b.limits, kind, *branch) for branch in self.branches):
             return None
         reach = {"x": self.halo("x")} if "x" in dict(x.slot.reach) else {}
         return b.between(ArraySpec(x.slot.spec.shape, kind, self.dims), "sums down", reach)
@@ -80,7 +79,7 @@ class Branches(ImageFilter):
     def _sum(self, b: Builder, x: Ref, down: Ref | None, y: Ref, out: Ref) -> None:
         for number, (tall, wide) in enumerate(self.branches):
             target = b.like(y, y.spec.dtype, "a branch") if number else y
-            if down is None or self._fits(b.limits.local_mem, y.spec.dtype, tall, wide):
+            if down is None or self._fits(b.limits, y.spec.dtype, tall, wide):
                 self._at_once(b, x, target, out, tall, wide)
             else:
                 self._line(b, x, down, tall, tall.place(b, x, out), down=True)

@@ -11,7 +11,7 @@ import numpy as np
 from footprint.errors import ArgumentError, choose
 from footprint.kernels.convolve.contract import stored_as
 from footprint.kernels.overlap_lines.contract import segments
-from footprint.kernels.overlap_save.contract import CHIP, FOLD, SPEED, blocks, chip_bytes, tiles
+from footprint.kernels.overlap_save.contract import CHIP, FOLD, LONG, SPEED, blocks, chip_bytes, tiles
 from footprint.ops.convolve import Correlate
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost, rates
@@ -31,6 +31,8 @@ _SPEED = {
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
 _WORTH = {"cpu": 0.75, "gpu": 0.85}
+# A GPU's tiles that stay on the chip need no memory, so they may take this much longer than those that do not.
+_MEMORY = 1.1
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
@@ -54,9 +56,8 @@ class OverlapSave(Correlate):
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
     def reads(self, dtype: str) -> str:
-        """Sums' own dtype, as transforms are of floating numbers; but tiles on the CPU are made of what is stored."""
-        sums = self.summed(dtype)
-        return sums if self.folded else stored_as(dtype, sums)
+        """As it is stored: tiles are made of it."""
+        return stored_as(dtype, self.summed(dtype))
 
     @property
     def cut(self) -> str:  # type: ignore[override]
@@ -140,8 +141,12 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     # Of several masks one decides.
     several, weights = op.masks, ArraySpec(op.taps, sums.str)
     given, op = op, replace(op, masks="one")
-    seconds = lambda some: predicted(some, limits, image, weights)
-    found: OverlapSave = min((tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths), key=seconds)
+    seconds = lambda one: predicted(one, limits, image, weights)
+    some = [tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths]
+    found: OverlapSave = min(some, key=seconds)
+    if found.folded and found.tile in LONG:
+        most = _MEMORY * seconds(found)
+        found = min((one for one in some if one.tile not in LONG and seconds(one) <= most), key=seconds, default=found)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
         return given

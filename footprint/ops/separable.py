@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.separable.contract import FUSED
+from footprint.kernels.separable.contract import FUSED, read_as
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -71,7 +71,7 @@ class Line(ImageFilter):
         """Record the launch; a part lies where its window begins, and its borders are the array's own."""
         image, out = refs
         kind = sum_dtype(image.spec.dtype)
-        x = b.bring(image, dtype=kind)
+        x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
         weights = [b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}") for taps in self.taps]
         with b.deliver(out, dtype=kind) as y:
             if len(self.taps) == 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.kernels.separable.contract import DOWN, at_once
+from footprint.kernels.separable.contract import DOWN, at_once, read_as
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import predicted
 from footprint.ops.windows import place
@@ -78,7 +78,8 @@ class Separated(Correlate):
             flops *= 1 + _EDGES * max(self.taps) / max(min(out.shape), 1)
         elif self.taps[0] > DOWN:
             flops *= 8
-        cast = 0 if np.dtype(image.dtype) == np.dtype(out.dtype) else image.nbytes + image.size * out.itemsize
+        read = np.dtype(read_as(limits, image.dtype, out.dtype))
+        cast = 0 if np.dtype(image.dtype) == read else image.nbytes + image.size * out.itemsize
         return Cost(cast + self.rank * passes * 2 * out.nbytes, flops, self.rank * passes)
 
     def _one_pass(self, limits: Limits, itemsize: int) -> bool:
@@ -93,7 +94,8 @@ class Separated(Correlate):
         b.note(f"method: separable, {self.rank} product{'s'[: self.rank != 1]} of a column and a row of weights{self.why}")
         # They are found on the host before the job starts.
         b.library("products of the mask", self.beside if b.limits.host else 0)
-        x, tall, wide = (b.bring(ref, dtype=kind) for ref in (image, columns, rows))
+        x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
+        tall, wide = (b.bring(ref, dtype=kind) for ref in (columns, rows))
         with b.deliver(out, dtype=kind) as y:
             first, border = place(b, "y", x, out, self.offsets()[0], self.boundary)
             for number in range(self.rank):

@@ -129,6 +129,14 @@ def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
     assert steps(9) == ["separable.line", "separable.line"]
 
 
+@pytest.mark.parametrize("sigma", [2, 20])
+def test_a_gpu_reads_integers_as_they_are_stored(sigma):
+    plan = fp.plan_gaussian_filter((50, 60), sigma, dtype="u1", device="null:h100")
+    assert max(slot.spec.nbytes for slot in plan.slots if slot.spec.dtype == "|u1") == 3000
+    floats = [slot for slot in plan.slots if slot.spec.dtype == "<f4" and slot.spec.shape == (50, 60)]
+    assert len(floats) == (2 if sigma == 2 else 3), "the result, its room on the device, and sums down"
+
+
 IMAGE = np.ones((6, 8))
 BAD = {
     "sigma": (lambda: fp.gaussian_filter(IMAGE, -1), "sigma -1 0"),

@@ -222,3 +222,14 @@ def test_long_signals_stay_within_what_grids_and_memory_allow():
     # 1.2 x of input and output, all in all.
     plan = fp.plan_convolve((10**8,), (10**5,), device="null:h100")
     assert plan.footprint.total < 1.2 * 8e8
+
+
+@pytest.mark.parametrize(
+    ("op", "shape"), [LONG[1], CHIP, (OverlapSave((9, 8), "same", "mirror", tile=64, block=(9, 8), folded=True), (70, 90))]
+)
+def test_integers_are_read_as_they_are_stored(op, shape, backend, rng):
+    image, mask = rng.integers(0, 255, shape).astype("u1"), rng.random(op.taps, "f4")
+    got, plan = made(backend, op, image, mask)
+    assert {slot.spec.dtype for slot in plan.slots if slot.name == "image brought"} == {"|u1"}
+    want = reference.correlate(image.astype("f8"), mask, mode=op.mode, boundary=op.boundary)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * mask.sum(dtype=float) * 255)

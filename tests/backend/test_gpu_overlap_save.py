@@ -64,6 +64,8 @@ def test_the_choice_goes_by_shapes_and_by_the_chip():
     for same in (replace(H100, cores=16), replace(H100, free=1 << 20), replace(H100, device="opencl:0", fft="stockham")):
         for taps in (13, 15, 31, 63, 200):
             assert chosen(same, taps, 1500) == chosen(H100, taps, 1500)
+    # As quick in several blocks on the chip as in one by way of memory, where tiles would take as much as two images.
+    assert [tile(chosen(H100, 127, n)) for n in (512, 1024, 2048)] == [128, 128, 256]
     plan = fp.plan_convolve((8192, 8192), (63, 63), device="null:h100")
     assert "method: fft, in tiles of 128 x 256" in str(plan)
 

@@ -102,6 +102,39 @@ def test_fbp_slices_are_independent(rng):
     np.testing.assert_allclose(lazy.compute(), whole, atol=1e-5)
 
 
+@pytest.mark.parametrize("boundary", ["constant", "nearest", "reflect", "mirror", "wrap"])
+@pytest.mark.parametrize("given", ["masked", "weight", "both", "ma"])
+def test_what_is_masked_and_weighed_comes_with_the_blocks(boundary, given, rng):
+    """In chunks of its own, of any dtype, in memory too, and as masked chunks, of which some have nothing masked."""
+    from footprint.dist.dask import convolve
+
+    image, mask = rng.standard_normal((31, 27), np.float32), rng.random((3, 4))
+    masked, weight = np.zeros(image.shape, bool), rng.random(image.shape)
+    masked[3:9, 17:22], weight[20, :9] = True, 0
+    image[4, 18], how = np.nan, {"boundary": boundary, "cval": 1.5, "nan": "ignore" if given == "both" else "propagate"}
+    lazily = {"masked": {"masked": da.from_array(masked.astype("u1"), chunks=(31, 5))}, "weight": {"weight": weight}}
+    lazily |= {"both": {"masked": masked, "weight": da.from_array(weight, chunks=8)}, "ma": {}}
+    whole = {"masked": masked if given != "weight" else None, "weight": weight if given in ("weight", "both") else None}
+    lazy = da.from_array(image, chunks=(12, 9))
+    if given == "ma":
+        lazy = da.ma.masked_array(lazy, da.from_array(masked, chunks=(12, 9)))
+    made = convolve(lazy, mask, **lazily[given], **how)
+    expected = fp.convolve(image, mask, **whole, **how)
+    assert (made.dtype, made.chunks) == (expected.dtype, lazy.chunks)
+    np.testing.assert_array_equal(made.compute(scheduler="threads"), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i2", "f2", "i8", ">f8"])
+def test_every_dtype_is_masked_lazily(dtype, rng):
+    from footprint.dist.dask import convolve
+
+    image, masked = (9 * rng.random((16, 13))).astype(dtype), rng.random((16, 13)) < 0.2
+    made = convolve(da.from_array(image, chunks=7), np.ones((3, 3)), masked=masked, dtype="f4" if dtype == "i2" else None)
+    expected = fp.convolve(image, np.ones((3, 3)), masked=masked, dtype="f4" if dtype == "i2" else None)
+    assert made.dtype == expected.dtype
+    np.testing.assert_array_equal(made.compute(scheduler="threads"), expected)
+
+
 def test_nothing_runs_before_compute(monkeypatch):
     from footprint.dist import dask as module
 
@@ -140,6 +173,10 @@ def test_bad_arguments_are_one_sentence():
         convolve(image[image[:, 0] == 0], mask)
     with pytest.raises(ArgumentError, match="cval"):
         convolve(image, mask, cval="much")
+    with pytest.raises(ShapeError, match=r"weight: got shape \(8,\), wanted the image's \(8, 8\)"):
+        convolve(image, mask, weight=np.ones(8))
+    with pytest.raises(ArgumentError, match="masked: got an array, beside an image whose chunks are masked"):
+        convolve(da.ma.masked_invalid(image), mask, masked=image > 0)
     with pytest.raises(TypeError, match=r"'kernel'; that is mask= here"):
         convolve(image, kernel=mask)
     with pytest.raises(TypeError, match=r"gaussian_filter\(\) got an unexpected keyword argument 'sigmaX'; that is sigma= here"):

@@ -189,6 +189,8 @@ def launched() -> dict[tuple, tuple[str, Launch]]:
                                    for kind in ("f4", "c8", "c16"))),
         "fft around libraries": Program((*widen_program(H100, S((9, 7)), S((9, 8))).launches,
                                          *scale_program(H100, S((9, 8)), factor=0.5).launches)),
+        "tiles of integers": program(H100, "overlap_save", (S((300, 300), "u1"), S((99, 99)), S((300, 300))), {
+            "y0": 0, "x0": 0, "border_y": "wrap", "border_x": "wrap", "cval": 0.0, "tile": 256, "block": (99, 99)}),
         "cast": cast_program(H100, S((100,), "f2"), S((100,), "i8")),
         "cast backwards": cast_program(H100, S((100,)), S((100,)), backwards=True),
     }  # fmt: skip

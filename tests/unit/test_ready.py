@@ -212,6 +212,22 @@ def test_drawn_calls_in_any_order_give_what_they_give_alone(rng):
     assert fp.cache_info()["bytes"] == 0 and fp.cache_info()["plans"] == []
 
 
+def test_images_that_come_by_rows_find_their_plan_again(rng):
+    """A reader's own bytes beside a block may be other ones every time: then nothing is kept."""
+    image, mask, made = rng.random((20, 31), np.float32), rng.random((3, 3)), np.empty((20, 31), np.float32)
+    read = lambda start, stop, out: out.__setitem__(..., image[start:stop])
+    write = lambda start, stop, block: made.__setitem__(slice(start, stop), block)
+    call = lambda **how: fp.convolve_rows(read, image.shape, "f4", mask, write, memory="2 MB", device="cpu", **how)
+    fp.clear_cache()
+    plan, hits = call(), READY.hits
+    image = 2 * image
+    assert call() is plan and READY.hits == hits + 1
+    np.testing.assert_array_equal(made, fp.convolve(image, mask, device="cpu"))
+    call(writing=1000)
+    call(reading=lambda n_rows, dtype: 100)
+    assert READY.hits == hits + 1
+
+
 def tables(count: int) -> list:
     """Calls of as many angles, levels, masks and widths as there are numbers, all different."""
     rows, image, noise = np.ones((count, 8), "f4"), np.ones((16, 16), "f4"), np.random.default_rng(0).random((16, 16))

@@ -40,8 +40,8 @@ def overlap_lines_program(
     if used > limits.local_mem:
         raise ValueError(f"a segment of {FOLD * length} in {kind.name} does not fit {limits.local_mem} bytes")
     defines: Defines = (
-        *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("LEN", length)),
-        *(("R1", first), ("R2", second), ("MIN_GROUPS", resident(limits, used, items, kind.itemsize))),
+        *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8))),
+        *(("LEN", length), ("R1", first), ("R2", second), ("MIN_GROUPS", resident(limits, used, items, kind.itemsize))),
     )
     roots, keep = length + (256 * second if second > 1 else 0), number > FEW
     work = [ArraySpec((at_once, length), numbers), ArraySpec((at_once,), "i4"), ArraySpec((roots,), numbers)]

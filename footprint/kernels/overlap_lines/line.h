@@ -139,11 +139,11 @@ DEVICE void line_back(Z *x, LOCAL Z *line, i32 u, ROOTS const Z *w, const LOCAL 
 }
 
 /* What those of span samples from x on that are not finite add to an output: direct sums are infinite or NaN by them alone. */
-DEVICE T spoiled(GLOBAL const T *RESTRICT row, i64 x, i64 width, int border, T cval, GLOBAL const T *RESTRICT weights, i64 span) {
+DEVICE T spoiled(GLOBAL const S *RESTRICT row, i64 x, i64 width, int border, T cval, GLOBAL const T *RESTRICT weights, i64 span) {
   T sum = 0;
   NO_UNROLL for (i64 k = 0; k < span; k++) {
     const i64 from = bordered(x + k, width, border);
-    const T value = from < 0 ? cval : row[from];
+    const T value = from < 0 ? cval : (T)row[from];
     if (!finite(value)) sum += weights[k] * value;
     if (sum != sum) break;
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,8 +80,10 @@ def long_program(limits: Limits, of: Sums) -> Program:
     spectra, mask, found, totals, sized, counts = map(W, range(6))
     keep = work[6].size > 0
 
-    def launch(entry: str, many: int, *args: Argument) -> Launch:
-        return Launch("overlap_long.knl", entry, (tile // count, many, 1), (items, 1, 1), args, defines, local)
+    def launch(entry: str, many: int, *args: Argument, of_mask: bool = False) -> Launch:
+        read = of.weights if of_mask else of.image
+        known: Defines = (*defines, ("S", c_type(read.dtype)))
+        return Launch("overlap_long.knl", entry, (tile // count, many, 1), (items, 1, 1), args, known, local)
 
     launches: list[Launch] = []
     none, ends = [np.int32(CODES["constant"])] * 2, [np.int32(CODES[border]) for border in of.borders]
@@ -89,7 +91,7 @@ def long_program(limits: Limits, of: Sums) -> Program:
         tall, span = (min(b, taps - a) for a, b, taps in zip((i0, j0), of.block, of.weights.shape))
         # The mask is a tile, of which one output needs all.
         mine = (*map(np.int64, (0, *of.weights.shape, 1, 1, i0, j0, 1, 1, 1, tall, span)), *none, kind.type(0))
-        launches.append(launch("columns_forward", 1, A(1), found, spectra, *mine))
+        launches.append(launch("columns_forward", 1, A(1), found, spectra, *mine, of_mask=True))
         launches.append(launch("rows_mask", 1, found, spectra, mask, sized, counts, np.int32(work[5].size)))
         places = (*of.image.shape, *of.out.shape, of.starts[0] + i0, of.starts[1] + j0, each, down, across, tall, span)
         how: tuple[Argument, ...] = (*map(np.int64, places), *ends, kind.type(of.cval))
@@ -99,8 +101,7 @@ def long_program(limits: Limits, of: Sums) -> Program:
         if conveyor:
             rounds = total + (STAGES - 1) * lag
             args = (*arrays, mask, counts, np.int32(at_once), np.int32(lag), np.int64(total), *which, *how)
-            grid = (rounds * STAGES * tile // count, 1, 1)
-            launches.append(Launch("overlap_long.knl", "conveyor", grid, (items, 1, 1), args, defines, local))
+            launches.append(replace(launch("conveyor", 1, *args), grid=(rounds * STAGES * tile // count, 1, 1)))
             continue
         for first in range(0, total, at_once):
             many = min(at_once, total - first)

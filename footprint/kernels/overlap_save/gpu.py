@@ -51,7 +51,8 @@ def overlap_save_program(
     if keep:
         work.append(out)
     defines: Defines = (
-        *(("T", c_type(kind)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8)), ("TILE", tile), ("EACH", EACH)),
+        *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("Z", c_type(numbers)), ("WIDE", int(kind.itemsize == 8))),
+        *(("TILE", tile), ("EACH", EACH)),
         *(("R1", CHIP[tile][0]), ("R2", CHIP[tile][1]), ("PITCH", CHIP[tile][2])),
         ("MIN_GROUPS", resident(limits, used, items, kind.itemsize)),
     )

@@ -3,7 +3,7 @@
    then that of the samples at places where the polynomial X^(2 TILE) is -1, so that what products carry beyond the last column comes back
    to the first with its sign turned, and half a tile is never mixed up with another tile's. A line of TILE = R1 * R2 goes through a
    transform of R1, turns, and one of R2, and its frequencies stay in the order that leaves; the mask's went the same way, and the
-   way back undoes it. After borders.h, dft.h and scaled.h. */
+   way back undoes it. S is the type of the image's samples. After borders.h, dft.h and scaled.h. */
 #define NT (TILE * TILE / EACH)
 #define SPAN (TILE / EACH)
 /* Where column k lies in its row, and the columns k R2 + t of one t, and (u + SPAN d) R2 + n of one u: with the length of a row,
@@ -119,8 +119,8 @@ DEVICE void columns_back(Z *x, LOCAL Z *tile, const LOCAL Z *w) {
 }
 
 /* The sample at a place whose row begins at an element of the image. */
-DEVICE T sample(GLOBAL const T *RESTRICT image, i64 row, i64 column, T cval) {
-  if (row >= 0 && column >= 0) return image[row + column];
+DEVICE T sample(GLOBAL const S *RESTRICT image, i64 row, i64 column, T cval) {
+  if (row >= 0 && column >= 0) return (T)image[row + column];
   return row == NEEDLESS || column == NEEDLESS ? (T)0 : cval;
 }
 
@@ -135,7 +135,7 @@ DEVICE T sample(GLOBAL const T *RESTRICT image, i64 row, i64 column, T cval) {
 
 /* Samples to registers, the tile brought to the size of 1 and folded: so nothing overflows, and what rounding loses is in proportion to
    the tile's values. */
-DEVICE void take_tile(Z *x, GLOBAL const T *RESTRICT image, const LOCAL i64 *begins, const LOCAL i64 *sides, T cval, const LOCAL Z *fold,
+DEVICE void take_tile(Z *x, GLOBAL const S *RESTRICT image, const LOCAL i64 *begins, const LOCAL i64 *sides, T cval, const LOCAL Z *fold,
                       LOCAL i32 *known) {
   const i32 c = LID(0) % TILE, u = LID(0) / TILE;
   const i64 x1 = sides[c], x2 = sides[TILE + c];
@@ -182,7 +182,7 @@ DEVICE void settle_tile(const Z *x, GLOBAL T *out, GLOBAL T *lost, i64 to, i64 c
 #define IS_LESS 3
 
 /* Add what is not finite in a tile to the outputs it reaches: infinities tap by tap, NaN wherever the mask lies on it. */
-DEVICE void spoil(LOCAL i8 *odd, GLOBAL const T *RESTRICT image, const LOCAL i64 *begins, const LOCAL i64 *sides, T cval,
+DEVICE void spoil(LOCAL i8 *odd, GLOBAL const S *RESTRICT image, const LOCAL i64 *begins, const LOCAL i64 *sides, T cval,
                   GLOBAL const T *RESTRICT weights, i64 stride, LOCAL i32 *known, GLOBAL T *out, i64 columns) {
   const i32 width = 2 * TILE;
   LOCAL i8 *spread = odd + TILE * width;

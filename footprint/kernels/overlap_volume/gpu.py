@@ -54,9 +54,9 @@ def overlap_volume_program(
         work.append(out)
     spectra, mask, found, totals, sized = map(W, range(5))
 
-    def launch(entry: str, many: int, *args: Argument) -> Launch:
-        local = tile * pitch * numbers.itemsize
-        return Launch("overlap_volume.knl", entry, (tile, many, 1), (items, 1, 1), args, defines, local)
+    def launch(entry: str, many: int, *args: Argument, of: ArraySpec = image) -> Launch:
+        known, local = (*defines, ("S", c_type(of.dtype))), tile * pitch * numbers.itemsize
+        return Launch("overlap_volume.knl", entry, (tile, many, 1), (items, 1, 1), args, known, local)
 
     launches: list[Launch] = []
     beyond = [np.int32(code) for code in codes(lies)]
@@ -65,7 +65,7 @@ def overlap_volume_program(
         taps = [min(b, count - a) for a, b, count in zip(at, block, weights.shape)]
         # The mask is a tile, of which one output needs all.
         mine: tuple[Argument, ...] = (*map(np.int64, (*weights.shape, 1, 1, 1, *at, 1, 1)), *map(np.int32, (1, 1, 1, *taps)))
-        launches.append(launch("planes_forward", 1, A(1), found, spectra, *mine, np.int64(0), *outside, kind.type(0)))
+        launches.append(launch("planes_forward", 1, A(1), found, spectra, *mine, np.int64(0), *outside, kind.type(0), of=weights))
         launches.append(launch("depth_mask", 1, found, spectra, mask, sized, np.int32(taps[0])))
         begin = [tap + a for tap, a in zip(start(lies), at)]
         places: tuple[Argument, ...] = (

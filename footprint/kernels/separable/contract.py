@@ -10,14 +10,15 @@ for an axis whose halo is part of the array); beyond either lies ``cval`` where 
 weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
 2-D one along its last.
 
-All are of one dtype, float32 or float64. Sums have the levels of the kernel ``convolve``; blocks equal the whole to the last bit.
+All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
+kernel ``convolve``; blocks equal the whole to the last bit.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, convolve_work
+from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, convolve_work, stored_as
 from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
@@ -65,10 +66,11 @@ def line_work(
     return convolve_work(limits, flat(image, down), ArraySpec((n, 1) if down else (1, n), weights.dtype), flat(out, down))
 
 
-TH = 32
-"""Rows of a tile on a GPU."""
+def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:
+    """Whether a device makes both sums at once: a GPU has all sums down that a row adds to in registers."""
+    return limits.family == "cpu" or max(taps) <= FUSED // itemsize
 
 
-def chip_bytes(tall: int, wide: int, columns: int, itemsize: int) -> int:
-    """Bytes on a GPU's chip of a tile of so many columns: inputs, sums down, and columns an odd number of elements apart."""
-    return (2 * TH + tall - 1) * ((columns + wide - 1) | 1) * itemsize
+def read_as(limits: Limits, dtype: str, sums: str) -> str:
+    """The dtype that an image is read in: on a GPU as it is stored, where sums hold all its values."""
+    return stored_as(dtype, sums) if limits.family == "gpu" else sums

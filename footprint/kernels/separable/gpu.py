@@ -8,12 +8,19 @@ from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
-from footprint.kernels.separable.contract import TH, chip_bytes, flat
+from footprint.kernels.separable.contract import flat
 from footprint.spec import ArraySpec, Limits
 
-LOCAL_BYTES = 72 << 10
-"""Most bytes on chip: three groups then fit on a core of an H100."""
-NT = 256
+COLUMNS = 512
+"""Columns of a strip, of which as many as there are weights across, less one, are only read."""
+TALL = 20
+"""Most weights down of which a work-item's registers hold the sums for four columns; two where there are more."""
+BESIDE, REGISTERS = 56, 65536
+"""Registers that a work-item has beside those of its sums, and registers of a core."""
+CORES = 132
+"""Of a GPU that does not say how many it has."""
+ROWS = (8, 192)
+"""Fewest and most rows of results of a group: those above and below them are read again, and long strips end at different times."""
 
 
 def separable_program(
@@ -29,21 +36,41 @@ def separable_program(
     border_x: str,
     cval: float,
 ) -> Program:
-    """One launch: wide tiles where they fit on the chip."""
+    """One launch: strips of columns, as wide as a group has work-items for."""
     if out.size == 0:
         return Program(())
     kind, kh, kw = np.dtype(out.dtype), tall.shape[0], wide.shape[0]
-    tw = 64 if chip_bytes(kh, kw, 64, kind.itemsize) <= min(limits.local_mem, LOCAL_BYTES) else 32
-    local = chip_bytes(kh, kw, tw, kind.itemsize)
+    planes, height, width = out.shape
+    words = kind.itemsize // 4
+    each = 4 if words == 1 and kh <= TALL else 2
+    used = BESIDE + each * words * kh
+    most = COLUMNS // 4 if each == 4 or used > 128 else COLUMNS // 2
+    strips = -(-width // results(most, each, kw))
+    items = next(n for n in range(32, most + 1, 32) if n == most or results(n, each, kw) * strips >= width)
+    resident = min(max(REGISTERS // (used * items), 1), 8)
+    rows = rows_of(height, planes * strips, (limits.cores or CORES) * resident)
     defines: Defines = (
-        *(("T", c_type(kind)), ("KH", kh), ("KW", kw), ("TH", TH), ("TW", tw), ("NT", NT)),
+        *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("VECTOR", f"{c_type(kind)}x{each}"), ("RX", each)),
+        ("RAW", c_type(kind) if np.dtype(image.dtype) == kind else "i32"),
+        *(("KH", kh), ("KW", kw), ("NT", items), ("MIN_GROUPS", resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
-    planes, height, width = out.shape
-    grid = (-(-width // tw), min(-(-height // TH), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
-    args = (A(0), A(3), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0)), kind.type(cval))
+    grid = (strips, min(-(-height // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
+    args = (A(0), A(3), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows)), kind.type(cval))
     tables = (("tall", A(1)), ("wide", A(2)))
-    return Program((Launch("separable.knl", "separable", grid, (NT, 1, 1), args, defines, local, tables),))
+    return Program((Launch("separable.knl", "separable", grid, (items, 1, 1), args, defines, tables=tables),))
+
+
+def results(items: int, each: int, taps: int) -> int:
+    """Columns of results of a strip."""
+    return (items * each - taps + 1) // each * each
+
+
+def rows_of(height: int, strips: int, together: int) -> int:
+    """Rows of results of a group: so many that all groups are a few whole rounds of those that run ``together``, or nearly."""
+    fewest, most = ROWS
+    rounds = next(n for n in range(1, 2 + strips * height // together) if n * together // strips * most >= height)
+    return max(-(-height // (rounds * together // strips)), fewest)
 
 
 def line_program(
