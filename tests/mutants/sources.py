@@ -31,14 +31,6 @@ SOURCES = [
     ),
     Mutant(
         "footprint/kernels/deblend/cpu.py",
-        "            flat[r * width + x] = up\n",
-        "            flat[r * width + x] = flat[up - 1]\n",
-        (BACKEND + "deblend.py::test_numbers_are_not_written_over_by_threads_that_still_halve_paths",),
-        "a number is written where another thread still halves the path",
-        plain=True,
-    ),
-    Mutant(
-        "footprint/kernels/deblend/cpu.py",
         "if way < 3 and basins[k, AT] == y * width + x:",
         "if way < 3:",
         (BACKEND + "deblend.py::test_strips_change_nothing",),
