@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,17 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("FOOTPRINT_CHECK", "ledger")
 
 _WANTED = os.environ.get("FOOTPRINT_TEST_DEVICES", "cpu,opencl,cuda").split(",")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without looking for garbage, of which they make none: they stay, and no later look goes through them again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def _backends() -> list[object]:

@@ -88,7 +88,7 @@ def test_shifts_rows_regions_and_the_option(device, rng):
 
 
 def test_parts_give_the_same_bits(device, rng):
-    scan = half_scan(rng, 36.0, n_z=5)
+    scan = half_scan(rng, 36.0, n_z=3)
     options = {"center": 36.0, "method": "direct", "device": device}
     plans = []
     whole = fp.reconstruct(scan, on_plan=plans.append, **options)

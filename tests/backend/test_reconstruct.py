@@ -201,7 +201,7 @@ def test_tiles_go_into_arrays_that_kernels_cannot_write(device, rng, dtype):
 
 
 def test_fourier_and_direct_agree(rng, device):
-    scan = phantom(rng, n_angles=120, n_x=96)
+    scan = phantom(rng, n_angles=120, n_z=2, n_x=96)
     options = {"center": 47.5, "circle": True, "device": device, "filter": "hann"}
     direct, fourier = (fp.reconstruct(scan, method=m, **options) for m in ("direct", "fourier"))
     assert np.sqrt(np.mean((direct - fourier) ** 2)) < 0.01 * np.ptp(direct)

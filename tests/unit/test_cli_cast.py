@@ -75,9 +75,10 @@ def test_a_range_is_found_and_counted(said, tmp_path):
 
 
 def test_the_smallest_budget_is_said_with_what_the_range_takes(said):
-    refused = said("-o v.h5 --output-dtype uint8 --memory 1MB", code=1).exception
+    words = "-o v.h5 --output-dtype uint8 --rows 1:3"
+    refused = said(f"{words} --memory 1MB", code=1).exception
     assert isinstance(refused, fp.BudgetError) and "or the range in numbers" in str(refused)
-    assert said(f"-o v.h5 --output-dtype uint8 --memory {refused.smallest} --json")["plan_total"] <= refused.smallest
+    assert said(f"{words} --memory {refused.smallest} --json")["plan_total"] <= refused.smallest
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ that the image takes (benchmarks/fourier_taps.py). Their error is the image's: n
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +71,7 @@ class Taps:
         # Smooth and even in the pixel, so that it is summed at a few places and read off a polynomial between them.
         most = max(n // 2, 1) / cells
         at = most * np.cos(np.pi * (np.arange(_PLACES) + 0.5) / _PLACES)
-        z, weight = np.polynomial.legendre.leggauss(_FRACTIONS)
+        z, weight = _nodes()
         taps = np.stack([np.polyval(row, z) for row in self.coefficients().T.astype(np.float64)], axis=1)
         distance = (1 - z[:, None]) / 2 - self.count / 2 + np.arange(self.count)
         wave = (taps[None] * np.exp(2j * np.pi * at[:, None, None] * distance)).sum(2)
@@ -80,6 +81,13 @@ class Taps:
 
 
 _PLACES, _FRACTIONS = 24, 32
+
+
+@functools.cache
+def _nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Where a cell is looked at, and how much each place counts: asked for by every plan that is tried for a budget."""
+    return np.polynomial.legendre.leggauss(_FRACTIONS)
+
 
 TAPS = {
     1e-3: Taps(6, 1.25, tuple(map(tuple, _SIX_QUARTER)), _EVEN_SIX_QUARTER),
