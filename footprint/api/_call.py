@@ -49,9 +49,11 @@ class Stream:
         beside: Callable[[ArraySpec], int] | None = None,
         key: Hashable | None = None,
         decoding: Callable[[tuple[int, ...]], float] | None = None,
+        stored: bool = True,
     ) -> None:
         self.data, self.spec, self.key = data, spec, key
-        self.given = Given(direct=False, owner="source" if key is None else "maker", beside=beside, decoding=decoding)
+        owner = "source" if key is None else "maker"
+        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored)
 
 
 @dataclass(frozen=True)

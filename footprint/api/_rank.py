@@ -69,7 +69,7 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> t
     if np.dtype(dtype).itemsize > 8:
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
     wanted = axes_of(how.axes, n_axes)
-    sizes = _sizes(how.size, how.footprint, len(wanted))
+    sizes, chosen = _sizes(how.size, how.footprint, len(wanted))
     lengths, borders, moved = [1] * n_axes, [NONE] * n_axes, [0] * n_axes
     modes, origins = each("mode", how.mode, len(wanted), mode_of), each("origin", how.origin, len(wanted), whole)
     for axis, length, name, move in zip(wanted, sizes, modes, origins):
@@ -78,33 +78,38 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> t
     if order is not None:
         lengths, moved = ([values[axis] for axis in order] for values in (lengths, moved))
         borders = [borders[axis] for axis in order]
+    if chosen is not None:
+        # Its axes in the order of the image's, and in the order in which they are filtered.
+        chosen = np.expand_dims(chosen.transpose(np.argsort(wanted)), [i for i in range(n_axes) if i not in wanted])
+        chosen = chosen if order is None else chosen.transpose(order)
     if n_axes == 3 and lengths[0] > 1:
         fix = "give axes=(1, 2) for every plane on its own, or axes=(0, 1) for every colour"
         raise ShapeError("size", tuple(lengths), "1 along one of three axes", fix)
     if max(lengths) > MOST:
         raise ArgumentError("size", tuple(lengths), f"windows of at most {MOST} along an axis")
     first = [placed("origin", move, length) for move, length in zip(moved, lengths)]
-    count = int(np.prod(lengths))
+    places = () if chosen is None else tuple(np.argwhere(chosen.reshape((1, *lengths)[-2:])).ravel().tolist())
+    count = len(places) // 2 or int(np.prod(lengths))
     # Where the window is one pixel wide nothing outside is looked at.
     borders = [name if length > 1 else NONE for name, length in zip(borders, lengths)]
     last = slice(-min(n_axes, 2), None)
     ranks = _rank(rank, count), tuple(first[last]), tuple(borders[last]), _cval(how.cval, dtype)
-    return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:]), order
+    return RankFilter(tuple(lengths[last]), *ranks, AXES[-n_axes:], places), order
 
 
-def _sizes(size: Any, footprint: Any, count: int) -> tuple[int, ...]:
+def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:
+    """The window's lengths, and which of its places count where not all do."""
     if footprint is not None:
         box = np.asarray(footprint, bool)
-        if not box.all() or box.ndim != count or box.size == 0:
-            wanted = f"a box of {count} dimensions, all true"
-            raise ArgumentError("footprint", f"shape {box.shape}, {int(box.sum())} of {box.size} true", wanted, "give size")
-        return box.shape
+        if box.ndim != count or not box.any():
+            raise ArgumentError("footprint", f"shape {box.shape}, {int(box.sum())} true", f"{count} dimensions, some of it true")
+        return box.shape, None if box.all() else box
     if size is None:
         raise ArgumentError("size", None, "the window's, such as 3 or (3, 5)")
     sizes = each("size", size, count, whole)
     if min(sizes, default=1) < 1:
         raise ArgumentError("size", size, "1 or more")
-    return sizes
+    return sizes, None
 
 
 def _rank(rank: int | float | None, count: int) -> int:

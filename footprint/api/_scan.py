@@ -156,13 +156,15 @@ class ScanJob:
         def dark(region: Region, block: np.ndarray) -> None:
             block[:] = self._dark(_moved(region[0], first))
 
-        array = getattr(self.scan, "array", None) if frames is None else None
+        array = getattr(self.scan, "array", None)
+        # A scan that is described is an array that is not there yet.
+        stored = array is None and not isinstance(self.scan, Described)
         return {
-            "projections": Stream(Filler(raw), specs["projections"], self._beside, decoding=self._decoding)
-            if array is None or array.dtype != np.dtype(specs["projections"].dtype)
+            "projections": Stream(Filler(raw), specs["projections"], self._beside, decoding=self._decoding, stored=stored)
+            if array is None or frames is not None or array.dtype != np.dtype(specs["projections"].dtype)
             else Array(array[:, first:last], "numpy", "cpu"),
-            "flats": Stream(Filler(flats), specs["flats"]),
-            "dark": Stream(Filler(dark), specs["dark"]),
+            "flats": Stream(Filler(flats), specs["flats"], stored=stored),
+            "dark": Stream(Filler(dark), specs["dark"], stored=stored),
         }
 
     def _beside(self, block: ArraySpec) -> int:

@@ -37,7 +37,7 @@ def median_filter(
         Of the window: one for all axes, or one for each; at most 11. Of three axes it is 1 along one, as in
         ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's colours.
     footprint : array of bool, optional
-        In place of ``size``: its shape, where all of it is true.
+        In place of ``size``: the window, of which only true elements count, such as a disk or a cross; to 11 along an axis.
     output : array or dtype, optional
         Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``; or
         the dtype of a new one.
@@ -227,9 +227,10 @@ def maximum_filter(
 
 def plan_median_filter(
     shape: tuple[int, ...],
-    size: Any,
+    size: Any = None,
     *,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -244,7 +245,7 @@ def plan_median_filter(
         Of the image.
     dtype : str
         Of the image.
-    size, mode, origin, axes, memory, device
+    size, footprint, mode, origin, axes, memory, device
         As in `median_filter`.
 
     Returns
@@ -258,16 +259,17 @@ def plan_median_filter(
     >>> fp.plan_median_filter((8192, 8192), 5, dtype="uint16", device="cpu").n_parts
     1
     """
-    how = Window(size, mode=mode, origin=origin, axes=axes)
+    how = Window(size, footprint, mode, origin=origin, axes=axes)
     return planned_rank("median_filter", shape, dtype, None, how, memory, device)
 
 
 def plan_percentile_filter(
     shape: tuple[int, ...],
     percentile: float,
-    size: Any,
+    size: Any = None,
     *,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -280,7 +282,7 @@ def plan_percentile_filter(
     ----------
     percentile : float
         As in `percentile_filter`.
-    shape, size, dtype, mode, origin, axes, memory, device
+    shape, size, dtype, footprint, mode, origin, axes, memory, device
         As in `plan_median_filter`.
 
     Returns
@@ -294,16 +296,17 @@ def plan_percentile_filter(
     >>> fp.plan_percentile_filter((512, 512), 20, 5, device="cpu").n_parts
     1
     """
-    how = Window(size, mode=mode, origin=origin, axes=axes)
+    how = Window(size, footprint, mode, origin=origin, axes=axes)
     return planned_rank("percentile_filter", shape, dtype, _share(percentile), how, memory, device)
 
 
 def plan_rank_filter(
     shape: tuple[int, ...],
     rank: int,
-    size: Any,
+    size: Any = None,
     *,
     dtype: str = "float32",
+    footprint: Any = None,
     mode: Any = "reflect",
     origin: Any = 0,
     axes: Any = None,
@@ -316,7 +319,7 @@ def plan_rank_filter(
     ----------
     rank : int
         As in `rank_filter`.
-    shape, size, dtype, mode, origin, axes, memory, device
+    shape, size, dtype, footprint, mode, origin, axes, memory, device
         As in `plan_median_filter`.
 
     Returns
@@ -330,7 +333,7 @@ def plan_rank_filter(
     >>> fp.plan_rank_filter((512, 512), -1, 3, device="cpu").n_parts
     1
     """
-    how = Window(size, mode=mode, origin=origin, axes=axes)
+    how = Window(size, footprint, mode, origin=origin, axes=axes)
     return planned_rank("rank_filter", shape, dtype, whole("rank", rank), how, memory, device)
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
+
+import numpy as np
 
 from footprint.api.paganin import phase_of
 from footprint.api.remove_stripes import stripes_of
 from footprint.api.remove_zingers import zingers_of
 from footprint.api.untilt import untilt_of
-from footprint.errors import ArgumentError
-from footprint.ops.base import Op
+from footprint.errors import ArgumentError, choose
+from footprint.ops.base import Op, Table
 from footprint.ops.dropouts import Dropouts
 from footprint.ops.flatfield import DeadPixels, MinusLog, ShiftSinograms, Sinograms
+from footprint.ops.normalize import METHODS, Normalize
 from footprint.ops.reconstruct import Steps
 from footprint.ops.unsharp import Unsharp
 from footprint.units import kind_of
@@ -22,12 +25,18 @@ Setting = str | float | Mapping[str, Any] | Op | None
 
 
 def steps(
-    *, zingers: Setting = None, tilt: Setting = None, phase: Setting = None, unsharp: Setting = None, rings: Setting = None
+    *,
+    zingers: Setting = None,
+    tilt: Setting = None,
+    phase: Setting = None,
+    unsharp: Setting = None,
+    normalization: Setting = None,
+    rings: Setting = None,
 ) -> Steps:
     """Make the ``steps`` of `reconstruct` from settings: each operation at its place among the usual ones.
 
     The order is that of the beam: open beam, dead pixels, zingers, tilt, phase, unsharp mask, minus log, transposition, vertical
-    shifts, rings, backprojection.
+    shifts, normalisation, rings, backprojection.
 
     Parameters
     ----------
@@ -43,6 +52,10 @@ def steps(
     unsharp : float, mapping or Op, optional
         How much of what a Gaussian takes off is added, or that and its ``sigma`` in pixels (1): ``{"amount": 3, "sigma": 0.8}``.
         After phase, before minus log; `unsharp_mask` is the same of other images.
+    normalization : str, mapping or Op, optional
+        ``"chebyshev"``: every row of a sinogram less the parabola that lies nearest to it. ``"subtraction"`` or ``"division"``, as
+        in ``{"method": "subtraction", "array": a}``: all sinograms less, or over, an array ``(n_x,)`` or ``(n_angles, n_x)`` of the
+        pixels and projections that are taken. Before rings.
     rings : str, mapping or Op, optional
         A method of `remove_stripes`, or its settings: ``{"method": "all", "snr": 2.5}``. Right before what joins or
         backprojects sinograms.
@@ -69,6 +82,7 @@ def steps(
         _made("tilt", tilt, untilt_of, "degrees"),
         _made("phase", phase, phase_of, "delta_beta"),
         _made("unsharp", unsharp, unsharp_of, "amount"),
+        _made("normalization", normalization, normalization_of, "method"),
         _made("rings", rings, stripes_of, "method"),
     )
 
@@ -87,6 +101,26 @@ def unsharp_of(amount: Any, sigma: Any = 1.0, name: str = "unsharp") -> Unsharp:
     return Unsharp(*numbers)
 
 
+def normalization_of(method: Any, array: Any = None, name: str = "normalization") -> Normalize:
+    """The operation of these settings, every one checked."""
+    choose(name, method, METHODS)
+    if method == METHODS[0]:
+        if array is not None:
+            raise ArgumentError(name, f"an array with {method}", "none: it fits a parabola to every row")
+        return Normalize(method)
+    if array is None:
+        raise ArgumentError(name, f"{method} without an array", f"{{'method': {method!r}, 'array': ...}}")
+    table = np.asarray(array)
+    if table.ndim not in (1, 2) or table.dtype.kind not in "biuf":
+        raise ArgumentError(name, f"an array of {table.dtype} {table.shape}", "real numbers (n_x,) or (n_angles, n_x)")
+    table = np.atleast_2d(table).astype(np.float32)
+    bad = ~np.isfinite(table) | ((table <= 0) & (method == "division"))
+    if bad.any():
+        wanted = "finite numbers above 0" if method == "division" else "finite numbers"
+        raise ArgumentError(name, f"{float(table[bad][0]):.6g} among the array's values", wanted)
+    return Normalize(method, Table(table))
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """Puts operations among the usual steps; as text, it names them with every setting."""
@@ -95,6 +129,7 @@ class _Chosen:
     tilt: Op | None
     phase: Op | None
     unsharp: Op | None
+    normalization: Op | None
     rings: Op | None
 
     def __call__(self, usual: list[Op]) -> Sequence[Op]:
@@ -102,12 +137,14 @@ class _Chosen:
         for name in ("zingers", "tilt", "phase", "unsharp"):
             if getattr(self, name) is not None:
                 _before_log(found, getattr(self, name), name)
-        if self.rings is not None:
-            _put(found, self.rings, "rings", after=(Sinograms, Dropouts, ShiftSinograms))
+        # The later goes in first, as both go behind the same step.
+        for name in ("rings", "normalization"):
+            if getattr(self, name) is not None:
+                _put(found, getattr(self, name), name, after=(Sinograms, Dropouts, ShiftSinograms))
         return found
 
     def __str__(self) -> str:
-        return ", ".join(str(op) for op in (self.zingers, self.tilt, self.phase, self.unsharp, self.rings) if op is not None)
+        return ", ".join(str(op) for op in (getattr(self, field.name) for field in fields(self)) if op is not None)
 
 
 def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op | None:

@@ -19,7 +19,7 @@ from footprint.errors import ArgumentError, FormatError, printable
 JOBS = ("reconstruct", "sources", "convolve", "filter")
 F = TypeVar("F", bound=Callable[..., Any])
 # Of options that take settings, the one that stands alone.
-_MAIN = {"zingers": "threshold", "phase": "delta-beta", "unsharp": "amount", "rings": "method"}
+_MAIN = {"zingers": "threshold", "phase": "delta-beta", "unsharp": "amount", "sino-normalization": "method", "rings": "method"}
 _SELF = ("config", "help")
 
 

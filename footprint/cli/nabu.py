@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import configparser
 import os
-from typing import Any
 
 from footprint.cli.nabu_keys import ITERATIVE, KNOWN, MACHINE
+from footprint.cli.nabu_lines import level, rings
 from footprint.cli.translate import FALSE, TRUE, Reader, Translation
 from footprint.errors import FormatError
 
@@ -16,7 +16,6 @@ _FILTERS = (
 )  # fmt: skip
 _AXES = ("sliding-window", "growing-window")
 _MEMORY = (("resources", "memory_fraction"), ("resources", "memory_per_node"))
-_RINGS = {"munch": "fw", "vo": "all", "mean-subtraction": "mean", "mean-division": "mean-division"}
 
 
 def is_nabu(path: str) -> bool:
@@ -56,7 +55,7 @@ def read_nabu(path: str) -> Translation:
         raise FormatError(path, "has no section that nabu knows", f"sections are {', '.join(SECTIONS)}")
     lines = {(section, key): (value or "").strip() for section in parser.sections() for key, value in parser[section].items()}
     reader = Reader(lines)
-    for part in (_data, _corrections, _tilt, _phase, _rings, _slices, _part, _output, _machine):
+    for part in (_data, _corrections, _tilt, _phase, level, rings, _slices, _part, _output, _machine):
         part(reader)
     reader.rest(KNOWN, MACHINE)
     return reader.found
@@ -189,59 +188,6 @@ def _phase(r: Reader) -> None:
         r.say("unsharp", f"{amount:g}:sigma={sigma:g}", *keys)
     else:
         r.skip("--unsharp takes an amount and the sigma of a Gaussian", *keys)
-
-
-def _rings(r: Reader) -> None:
-    method, options = r.get("preproc", "sino_rings_correction").lower(), r.get("preproc", "sino_rings_options")
-    keys = (("preproc", "sino_rings_correction"), ("preproc", "sino_rings_options"))
-    if method in _RINGS:
-        given = {
-            name.strip(): value.strip() for name, _, value in (item.partition("=") for item in options.split(";")) if name.strip()
-        }
-        settings = _ring_settings(method, given)
-        if settings is None:
-            r.skip(f"its options are not those of --rings {_RINGS[method]}", *keys)
-        else:
-            r.say("rings", {"method": _RINGS[method], **settings}, *keys)
-    elif method:
-        r.skip("--rings has fw (munch), all (vo), mean and mean-division", *keys)
-    else:
-        r.same("not asked for", *keys)
-    double = "double_flatfield" if ("preproc", "double_flatfield") in r.lines else "double_flatfield_enabled"
-    keys = (("preproc", double), ("preproc", "dff_sigma"))
-    sigma = r.number("preproc", "dff_sigma") or 0.0
-    if r.off("preproc", double):
-        r.same("not asked for", *keys)
-    elif r.flag("preproc", double) and sigma > 0 and "rings" not in r.found.table:
-        # Theirs takes logarithms first where it smooths.
-        r.say("rings", {"method": "mean", "sigma": sigma}, *keys)
-    elif sigma > 0:
-        r.skip("--rings takes one method: choose between this and mean", *keys)
-    else:
-        r.skip("--rings mean takes off what a Gaussian of sigma does not leave: give dff_sigma", *keys)
-
-
-def _ring_settings(method: str, given: dict[str, str]) -> dict[str, Any] | None:
-    """Settings of --rings, with nabu's defaults; None where they cannot be said."""
-    try:
-        if method == "munch":
-            # Ours are mirrored at their ends, whatever it says.
-            given.pop("padding", None)
-            found: dict[str, Any] = {
-                "sigma": float(given.pop("sigma", 1)),
-                "level": int(given.pop("levels", 10)),
-                "wavelet": "db15",
-            }
-            return None if given else found
-        if method == "vo":
-            given.pop("dim", None)
-            sizes = {"size": int(given.pop("la_size", 51)), "small": int(given.pop("sm_size", 21))}
-            found = {"snr": float(given.pop("snr", 3)), **sizes}
-            return None if given else found
-        low, high = (float(n) for n in given.pop("filter_cutoff", "(0, 30)").strip("()[] ").split(","))
-    except ValueError:
-        return None
-    return {"sigma": high} if not given and low == 0 else None
 
 
 def _slices(r: Reader) -> None:

@@ -30,6 +30,7 @@ _STEPS = {
     "Untilt": "tilt taken off",
     "Paganin": "phase retrieved",
     "Unsharp": "sharpened",
+    "Normalize": "rows brought to one level",
     "RemoveStripes": "rings removed",
     "FourierWavelet": "rings removed",
 }

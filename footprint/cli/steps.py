@@ -12,6 +12,10 @@ from footprint.errors import ArgumentError
 
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
 
+_LEVEL = (
+    "Bring rows of sinograms to one level before --rings: chebyshev takes a parabola off each; subtraction:file=FILE and "
+    "division:file=FILE an array, a row for all projections or one each (image, .npy, or FILE.h5:/DATASET)."
+)
 _ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
 _TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright; auto finds the tilt."
 _PHASE = (
@@ -38,6 +42,7 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="AMOUNT",
             help="Sharpen by an unsharp mask after --phase; with its width, 3:sigma=0.8.",
         ),
+        click.option("--sino-normalization", default=None, metavar="METHOD", help=_LEVEL),
         click.option("--rings", default=None, metavar="METHOD[:SETTINGS]", help=_RINGS),
     ):
         command = option(command)
@@ -51,9 +56,22 @@ def steps_of(source: Any, options: dict[str, Any]) -> Any:
     settings = {"zingers": settings_of("--zingers", options.pop("zingers"), "threshold")}
     settings |= {"tilt": _tilt(source, options.pop("tilt"))}
     settings |= {"unsharp": settings_of("--unsharp", options.pop("unsharp"), "amount")}
+    settings |= {"normalization": _normalization(options.pop("sino_normalization"))}
     settings |= {"phase": _phase(source, options), "rings": settings_of("--rings", options.pop("rings"), "method")}
     given = {name: value for name, value in settings.items() if value is not None}
     return steps(**given) if given else None
+
+
+def _normalization(text: str | None) -> dict[str, Any] | None:
+    """Settings of the normalization, its file read."""
+    found = settings_of("--sino-normalization", text, "method")
+    if found is not None and "array" in found:
+        raise ArgumentError("--sino-normalization", "'array'", "file=FILE")
+    if found is not None and "file" in found:
+        from footprint.io.table import read_table
+
+        found["array"] = read_table(str(found.pop("file")), "the array of --sino-normalization")
+    return found
 
 
 def _tilt(source: Any, text: str | float | None) -> Any:

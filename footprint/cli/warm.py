@@ -29,6 +29,9 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     if tilt is not None:
         # It is made for a detector.
         settings["steps"] = replace(job["steps"], tilt=replace(tilt, rows=few.shape[1], columns=few.shape[2]))
+    level = getattr(job["steps"], "normalization", None)
+    if level is not None:
+        settings["steps"] = replace(settings["steps"], normalization=level.of(few.shape[0], few.shape[2]))
     center = np.full(few.shape[1], 11.5) if per_slice(job["center"]) else 11.5
     settings |= {name: np.zeros(few.shape[0]) for name in ("shifts", "axis_shifts") if job[name] is not None}
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))

@@ -97,6 +97,10 @@ class SinogramFilter(Op):
     in_place = True
     units = {"z": "slices"}  # noqa: RUF012  shared, never changed
 
+    def nbytes(self, n_a: int, n_x: int) -> int:
+        """What is worked on of a sinogram, by which batches are made."""
+        return 4 * n_a * n_x
+
     @abstractmethod
     def on_batch(self, b: Builder, part: Ref, most: int) -> None:
         """Record the work on some sinograms, so many at most."""
@@ -125,7 +129,7 @@ class SinogramFilter(Op):
         n, n_a, n_x = lines.spec.shape
         if n_a * n_x == 0:
             return
-        batch = batch_of(n, 4 * n_a * n_x, b.limits.cores)
+        batch = batch_of(n, self.nbytes(n_a, n_x), b.limits.cores)
         with b.repeat(lines, batch) as loop:
             self.on_batch(b, lines.window(loop, batch), batch)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +23,10 @@ _FAR = math.sqrt(50 * math.log(2))
 class FourierWavelet(SinogramFilter):
     """Of every level's details along x, what is slow along the angle taken off sinograms (n_z, n_angles, n_x), in place.
 
-    The transform is linear and reconstructs exactly, so what is to be removed is reconstructed alone, and taken off.
+    The transform is linear and reconstructs exactly, so what is to be removed is reconstructed alone, and taken off. Its steps
+    along x and along the angle may change places: along the angle, halving so many times and taking what is slow is one product
+    with few waves, and so is the way back. Between them are as many rows as there are waves, each taken through the transforms
+    along x of its level.
 
     Attributes
     ----------
@@ -39,48 +43,72 @@ class FourierWavelet(SinogramFilter):
     sigma: float = 1.0
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """A filter's length for every value, there and back, on all levels."""
-        return Cost(20 * specs[0].size, 6.0 * filters(self.wavelet).shape[1] * specs[0].size, 6 * self.level)
+        """Every wave times every row, there and back."""
+        return Cost(12 * specs[0].size, 4.0 * len(self._waves(specs[0].shape[1])[2]) * specs[0].size, 3)
+
+    def nbytes(self, n_a: int, n_x: int) -> int:
+        """The rows between: of a sinogram itself only some columns are looked at."""
+        return 4 * n_x * len(self._waves(n_a)[2])
 
     def on_batch(self, b: Builder, part: Ref, most: int) -> None:
-        """Down all levels, and up again with what is to be taken off."""
+        """To the waves, through the levels, and back."""
+        _, n_a, n_x = part.spec.shape
+        there, back, levels = self._waves(n_a)
+        rows = b.scratch((most, len(levels), n_x), "float32", "slow rows of all levels").like_rows(part)
+        b.launch("fourier_wavelet.combine", part, b.const(there, "waves of all levels"), rows, off=False)
         taps = b.const(filters(self.wavelet).astype(np.float32), "wavelet")
-        scratch = lambda name, *shape: b.scratch((most, *shape), "float32", name).like_rows(part)
-        _, m, w = part.spec.shape
-        half = lambda length: (length + taps.spec.shape[1] - 1) // 2
-        here, kept = part, []
-        for level in range(1, self.level + 1):
-            low, high = scratch(f"low rows {level}", m, half(w)), scratch(f"high rows {level}", m, half(w))
-            b.launch("fourier_wavelet.analyse_rows", here, taps, low, high)
-            detail, slow, basis = scratch(f"details {level}", half(m), half(w)), *self._slow(b, half(m))
-            b.launch("fourier_wavelet.analyse_columns", high, taps, detail)
-            stripes = scratch(f"stripes {level}", basis.spec.shape[0], half(w))
-            b.launch("fourier_wavelet.project", detail, basis, stripes)
-            kept.append((m, w, stripes, slow))
-            if level < self.level:
-                here = scratch(f"level {level}", half(m), half(w))
-                b.launch("fourier_wavelet.analyse_columns", low, taps, here)
-            m, w = half(m), half(w)
-        below: Ref | None = None
-        for level in range(self.level, 0, -1):
-            m, w, stripes, slow = kept[level - 1]
-            detail = scratch(f"slow details {level}", half(m), half(w))
-            b.launch("fourier_wavelet.expand", stripes, slow, detail)
-            high = scratch(f"high rows back {level}", m, half(w))
-            b.launch("fourier_wavelet.synthesise_columns", detail, taps, high)
-            low = high if below is None else scratch(f"low rows back {level}", m, half(w))
-            if below is not None:
-                b.launch("fourier_wavelet.synthesise_columns", below, taps, low)
-            to = part if level == 1 else scratch(f"level back {level - 1}", m, w)
-            b.launch("fourier_wavelet.synthesise_rows", low, high, taps, to, both=below is not None, off=level == 1)
-            below = to
+        b.launch("fourier_wavelet.details", rows, b.const(levels, "levels of rows"), taps)
+        b.launch("fourier_wavelet.combine", rows, b.const(back, "waves back"), part, off=True)
 
-    def _slow(self, b: Builder, m: int) -> tuple[Ref, Ref]:
-        """Waves over ``m`` angles times their shares, and the waves themselves (2 K + 1, m)."""
-        most = min(m // 2, math.ceil(_FAR * self.sigma))
-        k = np.arange(most + 1)[:, None]
-        turns = np.mod(k * np.arange(m), m) / m * 2 * np.pi
-        share = np.exp(-0.5 * (k / self.sigma) ** 2) * np.where((k == 0) | (2 * k == m), 1, 2) / m
-        basis = np.concatenate([np.cos(turns), np.sin(turns[1:])])
-        slow = basis * np.concatenate([share, share[1:]])
-        return b.const(slow.astype(np.float32), f"slow waves of {m}"), b.const(basis.astype(np.float32), f"waves of {m}")
+    def _waves(self, n_a: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return _waves(self.wavelet, self.level, self.sigma, n_a)
+
+
+@lru_cache(maxsize=2)
+def _waves(wavelet: str, level: int, sigma: float, n_a: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights (n_a, J) that make slow waves' coefficients of a column, (J, n_a) that make the column of those, levels (J,)."""
+    taps = filters(wavelet)[0]
+    lengths, there, back, levels = [n_a], [], [], []
+    for depth in range(1, level + 1):
+        lengths.append((lengths[-1] + len(taps) - 1) // 2)
+        slow, basis = _slow(lengths[-1], sigma)
+        for n in lengths[-2::-1]:
+            basis, slow = _spread(basis, taps, n, True), _spread(slow, taps, n, False)
+        there.append(basis)
+        back.append(slow)
+        levels += [depth] * len(basis)
+    return (
+        np.ascontiguousarray(np.concatenate(there).T, np.float32),
+        np.concatenate(back).astype(np.float32),
+        np.array(levels, np.int32),
+    )
+
+
+def _slow(m: int, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Waves over ``m`` places times their shares, and the waves themselves (2 K + 1, m)."""
+    most = min(m // 2, math.ceil(_FAR * sigma))
+    k = np.arange(most + 1)[:, None]
+    turns = np.mod(k * np.arange(m), m) / m * 2 * np.pi
+    share = np.exp(-0.5 * (k / sigma) ** 2) * np.where((k == 0) | (2 * k == m), 1, 2) / m
+    basis = np.concatenate([np.cos(turns), np.sin(turns[1:])])
+    return basis * np.concatenate([share, share[1:]]), basis
+
+
+def _spread(rows: np.ndarray, taps: np.ndarray, n: int, mirrored: bool) -> np.ndarray:
+    """Rows of weights of a halved line as weights of its ``n`` values, or, not mirrored, as the values they are put together to.
+
+    Value k stands for taps at places 2 k + 1, 2 k, ... 2 k + 2 - F; those beyond the ends are of the line's mirror image.
+    """
+    h, length = rows.shape[1], len(taps)
+    wide = np.zeros((len(rows), 2 * h + length))
+    for j, tap in enumerate(taps):
+        # Place p lies at p + F - 2.
+        first = length - 1 - j
+        wide[:, first : first + 2 * h : 2] += tap * rows
+    place = np.arange(wide.shape[1]) - (length - 2)
+    if not mirrored:
+        return wide[:, (place >= 0) & (place < n)]
+    found = np.zeros((len(rows), n))
+    folded = np.mod(place, 2 * n)
+    np.add.at(found.T, np.where(folded < n, folded, 2 * n - 1 - folded), wide.T)
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from footprint.dtypes import native
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.rank_filter.networks import operations
+from footprint.kernels.rank_filter.networks import operations, picked
 from footprint.ops.families import ImageFilter
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
@@ -38,6 +38,8 @@ class RankFilter(ImageFilter):
         What lies outside, an axis; the constant as text, since 0.0 and -0.0 are equal.
     dims
         Names of the image's axes.
+    places
+        Of the window those that count, pairs of a row and a column one after another; none where all do.
     """
 
     size: tuple[int, ...]
@@ -46,6 +48,7 @@ class RankFilter(ImageFilter):
     borders: tuple[str, ...]
     cval: str = "0.0"
     dims: str = "yx"
+    places: tuple[int, ...] = ()
 
     def made(self, dtype: str) -> str:
         """The image's, in native byte order."""
@@ -67,7 +70,8 @@ class RankFilter(ImageFilter):
 
     def flops(self, *specs: ArraySpec) -> float:
         """Minima and maxima."""
-        return float(operations(*self.window, self.rank)) * specs[0].size
+        found = picked(len(self.places) // 2, self.rank).operations if self.places else operations(*self.window, self.rank)
+        return float(found) * specs[0].size
 
     @property
     def window(self) -> tuple[int, int]:
@@ -87,4 +91,8 @@ class RankFilter(ImageFilter):
                 starts[f"{axis}0"], borders[f"border_{axis}"] = place(b, axis, x, out, self.first[at], self.borders[at])
             tall, wide = self.window
             how = {"tall": tall, "wide": wide, "rank": self.rank, "cval": self._constant(kind), **starts, **borders}
-            b.launch("rank_filter", x.deep(3), y.deep(3), **how)  # type: ignore[arg-type]
+            if self.places:
+                places = b.const(np.array(self.places, np.int64).reshape(-1, 2), "places of the window")
+                b.launch("rank_filter.chosen", x.deep(3), places, y.deep(3), count=len(self.places) // 2, **how)  # type: ignore[arg-type]
+            else:
+                b.launch("rank_filter", x.deep(3), y.deep(3), **how)  # type: ignore[arg-type]

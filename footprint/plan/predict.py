@@ -51,7 +51,7 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
         turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when not in ("end", "once") else 1
         elements = turns * _elements(slot, step, b.cuts)
         nbytes = elements * slot.spec.itemsize
-        seconds = nbytes / (rate.disk if slot.given.owner == "source" else rate.copy)
+        seconds = nbytes / (rate.disk if slot.given.owner == "source" and slot.given.stored else rate.copy)
         if slot.given.decoding is not None:
             shape = slot.nominal(b.cuts)
             seconds += slot.given.decoding(shape) * elements / max(math.prod(shape), 1)

@@ -100,6 +100,8 @@ class Given:
         Bytes a source's library takes beside a block of so many bytes of this dtype while it is filled or taken.
     decoding
         Seconds that a source's library works on a block of this shape, beside reading it.
+    stored
+        Whether it lies in a file: what a source reads from memory comes as fast as a copy.
     """
 
     space: str = "host"
@@ -107,6 +109,7 @@ class Given:
     owner: str = "caller"
     beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False, repr=False)
     decoding: Callable[[tuple[int, ...]], float] | None = field(default=None, compare=False, repr=False)
+    stored: bool = field(default=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

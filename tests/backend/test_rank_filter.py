@@ -8,7 +8,7 @@ import scipy.ndimage
 
 import footprint as fp
 from footprint.kernels.common.borders import BORDERS
-from footprint.kernels.rank_filter.networks import across, column, ranks
+from footprint.kernels.rank_filter.networks import across, column, picked, ranks
 from footprint.reference.rank_filter import rank_filter as reference
 
 from .kernels import in_turn, quick_compiler
@@ -53,6 +53,7 @@ def test_networks_find_every_rank_of_every_window(tall, rng):
             columns = [run(column(tall, wide, rank), window[:, j]) for j in range(wide)]
             kept = [columns[j][i] for i in range(len(ranks(tall, wide, rank))) for j in range(wide)]
             found = run(across(tall, wide, rank), kept)[0]
+            np.testing.assert_array_equal(found, run(picked(count, rank), window.reshape(count, -1))[0])
             np.testing.assert_array_equal(found, np.sort(window.reshape(count, -1), axis=0)[rank])
 
 
@@ -101,6 +102,44 @@ def test_ranks_percentiles_minima_and_maxima_are_scipys(device, rng):
         same(fp.minimum_filter(image, size, **on, **options), scipy.ndimage.minimum_filter(image, size, **options))
         same(fp.maximum_filter(image, size, **on, **options), scipy.ndimage.maximum_filter(image, size, **options))
     same(fp.median_filter(image, footprint=np.ones(size), **on), scipy.ndimage.median_filter(image, size))
+
+
+CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
+CORNER = np.array([[1, 0, 1, 1], [0, 0, 0, 1]], bool)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "f2"])
+@pytest.mark.parametrize("mode", ["constant", "mirror"])
+def test_footprints(mode, dtype, device, rng):
+    options = {"mode": mode, "cval": 3, "device": device}
+    for shape in ((33, 90), (5, 3)):
+        image = values(rng, shape, dtype)
+        if image.dtype.kind == "f":
+            image[rng.random(shape) < 0.2] = np.copysign(np.nan, rng.choice([-1, 1]))
+        got = fp.median_filter(image, footprint=CROSS, **options)
+        same(got, reference(image, 2, (3, 3), mode, 3, footprint=CROSS))
+        got = fp.rank_filter(image, 1, footprint=CORNER, origin=(-1, 1), **options)
+        same(got, reference(image, 1, (2, 4), mode, 3, (-1, 1), CORNER))
+
+
+def test_footprints_are_scipys_by_parts_and_along_chosen_axes(device, rng):
+    y, x = np.mgrid[-2:3, -2:3]
+    image, disk, on = values(rng, (210, 400), ">u2"), y * y + x * x <= 4, {"device": device}
+    want = scipy.ndimage.median_filter(image, footprint=disk)
+    same(fp.median_filter(image, footprint=disk, **on), want)
+    plan = fp.plan_median_filter(image.shape, footprint=disk, dtype=">u2", memory="100KB", **on)
+    assert plan.n_parts > 1 and plan.footprint.total <= 100_000
+    same(fp.median_filter(image, footprint=disk, memory="100KB", **on), want)
+    got = fp.percentile_filter(image, 30, footprint=CROSS, **on)
+    same(got, scipy.ndimage.percentile_filter(image, 30, footprint=CROSS))
+    photo = values(rng, (21, 33, 3), "u1")
+    for axes in ((0, 1), (1, 0)):
+        got = fp.minimum_filter(photo, footprint=CORNER, axes=axes, **on)
+        box = CORNER if axes == (0, 1) else CORNER.T
+        same(got, np.stack([scipy.ndimage.minimum_filter(photo[..., c], footprint=box) for c in range(3)], -1))
+    signal = values(rng, 500, "f4")
+    holes = np.array([1, 0, 1, 0, 0, 1, 0], bool)
+    same(fp.maximum_filter(signal, footprint=holes, **on), reference(signal, 2, (7,), footprint=holes))
 
 
 def test_signals_and_stacks(device, rng):
@@ -164,7 +203,9 @@ BAD = {
     "sizes": (lambda: fp.median_filter(IMAGE, (3, 3, 3)), "size (3, 3, 3) 2"),
     "stack": (lambda: fp.median_filter(IMAGE[None], 3), "size (3, 3, 3) axes=(1, 2)"),
     "dimensions": (lambda: fp.median_filter(IMAGE[None, None], 3), "input 4 1 to 3"),
-    "footprint": (lambda: fp.median_filter(IMAGE, footprint=np.eye(3)), "footprint (3, 3) 3 of 9"),
+    "footprint": (lambda: fp.median_filter(IMAGE, footprint=np.zeros((3, 3))), "footprint (3, 3) some"),
+    "footprint of a signal": (lambda: fp.median_filter(IMAGE, footprint=np.ones(3)), "footprint (3,) 2 dimensions"),
+    "rank in a footprint": (lambda: fp.rank_filter(IMAGE, 3, footprint=np.eye(3)), "rank 3 -3 to 2"),
     "mode": (lambda: fp.median_filter(IMAGE, 3, mode="mirrored"), "mode 'mirrored' nearest"),
     "origin": (lambda: fp.median_filter(IMAGE, 3, origin=2), "origin 2 -1 to 1"),
     "cval": (lambda: fp.median_filter(IMAGE, 3, mode="constant", cval=-1), "cval -1 uint8"),

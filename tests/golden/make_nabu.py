@@ -17,7 +17,7 @@ from nabu.processing.unsharp import UnsharpMask
 from nabu.reconstruction.fbp_opencl import OpenCLBackprojector
 from nabu.reconstruction.filtering import SinoFilter
 from nabu.reconstruction.rings import MunchDeringer, SinoMeanDeringer, VoDeringer
-from nabu.reconstruction.sinogram import SinoBuilder
+from nabu.reconstruction.sinogram import SinoBuilder, SinoNormalization
 
 from tests.golden import nabu_cases as cases
 
@@ -63,6 +63,8 @@ for mode in ("subtract", "divide"):
     op = SinoMeanDeringer((24, 32), mode=mode, filter_cutoff=(0, 6), fft_num_threads=1)
     made[f"mean {mode}"] = op.remove_rings_sinogram(cases.striped())
 made["munch"] = MunchDeringer((24, 32), 1.0, levels=3, wname="haar").remove_rings(cases.striped())
+for kind, array in cases.LEVELS.items():
+    made[f"normalized {kind}"] = SinoNormalization(kind, sinos_shape=(24, 32), normalization_array=array).normalize(cases.striped())
 made["vo"] = VoDeringer((24, 32), snr=3, la_size=11, sm_size=7).remove_rings_sinogram(cases.striped())
 
 raw, keys = cases.frames().astype("f4"), cases.KEYS

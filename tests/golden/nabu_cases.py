@@ -107,3 +107,7 @@ def frames() -> np.ndarray:
     beam = 1000 + 40 * np.arange(24).reshape(4, 6)
     lit = beam * (CURRENT / 200)[:, None, None] * (1 + 0.05 * grain((len(KEYS), 4, 6)))
     return np.where((KEYS == 2)[:, None, None], 0, lit).astype("u2") + np.uint16(90)
+
+
+# What a sinogram is normalised by: nothing, a row, rows.
+LEVELS = {"chebyshev": None, "subtraction": 1.5 + grain((32,)), "division": 1.5 + grain((24, 32))}

@@ -11,6 +11,7 @@ WITH_PLANS = ("tests/unit/test_ready.py::test_calls_go_with_their_plans",)
 NEEDED = ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_where_a_plan_needs_it",)
 COUNTED = tuple(f"tests/unit/test_ready.py::test_all_that_is_kept_is_counted_and_given_back[{n}]" for n in (3, 4, 5, 6, 7, 8))
 KINDS = "tests/backend/test_array_kinds.py"
+LONG = ("tests/unit/test_ready.py::test_a_long_table_is_known_again_by_its_bytes",)
 TABLES = ("tests/property/test_calls.py::test_tables_that_look_alike",)
 NUMBERS = ("tests/property/test_calls.py::test_numbers_that_look_alike",)
 TEXTS = ("tests/property/test_calls.py::test_what_is_equal_and_means_another_thing_has_another_text",)
@@ -60,9 +61,7 @@ KEPT = [
     ),
     Mutant(READY, "if known.key == key]", "if known.key != key]", WITH_PLANS, "calls stay when their plan goes"),
     Mutant(READY, "if known.key not in self._idle or look", "if look", WITH_PLANS, "calls are remembered whose plan is not kept"),
-    Mutant(
-        READY, "        self.give_up()\n        with self._lock:\n", "        with self._lock:\n", WITH_PLANS, "clear keeps plans"
-    ),
+    Mutant(READY, "        self.give_up()\n        exact.forget()\n", "        exact.forget()\n", WITH_PLANS, "clear keeps plans"),
     Mutant(READY, "            self._remembered += nbytes\n", "", WITH_PLANS, "what is known of calls is not counted"),
     Mutant(
         READY,
@@ -87,6 +86,7 @@ KEPT = [
         (*TABLES, *NUMBERS),
         "any type goes by its repr",
     ),
+    Mutant(EXACT, "if known == data:", "if len(known) == len(data):", LONG, "a table as long as the last one is the last one"),
     Mutant(EXACT, 'f"{value.dtype.str}:{value.tobytes().hex()}"', "repr(float(value))", TEXTS, "float32 for float64"),
     Mutant(EXACT, 'f"{kind.__name__}({repr', 'f"({repr', TEXTS, "a list for a tuple"),
     Mutant(

@@ -296,4 +296,18 @@ METHODS_OF_CONVOLUTION = [
         ("tests/backend/test_rank_filter.py::test_other_dtypes[cpu-i1]",),
         "columns of the next vector are those of this one",
     ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu_chosen.py",
+        "first = base + (r + 1) % kh * step",
+        "first = base + r % kh * step",
+        ("tests/backend/test_rank_filter.py::test_footprints[cpu-mirror-u1]",),
+        "a footprint is laid on lines that begin with the window's last",
+    ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu_small.py",
+        "last = max(first, min(right, width - kw + 1 - x0))",
+        "last = max(first, min(right, width - kw + 2 - x0))",
+        ("tests/backend/test_rank_filter.py::test_other_dtypes[cpu-i1]",),
+        "the last window of a row reads the next row's first pixel",
+    ),
 ]

@@ -153,6 +153,13 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
         ("[preproc]\nsino_rings_correction=munch\nsino_rings_options=wname=coif3", "rings", None),
         ("[preproc]\nsino_rings_correction=mean-division", "rings", {"method": "mean-division", "sigma": 30.0}),
         ("[preproc]\nsino_rings_correction=vsnr", "rings", None),
+        ("[preproc]\nsino_normalization=chebyshev", "sino-normalization", "chebyshev"),
+        (
+            "[preproc]\nsino_normalization=division\nsino_normalization_file=/a/b.h5?path=/c/d",
+            "sino-normalization",
+            {"method": "division", "file": "/a/b.h5:/c/d"},
+        ),
+        ("[preproc]\nsino_normalization=subtraction", "sino-normalization", None),
         ("[preproc]\ndouble_flatfield=1\ndff_sigma=20", "rings", {"method": "mean", "sigma": 20.0}),
         ("[preproc]\ndouble_flatfield=1", "rings", None),
         ("[phase]\nmethod=Paganin\ndelta_beta=50\npadding_type=zeros", "phase", "50:padding=zeros"),

@@ -45,6 +45,7 @@ def volume(scan, target, words):
         ("--zingers .001:size=5", {"zingers": {"threshold": 0.001, "size": 5}}, "RemoveZingers(threshold=0.001, size=5)"),
         ("--unsharp 2:sigma=0.8", {"unsharp": {"amount": 2, "sigma": 0.8}}, "Unsharp(amount=2.0, sigma=0.8)"),
         ("--rings vo-all", {"rings": "all"}, "method='all', size=61"),
+        ("--sino-normalization chebyshev", {"normalization": "chebyshev"}, "Normalize(method='chebyshev'"),
     ],
 )
 def test_options_are_the_steps_of_the_library(scan, tmp_path, words, settings, said):
@@ -56,6 +57,25 @@ def test_options_are_the_steps_of_the_library(scan, tmp_path, words, settings, s
     np.testing.assert_array_equal(made, want)
     assert np.abs(want - plain).max() > 1e-4, "the step did nothing"
     assert said in about["steps"]
+
+
+def test_sinograms_are_divided_by_an_array_of_a_file(scan, tmp_path):
+    """A row in HDF5, rows as an image, both in NumPy's file, and in a table of TOML."""
+    rows = np.random.default_rng(1).uniform(0.5, 2, (40, 48))
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "row.npy", rows[0])
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["entry/row"], file["entry/rows"] = rows[0], rows
+    for array, names in ((rows, ("rows.npy", "a.h5:/entry/rows")), (rows[0], ("row.npy", "a.h5:/entry/row"))):
+        with fp.open_scan(scan) as source:
+            chosen = fp.steps(normalization={"method": "division", "array": array})
+            want = fp.reconstruct(source, center=23.5, device="cpu", steps=chosen)
+        for k, name in enumerate(names):
+            text = f"[reconstruct]\nsino-normalization = {{ method = 'division', file = '{tmp_path / name}' }}\n"
+            (tmp_path / "c.toml").write_text(text)
+            words = f"--config {tmp_path / 'c.toml'}" if k else f"--sino-normalization division:file={tmp_path / name}"
+            made, _ = volume(scan, tmp_path / "volume.h5", f"{words} --overwrite")
+            np.testing.assert_array_equal(made, want)
 
 
 def test_the_beam_is_the_scans_where_it_says(scan, tmp_path):
@@ -95,6 +115,9 @@ def test_no_steps_are_the_usual_ones(scan, tmp_path):
         ("--rings sorting:size", "--rings 'size' size=31"),
         ("--rings sorting:size=wide", "size 'wide' whole"),
         ("--rings sorting:scale=3", "rings 'scale' snr"),
+        ("--sino-normalization division", "normalization division without array"),
+        ("--sino-normalization division:file=gone.npy", "gone.npy no such file"),
+        ("--sino-normalization division:array=3", "--sino-normalization file=FILE"),
     ],
 )
 @pytest.mark.parametrize("job", ["reconstruct", "plan reconstruct"])

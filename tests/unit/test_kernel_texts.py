@@ -74,6 +74,8 @@ def plans() -> dict[str, Any]:
     found |= {f"pad {mode}": fp.plan_pad(stack, 3, mode=mode, **on) for mode in modes}
     found |= {"pad odd": fp.plan_pad(stack, 3, mode="reflect", reflect_type="odd", dtype="i4", **on)}
     found |= {f"median {k}": fp.plan_median_filter(image, 3, dtype=k, **on) for k in ("u1", "u2", "i2", "f4", "f8", "u8")}
+    cross = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
+    found |= {f"median of a cross, {k}": fp.plan_median_filter(image, footprint=cross, dtype=k, **on) for k in ("u1", "i2", "f8")}
     found |= {f"median of {n}": fp.plan_median_filter(image, n, mode="wrap", **on) for n in (5, 11)}
     found |= {f"gaussian {s} {k}": fp.plan_gaussian_filter(image, s, dtype=k, **on) for s in (1, 7, 20) for k in ("f4", "f8")}
     found |= {f"laplacian {k}": fp.plan_gaussian_laplace(image, 1, dtype=k, **on) for k in ("f4", "f8")}
@@ -106,7 +108,8 @@ def plans() -> dict[str, Any]:
     found |= {
         f"stripes {method}": fp.plan_remove_stripes((3, 90, 128), method, **on) for method in ("mean", "mean-division", "all", "fw")
     }
-    found |= {"unsharp": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=fp.steps(unsharp=2), **on)}
+    steps = fp.steps(unsharp=2, normalization="chebyshev")
+    found |= {"unsharp, level": fp.plan_reconstruct((90, 20, 128), center=60.0, steps=steps, **on)}
     found |= {"zingers": fp.plan_remove_zingers((9, 40, 60), 0.1, **on), "untilt": fp.plan_untilt((9, 40, 60), 0.4, **on)}
     numbers = {"out_dtype": "uint16", "out_range": (0, 1)}
     found |= {"numbers": fp.plan_reconstruct((90, 20, 128), center=60.0, **numbers, **on)}

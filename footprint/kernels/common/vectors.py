@@ -62,6 +62,10 @@ class Emit:
         """Write a vector from element ``at`` on."""
         self.b.store(vector, self._at(array, at, self.kind), align=self.itemsize)
 
+    def number(self, array: int, at: Any) -> ir.Value:
+        """One element of an array of 64-bit integers."""
+        return self.b.load(self._at(array, at, _INT))
+
     def splat(self, array: int, at: Any) -> ir.Value:
         """One element in every lane."""
         one = self.b.load(self._at(array, at, self.kind.element))

@@ -1,59 +1,41 @@
-"""Launch shapes of wavelet transforms: a work-item a column, groups down the rows."""
+"""Launch shapes of Munch's filter: a group sums a square, or takes a line through its levels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Argument, Launch, Program
+from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Launch, Program, W
+from footprint.kernels.fourier_wavelet.contract import GROUP, longest
 from footprint.spec import ArraySpec, Limits
 
 TEXT = "fourier_wavelet.knl"
+SIDE, STEP = 64, 16
+"""Of the square that a group sums, and the lines it has on the chip at a time."""
+# Groups that have a line each side by side, a core.
+_BESIDE = 8
 
 
-def _program(
-    entry: str, across: int, down: int, arrays: int, numbers: tuple[int, ...], length: int, flags: tuple[bool, ...] = ()
-) -> Program:
-    args: tuple[Argument, ...] = (*(A(i) for i in range(arrays)), *map(np.int64, numbers), *map(np.int32, flags))
-    grid = (-(-across // 256), min(down, MAX_GROUPS_Y), 1)
-    return Program((Launch(TEXT, entry, grid, (256, 1, 1), args, (("LENGTH", length),)),))
+def _defines(length: int = 2) -> tuple[tuple[str, int], ...]:
+    return (("SIDE", SIDE), ("STEP", STEP), ("GROUP", GROUP), ("LENGTH", length))
 
 
-def analyse_rows_program(limits: Limits, lines: ArraySpec, taps: ArraySpec, low: ArraySpec, high: ArraySpec) -> Program:
-    """Both filters at once."""
-    n, m, w = lines.shape
-    h = low.shape[2]
-    return _program("analyse_rows", h, n * m, 4, (n * m, w, h), taps.shape[1])
+def combine_program(limits: Limits, lines: ArraySpec, weights: ArraySpec, found: ArraySpec, *, off: bool) -> Program:
+    """A work-item has 4 x 4 of a square's sums."""
+    (n, count, w), made = lines.shape, found.shape[1]
+    if found.size == 0:
+        return Program(())
+    args = (A(0), A(1), A(2), np.int64(n), np.int64(count), np.int64(made), np.int64(w), np.int32(off))
+    grid = (-(-w // SIDE), -(-made // SIDE), min(n, MAX_GROUPS_Y))
+    return Program((Launch(TEXT, "combine", grid, (256, 1, 1), args, _defines()),))
 
 
-def analyse_columns_program(limits: Limits, lines: ArraySpec, taps: ArraySpec, low: ArraySpec) -> Program:
-    """The low filter."""
-    (n, m, w), h = lines.shape, low.shape[1]
-    return _program("analyse_columns", w, n * h, 3, (n, m, h, w), taps.shape[1])
-
-
-def synthesise_columns_program(limits: Limits, low: ArraySpec, taps: ArraySpec, lines: ArraySpec) -> Program:
-    """The low filter."""
-    (n, m, w), h = lines.shape, low.shape[1]
-    return _program("synthesise_columns", w, n * m, 3, (n, m, h, w), taps.shape[1])
-
-
-def synthesise_rows_program(
-    limits: Limits, low: ArraySpec, high: ArraySpec, taps: ArraySpec, lines: ArraySpec, *, both: bool, off: bool
-) -> Program:
-    """Both filters at once."""
-    n, m, w = lines.shape
-    return _program("synthesise_rows", w, n * m, 4, (n * m, w, high.shape[2]), taps.shape[1], (both, off))
-
-
-def project_program(limits: Limits, lines: ArraySpec, basis: ArraySpec, found: ArraySpec) -> Program:
-    """Sums over angles."""
-    n, m, w = lines.shape
-    n_j = basis.shape[0]
-    return _program("project", w, n * n_j, 3, (n, m, n_j, w), 1)
-
-
-def expand_program(limits: Limits, found: ArraySpec, basis: ArraySpec, lines: ArraySpec) -> Program:
-    """Sums over the basis."""
-    n, m, w = lines.shape
-    n_j = basis.shape[0]
-    return _program("expand", w, n * m, 3, (n, m, n_j, w), 1)
+def details_program(limits: Limits, rows: ArraySpec, levels: ArraySpec, taps: ArraySpec) -> Program:
+    """A group a line; what is between two levels stays in the caches."""
+    n, m, w = rows.shape
+    if rows.size == 0:
+        return Program(())
+    groups = min(n * m, max(limits.cores, 1) * _BESIDE)
+    size = longest(w, taps.shape[1])
+    args = (A(0), A(1), A(2), W(0), np.int64(n * m), np.int64(m), np.int64(w), np.int64(size))
+    launch = Launch(TEXT, "details", (groups, 1, 1), (256, 1, 1), args, _defines(taps.shape[1]))
+    return Program((launch,), (ArraySpec((groups, 2, size)),))

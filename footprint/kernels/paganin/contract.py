@@ -1,4 +1,4 @@
-"""A low-pass of projections whose every row is a spectrum along x, and what surrounds it; float32, no workspace.
+"""A low-pass of projections whose every row is a spectrum along x, and what surrounds it; float32.
 
 Of a block of n projections, ``lines`` (n, m, n_x) are the rows it has, ``y`` (n, k, n_x) those it makes.
 
@@ -14,5 +14,26 @@ Of a block of n projections, ``lines`` (n, m, n_x) are the rows it has, ``y`` (n
 
 from __future__ import annotations
 
+from footprint.spec import ArraySpec, Limits
+
 CODES = {"air": 0, "zeros": 0, "edge": 1, "symmetric": 2, "reflect": 3}
 """What stands beyond a projection, in the numbers of `common.borders`."""
+STRETCH = 32
+"""Numbers of a spectrum that a thread on the CPU takes of all rows at a time: with their weights they stay in a cache."""
+ROWS = 4
+"""Rows of the result that it sums side by side."""
+
+
+def blur_work(
+    limits: Limits,
+    spectrum: ArraySpec,
+    taps: ArraySpec,
+    reach: ArraySpec,
+    lines: ArraySpec,
+    y: ArraySpec,
+    *more: object,
+    **numbers: object,
+) -> tuple[ArraySpec, ...]:
+    """So many numbers of the rows of a projection, and their weights; where rows lie from the first that counts on; per thread."""
+    m, k, far = lines.shape[1], y.shape[1], taps.shape[0]
+    return (ArraySpec((limits.threads, (m + far) * STRETCH)), ArraySpec((limits.threads, k + 2 * far + ROWS), "int64"))

@@ -1,15 +1,21 @@
-"""Rows as spectra, blurred across rows on the CPU: by stretches of frequencies, so that their weights stay in a cache."""
+"""Rows as spectra, blurred across rows on the CPU: by stretches of frequencies that lie together in a cache, with their weights."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from llvmlite import ir
+from numba import prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
 from footprint.kernels.common.jit import njit
-from footprint.kernels.paganin.contract import CODES
+from footprint.kernels.common.vectors import BYTES, Emit
+from footprint.kernels.paganin.contract import CODES, ROWS, STRETCH
 
-_STRETCH = 128
+# Vectors of each of `ROWS` rows whose sums a thread has in registers.
+_VECTORS = 2
+_WIDE = _VECTORS * BYTES // 4
 _index = njit(cache=True)(source_index)
 
 
@@ -23,37 +29,95 @@ def _pad(lines, padded, mode, level):
             padded[r, i] = lines[r, j] - level if j >= 0 else np.float32(0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _both(to, weights, one, other):
-    for i in range(to.size):
-        to[i] += weights[i] * (one[i] + other[i])
+@intrinsic
+def _slide(typing_context, tile, places, first, count, taps, off, sums, to):  # type: ignore[no-untyped-def]
+    """Add rows ``places[first]`` and on of ``tile``, none where below 0, to the sums of rows ``off``, off - 1, ... before them."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e = Emit(context, builder, signature, args)
+        lanes, integer = e.kind.count, ir.IntType(64)
+        there = [[e.add(args[7], r * STRETCH + v * lanes) for v in range(_VECTORS)] for r in range(ROWS)]
+        found = [[cgutils.alloca_once_value(builder, e.load(6, at)) for at in row] for row in there]
+        with cgutils.for_range(builder, args[3]) as loop:
+            at = builder.load(e._at(1, e.add(args[2], loop.index), integer))
+            with builder.if_then(builder.icmp_signed(">=", at, ir.Constant(integer, 0))):
+                here = e.mul(at, STRETCH)
+                line = [e.load(0, e.add(here, v * lanes)) for v in range(_VECTORS)]
+                for r, row in enumerate(found):
+                    away = e.add(e.add(args[5], loop.index), -r)
+                    away = builder.select(builder.icmp_signed("<", away, ir.Constant(integer, 0)), builder.neg(away), away)
+                    of = e.mul(away, STRETCH)
+                    for v, place in enumerate(row):
+                        tap = e.load(4, e.add(of, v * lanes))
+                        builder.store(e.multiply_add(line[v], tap, builder.load(place)), place)
+        for to, row in zip(there, found):
+            for at, place in zip(to, row):
+                e.store(builder.load(place), 6, at)
+        return context.get_dummy_value()
+
+    n = types.int64
+    return types.void(tile, places, n, n, taps, n, sums, n), code
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _one(to, weights, one):
-    for i in range(to.size):
-        to[i] += weights[i] * one[i]
+def _some(tile, taps, far, places, sums, start, stop):
+    """Add rows that do not count in all results."""
+    for k in range(start, stop):
+        for r in range(ROWS):
+            away = abs(k - far - r)
+            if places[k] >= 0 and away <= far:
+                to, tap, value = r * STRETCH, away * STRETCH, places[k] * STRETCH
+                for x in range(STRETCH):
+                    sums[to + x] += taps[tap + x] * tile[value + x]
+
+
+@njit(cache=True, nogil=True)
+def _strip(tile, taps, far, places, sums):
+    """Sums of `ROWS` rows, each in order; ``places`` go from ``far`` before the first to ``far`` behind the last."""
+    # Rows that count in all results lie from where the last one's begin to where the first one's end.
+    rows, most = 2 * far + ROWS, 2 * far + 2 - ROWS
+    ends = ROWS - 1 if most > 0 else rows
+    sums[:] = 0
+    _some(tile, taps, far, places, sums, 0, ends)
+    if most > 0:
+        for x in range(0, STRETCH, _WIDE):
+            _slide(tile[x:], places, ends, most, taps[x:], ends - far, sums, x)
+        _some(tile, taps, far, places, sums, 2 * far + 1, rows)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _blur(spectrum, taps, reach, out, m, k, first, start, total, mode):
-    width = spectrum.shape[1]
-    rows, stretches = out.shape[0], (width + _STRETCH - 1) // _STRETCH
-    for unit in prange(rows * stretches):
-        row, f0 = unit % rows, unit // rows * _STRETCH
-        f1 = min(f0 + _STRETCH, width)
-        of, z = row // k * m, first + row % k
-        to = out[row, f0:f1]
-        to[:] = 0
-        _one(to, taps[0, f0:f1], spectrum[of + z - start, f0:f1])
-        for r in range(1, reach[f0 // 2] + 1):
-            up, down = _index(z - r, total, mode), _index(z + r, total, mode)
-            if up >= 0 and down >= 0:
-                _both(to, taps[r, f0:f1], spectrum[of + up - start, f0:f1], spectrum[of + down - start, f0:f1])
-            elif up >= 0:
-                _one(to, taps[r, f0:f1], spectrum[of + up - start, f0:f1])
-            elif down >= 0:
-                _one(to, taps[r, f0:f1], spectrum[of + down - start, f0:f1])
+def _blur(spectrum, taps, reach, out, m, k, first, start, total, mode, work, rows_at):
+    width, n = spectrum.shape[1], spectrum.shape[0] // m
+    stretches, threads = (width + STRETCH - 1) // STRETCH, work.shape[0]
+    units = stretches * n
+    for t in prange(threads):
+        tile, weights = work[t, : m * STRETCH], work[t, m * STRETCH :]
+        sums, reached, before = np.empty(ROWS * STRETCH, np.float32), taps.shape[0] - 1, -1
+        for j in range(rows_at.shape[1]):
+            row = _index(first + j - reached, total, mode)
+            # Rows that only results beyond the end of the block would need may not be there.
+            rows_at[t, j] = row - start if row >= 0 and start <= row < start + m else -1
+        for unit in range(units * t // threads, units * (t + 1) // threads):
+            f0, a = unit // n * STRETCH, unit % n
+            across, far = min(STRETCH, width - f0), np.int64(reach[f0 // 2])
+            if f0 != before:
+                _together(taps[: far + 1], f0, across, weights)
+                before = f0
+            _together(spectrum[a * m : (a + 1) * m], f0, across, tile)
+            for z0 in range(0, k, ROWS):
+                _strip(tile, weights, far, rows_at[t, z0 + reached - far :], sums)
+                for r in range(min(ROWS, k - z0)):
+                    out[a * k + z0 + r, f0 : f0 + across] = sums[r * STRETCH : r * STRETCH + across]
+
+
+@njit(cache=True, nogil=True)
+def _together(rows, f0, across, to):
+    """Some numbers of every row, one after the other, 0 beyond its end."""
+    for r in range(rows.shape[0]):
+        for x in range(across):
+            to[r * STRETCH + x] = rows[r, f0 + x]
+        for x in range(across, STRETCH):
+            to[r * STRETCH + x] = 0
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -75,6 +139,8 @@ def blur(
     lines: np.ndarray,
     y: np.ndarray,
     out: np.ndarray,
+    work: np.ndarray,
+    rows_at: np.ndarray,
     *,
     first: int,
     start: int,
@@ -83,7 +149,7 @@ def blur(
 ) -> None:
     """Weigh rows."""
     shown = (spectrum.view(np.float32), taps, reach, out.view(np.float32))
-    _blur(*shown, lines.shape[1], y.shape[1], first, start, total, CODES[mode])
+    _blur(*shown, lines.shape[1], y.shape[1], first, start, total, CODES[mode], work, rows_at)
 
 
 def crop(padded: np.ndarray, y: np.ndarray, *, level: float) -> None:

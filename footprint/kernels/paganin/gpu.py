@@ -9,8 +9,8 @@ from footprint.kernels.paganin.contract import CODES
 from footprint.spec import ArraySpec, Limits
 
 TEXT = "paganin.knl"
-# Rows of the result that a work-item sums side by side.
-ROWS = 4
+# Rows of the result that a work-item sums side by side, in registers with as many taps.
+ROWS = 16
 
 
 def _launch(entry: str, across: int, down: int, args: tuple[Argument, ...]) -> Program:
@@ -41,7 +41,7 @@ def blur_program(
 ) -> Program:
     """Every row of the result."""
     (n, m, _), k, width = lines.shape, y.shape[1], 2 * spectrum.shape[1]
-    sizes = map(np.int64, (n, m, k, width, first, start, total))
+    sizes = map(np.int32, (n, m, k, width, first, start, total))
     return _launch("blur_rows", width, n * -(-k // ROWS), (A(0), A(1), A(2), A(5), *sizes, np.int32(CODES[mode])))
 
 

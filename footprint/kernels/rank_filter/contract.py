@@ -7,6 +7,9 @@
 where every plane is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none" for an axis whose
 halo is part of the array). Both are 3-D and of one dtype: float32, float64, or an integer. Values are compared as ``numpy.sort``
 orders them, NaN after all numbers, and -0.0 before 0.0, so that a rank is the same bits however it is found.
+
+``launch("rank_filter.chosen", image, places, out, tall=, wide=, count=, rank=, ...)`` takes only ``count`` places of the window,
+the pairs ``(i, j)`` of ``places``, an int64 array.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ MOST = 11
 """Longest side of a window."""
 ONCE = 25
 """Elements of the largest window whose columns are sorted as its vectors are come to."""
-STRIP = 4096
+STRIP = 8192
 """Bytes of a row that a thread goes down by, so that the lines of a window stay near."""
 ROWS = 128
 """Rows that it goes down, unless there are fewer for every thread."""
+FEW_ROWS = 32
+"""The same of windows sorted at once: what they find at the ends of rows is then still near."""
 VECTOR = 64
 """Bytes of the widest vectors: lines are whole numbers of them, and one more, which may be read in vain."""
 
@@ -47,6 +52,11 @@ def lowest(dtype: str) -> int:
     return key_of(-np.inf, dtype) if np.dtype(dtype).kind == "f" else 0
 
 
+def shift(itemsize: int) -> int:
+    """What is subtracted on the CPU from keys of floats of so many bytes: minus infinity then has the least that there is."""
+    return lowest(f"f{itemsize}") - int(np.iinfo(f"i{itemsize}").min)
+
+
 def strip(width: int, itemsize: int) -> int:
     """Results of a row that are made at once, in whole vectors."""
     lanes = VECTOR // itemsize
@@ -65,12 +75,20 @@ def at_once(tall: int, wide: int) -> bool:
 
 
 def lines(tall: int, wide: int) -> int:
-    """Lines of a thread's workspace: a window's, one of results, and where ranks of columns are kept these."""
-    return tall + 1 + (0 if at_once(tall, wide) else tall)
+    """Lines of a thread's workspace: a window's, one of results, and a row as it is stored or the ranks of columns."""
+    return tall + 1 + (1 if at_once(tall, wide) else tall)
 
 
 def rank_filter_work(
     limits: Limits, image: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread the lines of a window, a line of results, and the ranks of columns."""
+    """For each thread its `lines`."""
     return (ArraySpec((limits.threads, lines(tall, wide) * pitch(out.shape[2], wide, out.itemsize)), keys(out.dtype)),)
+
+
+def chosen_work(
+    limits: Limits, image: ArraySpec, places: ArraySpec, out: ArraySpec, *, tall: int, wide: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread the lines of a window, twice, and one of results."""
+    size = (2 * tall + 1) * pitch(out.shape[2], wide, out.itemsize)
+    return (ArraySpec((limits.threads, size), keys(out.dtype)),)

@@ -1,9 +1,12 @@
-"""The rank filter on the CPU: a ring of lines as tall as the window, whose columns are sorted as vectors.
+"""The rank filter on the CPU. Of floats the bits are compared, as integers.
 
-Lines are copied with their borders, so that every pixel is found in the same way. Of floats the bits are compared, as integers.
+Large windows, here: a ring of lines as tall as the window, whose columns are sorted as vectors. Lines are copied with their
+borders, so that every pixel is found in the same way.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -12,46 +15,12 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.rank_filter.contract import MOST, ROWS, key_of, keys, lines, lowest, strip
-from footprint.kernels.rank_filter.cpu_vectors import carry, columns, windows
-from footprint.kernels.rank_filter.networks import operations
-
-_source = njit(cache=True, nogil=True)(borders.source_index)
-
-
-@njit(cache=True, nogil=True)
-def _key(bits, least, most):
-    """What the bits of a float are compared as."""
-    key = bits ^ most if bits < 0 else np.int64(bits)
-    return most if key < least else key
-
-
-@njit(cache=True, nogil=True)
-def _line(lines, at, count, image, start, height, width, y, x, border_y, border_x, cval, least, most, real):
-    """``count`` elements of row ``y`` of a plane from column ``x`` on, both of which may lie outside."""
-    row = _source(y, height, border_y)
-    first = min(max(-x, 0), count) if row >= 0 else count
-    last = max(first, min(width - x, count))
-    begin = start + row * width + x
-    if len(real) > 1:
-        lanes = BYTES // lines.itemsize
-        whole = (last - first) // lanes * lanes
-        carry(image, begin + first, lines, at + first, whole, least)
-        for k in range(first + whole, last):
-            lines[at + k] = _key(image[begin + k], least, most)
-    else:
-        # From 0: an index that might be negative would cost a test an element, and all vector instructions.
-        source, target = image[begin + first : begin + last], lines[at + first : at + last]
-        for k in range(source.size):
-            target[k] = source[k]
-    for i in range(first + count - last):
-        k = i if i < first else i - first + last
-        column = _source(x + k, width, border_x) if row >= 0 else -1
-        if column < 0:
-            lines[at + k] = cval
-        else:
-            value = image[begin - x + column]
-            lines[at + k] = _key(value, least, most) if len(real) > 1 else value
+from footprint.kernels.rank_filter.contract import FEW_ROWS, MOST, ROWS, at_once, keys, lines, shift, strip
+from footprint.kernels.rank_filter.cpu_chosen import chosen_all, chosen_units
+from footprint.kernels.rank_filter.cpu_lines import line
+from footprint.kernels.rank_filter.cpu_small import small_all, small_units
+from footprint.kernels.rank_filter.cpu_vectors import columns, merged
+from footprint.kernels.rank_filter.networks import operations, picked
 
 
 @njit(cache=True, nogil=True)
@@ -61,8 +30,8 @@ def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0
     height, width, out_height, out_width = shapes
     bands, strips = (out_height + rows - 1) // rows, (out_width + piece - 1) // piece
     kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
-    line = base + kh * step
-    ranked = line + step
+    last = base + kh * step
+    ranked = last + step
     while unit < stop:
         plane, left = unit // (bands * strips), unit // bands % strips * piece
         top = unit % bands * rows
@@ -70,17 +39,17 @@ def _units(image, out, work, base, step, unit, stop, shapes, rows, piece, y0, x0
         whole, need = count // lanes * lanes, count + kw - 1
         for r in range(kh - 1):
             place = (top + y0 + r, left + x0)
-            _line(work, base + r * step, need, image, start, height, width, *place, *filling, real)
+            line(work, base + r * step, need, image, start, height, width, *place, *filling, real)
         for y in range(top, min(top + rows, out_height)):
             # The rows of a window need be in no order.
             place = (y + y0 + kh - 1, left + x0)
-            _line(work, base + (y - top + kh - 1) % kh * step, need, image, start, height, width, *place, *filling, real)
+            line(work, base + (y - top + kh - 1) % kh * step, need, image, start, height, width, *place, *filling, real)
             columns(work, base, step, need, ranked, tall, wide, many, rest)
             to = (plane * out_height + y) * out_width + left
-            windows(work, base, ranked, step, whole, out, to, tall, wide, many, rest, real)
+            merged(work, ranked, step, whole, out, to, tall, wide, many, rest, real)
             if whole < count:
-                windows(work, base + whole, ranked + whole, step, count - whole, work, line, tall, wide, many, rest, real)
-                source, target = work[line : line + count - whole], out[to + whole : to + count]
+                merged(work, ranked + whole, step, count - whole, work, last, tall, wide, many, rest, real)
+                source, target = work[last : last + count - whole], out[to + whole : to + count]
                 for k in range(source.size):
                     target[k] = source[k]
         unit += 1
@@ -92,6 +61,18 @@ def _all(image, out, work, size, threads, units, step, shapes, rows, piece, y0, 
         first, last = units * t // threads, units * (t + 1) // threads
         how = (shapes, rows, piece, y0, x0, filling, tall, wide, many, rest, real)
         _units(image, out, work, t * size, step, first, last, *how)
+
+
+def _number(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A number as part of the types, so that Numba makes a function for each: the lengths of two tuples, neither empty."""
+    return (0,) * (number // MOST + 1), (0,) * (number % MOST + 1)
+
+
+def _filling(dtype: np.dtype, border_y: str, border_x: str, cval: float) -> tuple[Any, ...]:
+    """What lies outside, the constant as it is stored, and how floats become what they are compared as."""
+    kind = np.dtype(keys(dtype.str))
+    value, less = np.asarray(cval).astype(dtype).view(kind)[()], shift(dtype.itemsize) if dtype.kind == "f" else 0
+    return borders.CODES[border_y], borders.CODES[border_x], value, less, int(np.iinfo(kind).max)
 
 
 def rank_filter(
@@ -112,14 +93,47 @@ def rank_filter(
     if out.size == 0:
         return
     (threads, size), kind, across = work.shape, keys(image.dtype.str), strip(out.shape[2], image.itemsize)
-    rows = max(min(ROWS, -(-out.shape[1] // threads)), 1)
+    rows = max(min(FEW_ROWS if at_once(tall, wide) else ROWS, -(-out.shape[1] // threads)), 1)
     units = image.shape[0] * -(-out.shape[1] // rows) * -(-out.shape[2] // across)
-    value, least = (np.dtype(kind).type(n) for n in (key_of(cval, image.dtype.str), lowest(image.dtype.str)))
-    filling = borders.CODES[border_y], borders.CODES[border_x], value, int(least), int(np.iinfo(kind).max)
-    window = *((0,) * n for n in (tall, wide, rank // MOST + 1, rank % MOST + 1)), (0,) * (1 + (image.dtype.kind == "f"))
+    filling = _filling(image.dtype, border_y, border_x, cval)
+    window = (0,) * tall, (0,) * wide, *_number(rank), (0,) * (1 + (image.dtype.kind == "f"))
     how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, *window
     flat, step = (image.view(kind).reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)), size // lines(tall, wide)
+    alone, together = (small_units, small_all) if at_once(tall, wide) else (_units, _all)
     if few(operations(tall, wide, rank) * out.nbytes // 8):
-        _units(*flat, 0, step, 0, units, *how)
+        alone(*flat, 0, step, 0, units, *how)
     else:
-        _all(*flat, size, threads, units, step, *how)
+        together(*flat, size, threads, units, step, *how)
+
+
+def chosen(
+    image: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    *,
+    tall: int,
+    wide: int,
+    count: int,
+    rank: int,
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+) -> None:
+    """Find ranks of some places; see the contract."""
+    if out.size == 0:
+        return
+    (threads, size), kind, across = work.shape, keys(image.dtype.str), strip(out.shape[2], image.itemsize)
+    rows = max(min(ROWS, -(-out.shape[1] // threads)), 1)
+    units = image.shape[0] * -(-out.shape[1] // rows) * -(-out.shape[2] // across)
+    shapes = *image.shape[1:], *out.shape[1:], tall, wide, y0, x0
+    how = shapes, rows, across, _filling(image.dtype, border_y, border_x, cval), *_number(count), *_number(rank)
+    real = (0,) * (1 + (image.dtype.kind == "f"))
+    flat = image.view(kind).reshape(-1), places.reshape(-1), out.view(kind).reshape(-1), work.reshape(-1)
+    step = size // (2 * tall + 1)
+    if few(picked(count, rank).operations * out.nbytes // 8):
+        chosen_units(*flat, 0, step, 0, units, *how, real)
+    else:
+        chosen_all(*flat, size, threads, units, step, *how, real)

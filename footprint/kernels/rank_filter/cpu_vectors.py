@@ -6,6 +6,7 @@ one function for each. A rank is two of them, its quotient and remainder by `MOS
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -13,8 +14,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.vectors import Emit
-from footprint.kernels.rank_filter.contract import MOST, at_once
-from footprint.kernels.rank_filter.networks import Network, across, column, ranks
+from footprint.kernels.rank_filter.contract import MOST, shift
+from footprint.kernels.rank_filter.networks import Network, across, column, picked, ranks
 
 
 def _window(signature: Any, first: int) -> tuple[int, int, int]:
@@ -24,15 +25,26 @@ def _window(signature: Any, first: int) -> tuple[int, int, int]:
 
 def _run(e: Emit, signed: bool, network: Network, values: list[Any]) -> list[Any]:
     """The network's outputs from vectors of its inputs."""
+    return _lazily(e, signed, network, values.__getitem__)
+
+
+def _lazily(e: Emit, signed: bool, network: Network, load: Callable[[int], Any]) -> list[Any]:
+    """The same, every input loaded where it is first needed, so that few live at once."""
     less = e.b.icmp_signed if signed else e.b.icmp_unsigned
-    found = dict(enumerate(values))
+    found: dict[int, Any] = {}
+
+    def value(i: int) -> Any:
+        if i not in found:
+            found[i] = load(i)
+        return found[i]
+
     for a, b, low, high in network.pairs:
-        first = less("<", found[a], found[b])
+        first = less("<", value(a), value(b))
         if low >= 0:
             found[low] = e.b.select(first, found[a], found[b])
         if high >= 0:
             found[high] = e.b.select(first, found[b], found[a])
-    return [found[i] for i in network.outputs]
+    return [value(i) for i in network.outputs]
 
 
 def _vectors(e: Emit, count: Any) -> Any:
@@ -54,31 +66,47 @@ def _turned(e: Emit, value: Any) -> Any:
     return e.b.xor(value, e.b.and_(signs, _whole(e, _most(e))))
 
 
+def _compared(e: Emit, value: Any, real: bool) -> Any:
+    """What bits of floats are compared as: integers of the same order, of which minus infinity is the least.
+
+    NaN with a sign comes round to the largest. To subtract takes none of the units that compare.
+    """
+    return e.b.sub(_turned(e, value), _whole(e, shift(e.itemsize))) if real else value
+
+
+def _inside(e: Emit, x: Any, count: Any) -> Any:
+    """Where the vector at ``x`` begins, moved back where it would reach beyond ``count`` elements."""
+    last = e.b.sub(count, e.add(0, e.kind.count))
+    return e.b.select(e.b.icmp_signed("<", x, last), x, last)
+
+
+def _picked(e: Emit, signature: Any, window: tuple[int, int, int], values: Any, out: int, to: Any) -> None:
+    """Find the rank among those of the columns, one rank after another, and write it to array ``out``."""
+    _write(e, signature, _run(e, signature.args[0].dtype.signed, across(*window), values)[0], out, to)
+
+
+def _write(e: Emit, signature: Any, found: Any, out: int, to: Any) -> None:
+    if len(signature.args[-1]) > 1:
+        found = _turned(e, e.b.add(found, _whole(e, shift(e.itemsize))))
+    e.store(found, out, to)
+
+
 def _nothing(context: Any, builder: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _sorted(e: Emit, signed: bool, window: tuple[int, int, int], at: Any, pitch: Any) -> list[Any]:
-    """The ranks of the columns of the lines that start at ``at``."""
-    values = [e.load(0, e.add(at, e.mul(pitch, i))) for i in range(window[0])]
-    return _run(e, signed, column(*window), values)
-
-
 @intrinsic
 def columns(typing_context, lines, at, pitch, count, to, tall, wide, many, rest):  # type: ignore[no-untyped-def]
-    """Sort ``count`` columns of the lines that start at ``at``, and keep their ranks in lines of the same array from ``to`` on.
-
-    Nothing where windows are sorted `at_once`.
-    """
+    """Sort ``count`` columns of the lines that start at ``at``, and keep their ranks in lines of the same array from ``to`` on."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         e, signed = Emit(context, builder, signature, args), signature.args[0].dtype.signed
         window = _window(signature, 5)
-        if not at_once(*window[:2]):
-            with _vectors(e, args[3]) as loop:
-                x = e.mul(loop.index, e.kind.count)
-                for i, value in enumerate(_sorted(e, signed, window, e.add(args[1], x), args[2])):
-                    e.store(value, 0, e.add(e.add(args[4], x), e.mul(args[2], i)))
+        with _vectors(e, args[3]) as loop:
+            x = e.mul(loop.index, e.kind.count)
+            values = [e.load(0, e.add(e.add(args[1], x), e.mul(args[2], i))) for i in range(window[0])]
+            for i, value in enumerate(_run(e, signed, column(*window), values)):
+                e.store(value, 0, e.add(e.add(args[4], x), e.mul(args[2], i)))
         return _nothing(context, builder)
 
     n = types.int64
@@ -95,73 +123,112 @@ def _shuffled(e: Emit, vectors: Any, j: int) -> Any:
     return e.b.shuffle_vector(one, vectors[j // lanes + 1], places)
 
 
-def _neighbours(e: Emit, signed: bool, window: tuple[int, int, int], at: Any, pitch: Any, count: Any) -> Any:
-    """For every vector of windows where it begins, and the ranks of its columns, one rank after another.
-
-    Columns are sorted as they are come to. Their ranks stay in registers, and what lies between two vectors is shuffled from both:
-    most loads of it would cross a line of the cache.
-    """
-    b, lanes = e.b, e.kind.count
-    ahead = -(-(window[1] - 1) // lanes)
-    held = [[cgutils.alloca_once(b, e.kind) for _ in ranks(*window)] for _ in range(ahead)]
-    for k, some in enumerate(held):
-        for value, place in zip(_sorted(e, signed, window, e.add(at, k * lanes), pitch), some):
-            b.store(value, place)
-    with _vectors(e, count) as loop:
-        x = e.mul(loop.index, lanes)
-        found = [[b.load(place) for place in some] for some in held]
-        found.append(_sorted(e, signed, window, e.add(at, e.add(x, ahead * lanes)), pitch))
-        for some, values in zip(held, found[1:]):
-            for value, place in zip(values, some):
-                b.store(value, place)
-        yield x, [_shuffled(e, vectors, j) for vectors in zip(*found) for j in range(window[1])]
-
-
-def _loaded(e: Emit, window: tuple[int, int, int], at: Any, pitch: Any, count: Any) -> Any:
-    """The same from the ranks that `columns` kept."""
-    with _vectors(e, count) as loop:
-        x = e.mul(loop.index, e.kind.count)
-        starts = [e.add(e.add(at, x), e.mul(pitch, i)) for i in range(len(ranks(*window)))]
-        yield x, [e.load(0, e.add(start, j)) for start in starts for j in range(window[1])]
-
-
 @intrinsic
-def windows(typing_context, lines, at, ranked, pitch, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
-    """The rank of ``count`` windows, in whole vectors; as floats where ``real`` is two long.
+def windows(typing_context, lines, at, pitch, slot, source, begin, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, a vector or more, whose last row is that of ``source`` from ``begin`` on.
 
-    From the lines that start at ``at`` where windows are sorted `at_once`, else from the ranks of columns at ``ranked``.
+    The others are lines from ``at`` on, all but the one of number ``slot``, which becomes what the last row is compared as. Columns
+    are sorted as they are come to. Their ranks stay in registers, and what lies between two vectors is shuffled from both: most
+    loads of it would cross a line of the cache.
     """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         set.update(builder.function.attributes, ("noinline",))
-        e, signed = Emit(context, builder, signature, args), signature.args[0].dtype.signed
-        window, (at, kept, pitch, count) = _window(signature, 7), args[1:5]
-        once = at_once(*window[:2])
-        for x, values in _neighbours(e, signed, window, at, pitch, count) if once else _loaded(e, window, kept, pitch, count):
-            found = _run(e, signed, across(*window), values)[0]
-            e.store(_turned(e, found) if len(signature.args[11]) > 1 else found, 5, e.add(args[6], x))
+        e, b, window = Emit(context, builder, signature, args), builder, _window(signature, 9)
+        (at, pitch, slot), (begin, count), to = args[1:4], args[5:7], args[8]
+        tall, wide, lanes, kept = window[0], window[1], e.kind.count, len(ranks(*window))
+        beyond = -(-(wide - 1) // lanes)
+        numbers = [ir.Constant(slot.type, i) for i in range(tall - 1)]
+        rows = [e.add(i, b.zext(b.icmp_signed(">=", i, slot), slot.type)) for i in numbers]
+        starts, own = [e.add(at, e.mul(pitch, row)) for row in rows], e.add(at, e.mul(pitch, slot))
+
+        def ordered(x: Any) -> Any:
+            new = _compared(e, e.load(4, e.add(begin, x)), len(signature.args[-1]) > 1)
+            e.store(new, 0, e.add(own, x))
+            values = [*(e.load(0, e.add(start, x)) for start in starts), new]
+            return _run(e, signature.args[0].dtype.signed, column(*window), values)
+
+        zero = e.add(0, 0)
+        whole = b.sub(b.sdiv(e.add(count, wide - 1), e.add(0, lanes)), e.add(0, beyond))
+        some = b.icmp_signed(">", whole, zero)
+        whole = b.select(some, whole, zero)
+        held = [[cgutils.alloca_once(b, e.kind) for _ in range(kept)] for _ in range(beyond)]
+        with b.if_then(some):
+            for k, some in enumerate(held):
+                for value, place in zip(ordered(e.add(0, k * lanes)), some):
+                    b.store(value, place)
+        with cgutils.for_range(b, whole) as loop:
+            x = e.mul(loop.index, lanes)
+            found = [[b.load(place) for place in some] for some in held]
+            found.append(ordered(e.add(x, beyond * lanes)))
+            for some, values in zip(held, found[1:]):
+                for value, place in zip(values, some):
+                    b.store(value, place)
+            values = [_shuffled(e, vectors, j) for vectors in zip(*found) for j in range(wide)]
+            _picked(e, signature, window, values, 7, e.add(to, x))
+        # The last vectors end where the row does.
+        with cgutils.for_range_slice(b, e.mul(whole, lanes), count, e.add(0, lanes)) as (x, _):
+            x = _inside(e, x, count)
+            found = [ordered(e.add(x, j)) for j in range(wide)]
+            _picked(e, signature, window, [some[i] for i in range(kept) for some in found], 7, e.add(to, x))
         return _nothing(context, builder)
 
     n = types.int64
-    return types.void(lines, n, n, n, n, out, n, tall, wide, many, rest, real), code
+    return types.void(lines, n, n, n, source, n, n, out, n, tall, wide, many, rest, real), code
 
 
 @intrinsic
-def carry(typing_context, bits, at, lines, to, count, lowest):  # type: ignore[no-untyped-def]
-    """Turn whole vectors of the bits of floats into integers of the same order: NaN, with a sign or none, is the largest."""
+def merged(typing_context, ranked, at, pitch, count, out, to, tall, wide, many, rest, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, in whole vectors, from the ranks that `columns` kept; as floats where ``real`` is two long."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        e = Emit(context, builder, signature, args)
-        nothing, first = ir.Constant(e.kind, ir.Undefined), ir.Constant(ir.IntType(32), 0)
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), e.kind.count), [0] * e.kind.count)
-        least = builder.trunc(args[5], e.kind.element) if e.itemsize < 8 else args[5]
-        least = builder.shuffle_vector(builder.insert_element(nothing, least, first), nothing, lanes)
-        with _vectors(e, args[4]) as loop:
+        set.update(builder.function.attributes, ("noinline",))
+        e, window = Emit(context, builder, signature, args), _window(signature, 6)
+        with _vectors(e, args[3]) as loop:
             x = e.mul(loop.index, e.kind.count)
-            value = _turned(e, e.load(0, e.add(args[1], x)))
-            below = builder.icmp_signed("<", value, least)
-            e.store(builder.select(below, _whole(e, _most(e)), value), 2, e.add(args[3], x))
+            starts = [e.add(e.add(args[1], x), e.mul(args[2], i)) for i in range(len(ranks(*window)))]
+            values = [e.load(0, e.add(start, j)) for start in starts for j in range(window[1])]
+            _picked(e, signature, window, values, 4, e.add(args[5], x))
         return _nothing(context, builder)
 
     n = types.int64
-    return types.void(bits, n, lines, n, n, n), code
+    return types.void(ranked, n, n, n, out, n, tall, wide, many, rest, real), code
+
+
+@intrinsic
+def chosen(typing_context, lines, at, pitch, places, count, out, to, many, rest, more, left_over, real):  # type: ignore[no-untyped-def]
+    """The rank of ``count`` windows, in whole vectors, among some places: pairs of a line, from ``at`` on, and a column."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        set.update(builder.function.attributes, ("noinline",))
+        e, lengths = Emit(context, builder, signature, args), [len(kind) for kind in signature.args[7:11]]
+        inputs, rank = ((a - 1) * MOST + b - 1 for a, b in (lengths[:2], lengths[2:]))
+        with _vectors(e, args[4]) as loop:
+            x = e.add(args[1], e.mul(loop.index, e.kind.count))
+
+            def load(i: int) -> Any:
+                line, column = (e.number(3, 2 * i + k) for k in range(2))
+                return e.load(0, e.add(x, e.add(e.mul(line, args[2]), column)))
+
+            found = _lazily(e, signature.args[0].dtype.signed, picked(inputs, rank), load)[0]
+            _write(e, signature, found, 5, e.add(args[6], e.mul(loop.index, e.kind.count)))
+        return _nothing(context, builder)
+
+    n = types.int64
+    return types.void(lines, n, n, places, n, out, n, many, rest, more, left_over, real), code
+
+
+@intrinsic
+def carry(typing_context, source, begin, lines, to, count, real):  # type: ignore[no-untyped-def]
+    """Copy ``count`` elements, a vector or more, as what they are compared as; of floats where ``real`` is two long."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e, (begin, to, count) = Emit(context, builder, signature, args), (args[1], args[3], args[4])
+        lanes = e.add(0, e.kind.count)
+        with cgutils.for_range_slice(builder, e.add(0, 0), count, lanes) as (x, _):
+            x = _inside(e, x, count)
+            e.store(_compared(e, e.load(0, e.add(begin, x)), len(signature.args[5]) > 1), 2, e.add(to, x))
+        return _nothing(context, builder)
+
+    n = types.int64
+    return types.void(source, n, lines, n, n, real), code

@@ -59,6 +59,42 @@ def rank_filter_program(
     return Program((Launch("rank_filter.knl", "rank_filter", grid, (TX, TY, 1), args, defines),))
 
 
+def chosen_program(
+    limits: Limits,
+    image: ArraySpec,
+    places: ArraySpec,
+    out: ArraySpec,
+    *,
+    tall: int,
+    wide: int,
+    count: int,
+    rank: int,
+    y0: int,
+    x0: int,
+    border_y: str,
+    border_x: str,
+    cval: float,
+) -> Program:
+    """One launch, of some places of the window."""
+    if out.size == 0:
+        return Program(())
+    kind = np.dtype(out.dtype)
+    bits = np.dtype(f"u{kind.itemsize}")
+    wanted = np.dtype(bits if bits.itemsize >= 4 else "u4")
+    least = (1 << (8 * kind.itemsize - 1)) + lowest(kind.str) if kind.kind == "f" else 0
+    defines: Defines = (
+        *(("U", c_type(bits)), ("S", c_type(wanted)), ("BITS", 8 * bits.itemsize)),
+        *(("SIGN", int(kind.kind == "i")), ("REAL", int(kind.kind == "f")), ("LEAST", str(least))),
+        *(("KH", tall), ("KW", wide), ("COUNT", count), ("RANK", rank), ("TX", TX), ("TY", TY), ("RY", ROWS)),
+        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+    )
+    planes, height, width = out.shape
+    grid = (-(-width // TX), min(-(-height // (TY * ROWS)), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
+    value = wanted.type(np.asarray(cval).astype(kind).view(bits))
+    args = (A(0), A(1), A(2), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0)), value)
+    return Program((Launch("rank_chosen.knl", "rank_chosen", grid, (TX, TY, 1), args, defines),))
+
+
 @functools.cache
 def _texts(tall: int, wide: int, rank: int) -> Defines:
     first, second = column(tall, wide, rank), across(tall, wide, rank)

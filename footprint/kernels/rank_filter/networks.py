@@ -60,6 +60,19 @@ class _Draft:
             return x
         return self.merge(self.sort(x[: len(x) // 2]), self.sort(x[len(x) // 2 :]))
 
+    def extreme(self, x: list[int], largest: bool) -> int:
+        """The largest or the smallest, which a sorted list takes more comparisons to find."""
+        while len(x) > 1:
+            x = [*(self.pair(a, b)[largest] for a, b in zip(x[::2], x[1::2])), *x[len(x) // 2 * 2 :]]
+        return x[0]
+
+    def ranked(self, x: list[int], wanted: list[int]) -> list[int]:
+        """Those of the wanted ranks."""
+        if wanted in ([0], [len(x) - 1]):
+            return [self.extreme(x, wanted != [0])]
+        found = self.sort(x)
+        return [found[i] for i in wanted]
+
     def done(self, outputs: list[int]) -> Network:
         """Without what nobody reads."""
         read, kept = set(outputs), []
@@ -87,8 +100,7 @@ def ranks(tall: int, wide: int, rank: int) -> tuple[int, ...]:
 def column(tall: int, wide: int, rank: int) -> Network:
     """From a column of the window to those of its `ranks`."""
     draft = _Draft(tall)
-    found = draft.sort(list(range(tall)))
-    return draft.done([found[i] for i in ranks(tall, wide, rank)])
+    return draft.done(draft.ranked(list(range(tall)), list(ranks(tall, wide, rank))))
 
 
 @functools.cache
@@ -99,14 +111,22 @@ def across(tall: int, wide: int, rank: int) -> Network:
     before = sum(_may(i, j, tall, wide, rank) < 0 for i in range(tall) for j in range(wide))
     lists = []
     for at, i in enumerate(rows):
-        row = draft.sort(list(range(at * wide, (at + 1) * wide)))
-        lists.append([value for j, value in enumerate(row) if _may(i, j, tall, wide, rank) == 0])
+        wanted = [j for j in range(wide) if _may(i, j, tall, wide, rank) == 0]
+        lists.append(draft.ranked(list(range(at * wide, (at + 1) * wide)), wanted))
     while len(lists) > 1:
         lists.sort(key=len)
         lists = [draft.merge(lists[0], lists[1]), *lists[2:]]
     return draft.done([lists[0][rank - before]])
 
 
+@functools.cache
 def operations(tall: int, wide: int, rank: int) -> int:
     """Minima and maxima a pixel."""
     return column(tall, wide, rank).operations + across(tall, wide, rank).operations
+
+
+@functools.cache
+def picked(count: int, rank: int) -> Network:
+    """From values in no order to the one of a rank."""
+    draft = _Draft(count)
+    return draft.done(draft.ranked(list(range(count)), [rank]))

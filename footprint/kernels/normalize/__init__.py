@@ -1,0 +1,1 @@
+"""Rows of sinograms less the parabola that fits them."""
