@@ -14,7 +14,7 @@ from footprint.api._room import Room
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError
-from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, default_rooms
+from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, crowded, default_rooms
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
 from footprint.kernels.fit.contract import COLUMNS
 from footprint.kernels.windowed.contract import COLUMNS as PLACES
@@ -69,7 +69,7 @@ class Components(Islands):
     Parameters
     ----------
     count
-        The array that the run writes the number of rows to; minus the number of basins where they are too many.
+        The array that the run writes the number of rows to; what `crowded` reads where basins are too many.
     shape
         Of the image.
     """
@@ -98,9 +98,9 @@ class Components(Islands):
         return found
 
     def _sums(self, region: Region, moments: np.ndarray) -> None:
-        basins = -int(self.count[0]) if isinstance(self.count, np.ndarray) else 0
-        if basins > 0:
-            raise Crowded(0, basins)
+        count = int(self.count[0]) if isinstance(self.count, np.ndarray) else 0
+        if count < 0:
+            raise Crowded(0, *crowded(count))
         super()._sums(region, moments)
 
     def _members(self, region: Region, members: np.ndarray) -> None:

@@ -8,12 +8,36 @@ pixel is taken for independent, and the edge for fixed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 import numpy as np
 
+# Rows whose numbers of pixels are looked at together: of thousands of sources few differ, and Bessel functions take long.
+_FEW, _ROWS = 256, 4096
 
-def noise_of_sums(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
+
+def _once_each(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A function of numbers of pixels that is called once for those that are the same."""
+
+    @wraps(make)
+    def noise(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
+        n = np.asarray(npix, np.float64)
+        if not beam_area or n.size < _FEW:
+            return make(n, beam_area, edge)
+        out = np.empty(n.size)
+        for first in range(0, n.size, _ROWS):
+            part = slice(first, first + _ROWS)
+            numbers, places = np.unique(n[part], return_inverse=True)
+            out[part] = make(numbers, beam_area, edge)[places]
+        return out
+
+    return noise
+
+
+@_once_each
+def noise_of_sums(n: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
     """The standard deviation of a sum over a disc of so many pixels, in units of the noise of one."""
-    n = np.asarray(npix, np.float64)
     if not beam_area:
         return np.sqrt(n)
     from scipy.special import ive
@@ -27,12 +51,12 @@ def noise_of_sums(npix: np.ndarray, beam_area: float | None, edge: bool = True) 
     return np.sqrt(np.maximum(variance, n))
 
 
-def noise_of_centres(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
+@_once_each
+def noise_of_centres(n: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
     """The standard deviation of a sum of noise times its distance from a disc's centre along an axis, in units of the noise.
 
     Divided by the sum over the disc it is that of a flux-weighted centre.
     """
-    n = np.asarray(npix, np.float64)
     if not beam_area:
         return n / np.sqrt(4 * np.pi)
     from scipy.special import ive

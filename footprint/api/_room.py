@@ -9,12 +9,13 @@ from typing import NamedTuple, TypeVar
 from footprint.api._arrays import Memory
 from footprint.backend.compiling import tidy
 from footprint.errors import BudgetError
+from footprint.kernels.deblend.contract import BASINS
 from footprint.plan.plan import Plan
 from footprint.units import format_bytes
 
 T = TypeVar("T")
 R = TypeVar("R")
-# Of the rows that there was room for, what is left to the summits of a crowd where memory is short.
+# Of the rows that are enough for a crowd, what is left to its summits where memory is short.
 _FEWER = (1, 4, 16)
 
 
@@ -41,25 +42,31 @@ class Short:
     ----------
     had
         What there was room for.
-    rows, summits
-        What the image has; without ``rows`` the summits were too many to tell.
+    rows, summits, bright
+        What the image has; without ``rows`` the summits were too many to tell. No source is without a ``bright`` one.
     """
 
     had: Room
     rows: int
     summits: int = 0
+    bright: int = 0
 
     @property
     def enough(self) -> Room:
-        """What does in any case: no source is without a summit."""
-        return Room(self.rows or self.summits, self.summits or self.had.summits)
+        """What does in any case."""
+        return Room(self.rows or max(1, self.bright), self.summits or self.had.summits)
+
+    @property
+    def capacity(self) -> int:
+        """Of one that is given, which has `BASINS` for every row."""
+        return max(self.enough.rows, -(-self.summits // BASINS))
 
     @property
     def tries(self) -> tuple[Room, ...]:
         """What may do, the most first."""
         if self.rows:
             return (self.enough,)
-        return tuple(Room(max(1, self.had.rows // fewer), self.summits) for fewer in _FEWER)
+        return tuple(Room(max(1, self.bright // fewer), self.summits) for fewer in _FEWER)
 
 
 def first_that_fits(rooms: tuple[R, ...], make: Callable[[R], T]) -> T:
@@ -94,7 +101,7 @@ def again(attempt: Callable[[Room], T | Short], plan: Callable[[Room, Memory], P
         return first_that_fits(short.tries, attempt)
     except BudgetError as error:
         needed, smallest = short.enough, error.smallest
-        if needed not in short.tries:
+        if len(short.tries) > 1:
             try:
                 plan(needed, memory)
             except BudgetError as other:

@@ -142,7 +142,7 @@ class Search:
         found = first_that_fits(self.rooms, self._attempt)
         while isinstance(found, Short):
             if self.capacity is not None:
-                raise CapacityError("capacity", found.had.rows, found.enough.rows)
+                raise CapacityError("capacity", found.had.rows, found.capacity)
             found = again(self._attempt, self._planned, found, self.memory)
         return found
 
@@ -196,7 +196,7 @@ class Search:
                  on_plan=self.on_plan)  # fmt: skip
         except Crowded as short:
             # Without the frames it came through, which hold the plan's memory while it is planned again.
-            return Short(room, short.rows, short.summits)
+            return Short(room, short.rows, short.summits, short.bright)
         if through is not None:
             found.columns["filtered_snr"] = through.snr
         return found

@@ -96,11 +96,11 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
 
 
 class Crowded(Exception):
-    """More components, or summits of those, were met than a plan has room for."""
+    """More components, or summits of those, were met than a plan has room for; of such summits so many are ``bright``."""
 
-    def __init__(self, rows: int, summits: int = 0) -> None:
-        super().__init__(rows, summits)
-        self.rows, self.summits = rows, summits
+    def __init__(self, rows: int, summits: int = 0, bright: int = 0) -> None:
+        super().__init__(rows, summits, bright)
+        self.rows, self.summits, self.bright = rows, summits, bright
 
 
 class Islands:

@@ -108,7 +108,7 @@ class Deblend(Pixels):
         nodes = self._nodes(b, x, ids)
         room = -(-self.summits // BASINS) or self.capacity
         state = b.state("deblend.gather", x, capacity=room)
-        b.launch("deblend.gather", x, stats, nodes, *state, **how)
+        b.launch("deblend.gather", x, stats, nodes, *state, **how, seed=self.sigma)
         with b.only("end"):
             b.launch("deblend.settle", stats, c, who, *state, **rules)
         b.next_phase()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -15,11 +16,14 @@ import footprint as fp
 from footprint.api._call import call
 from footprint.api._deblend import AT_EDGE, BLENDED, Components
 from footprint.api._image import host
+from footprint.backend.registry import device_limits
+from footprint.kernels.deblend import contract, cpu
 from footprint.ops.deblend import Deblend
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.reference.deblend import deblend as reference
 from footprint.reference.measure import measure
+from footprint.spec import ArraySpec
 
 OWN = ("island", "component", "flags")
 
@@ -86,6 +90,34 @@ def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, **rules)
     return table.columns, labels, stats, plans[0]
 
 
+def by_blocks(image, stats, strip, rows, connectivity, min_area):
+    """The labels that the kernels of the CPU make of blocks of so many rows."""
+    spec, limits, height = ArraySpec(image.shape, "float32"), device_limits("cpu"), len(image)
+    state = [empty_like(one) for one in contract.gather_state(limits, spec, capacity=image.size // 2 + 1)]
+    kept, count, labels = (
+        [ArraySpec(one.shape, str(one.dtype)) for one in state],
+        np.zeros(1, np.int64),
+        np.full(image.shape, -1, np.int32),
+    )
+    how = {"height": height, "sigma": 0.4, "connectivity": connectivity, "strip": strip}
+    blocks = [(first, image[first : first + rows], labels[first : first + rows]) for first in range(0, height, rows)]
+    for first, block, nodes in blocks:
+        work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, spec, *kept)
+        cpu.gather(block, stats, nodes, *state, *map(empty_like, work), first=first, seed=1.2, **how)
+    members, work = np.empty((image.size, 4), np.int64), contract.settle_work(limits, spec, spec, spec, *kept)
+    rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area}
+    cpu.settle(stats, count, members, *state, *map(empty_like, work), **rules)
+    for first, block, nodes in blocks:
+        work = contract.paint_work(limits, ArraySpec(block.shape, "float32"))
+        place = {"first": first, "climb": len(blocks) > 1, "capacity": image.size}
+        cpu.paint(block, stats, count, nodes, nodes, *state, *map(empty_like, work), **place, **how)
+    return labels
+
+
+def empty_like(spec):
+    return np.full(spec.shape, 77, spec.dtype)
+
+
 @settings(deadline=None, max_examples=25)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from([(40, 33), (97, 5), (50, 1), (1, 40), (61, 47)]), st.sampled_from([1, 2, 3, 8, 50]),
@@ -98,6 +130,31 @@ def test_strips_change_nothing(seed, shape, strip, connectivity, levels, smooth,
     wanted, island, component = reference(image, stats[6], stats[5], 0.4, 1.2, **rules)
     assert np.array_equal(labels, wanted)
     assert np.array_equal(columns["island"], island) and np.array_equal(columns["component"], component)
+    # Strips are of images that are cut.
+    for rows in (strip, 3 * strip):
+        assert np.array_equal(by_blocks(image, stats, strip, rows, connectivity, min_area), wanted)
+
+
+class Told(np.ndarray):
+    """An array that notes what is written to it."""
+
+    writes: ClassVar[list[tuple[int, int]]] = []
+
+    def __setitem__(self, at, value):
+        self.writes.append((int(at), int(value)))
+        super().__setitem__(at, value)
+
+
+def test_numbers_are_not_written_over_by_threads_that_still_halve_paths():
+    """Threads shorten one another's paths: only when all have done so may a pixel take its root's number."""
+    nodes = np.arange(2, 62, dtype=np.int32).reshape(6, 10)
+    nodes[-1, -1] = -1
+    Told.writes.clear()
+    getattr(cpu._follow, "py_func", cpu._follow)(nodes.view(Told))
+    assert np.all(nodes == -1)
+    first = next(i for i, (_, value) in enumerate(Told.writes) if value < 0)
+    after = Told.writes[first:]
+    assert len({at for at, _ in after}) == len(after) and all(value < 0 for _, value in after)
 
 
 @pytest.mark.parametrize(("shape", "strip"), [((700, 65), 32), ((1400, 33), 63), ((260, 301), 35)])
@@ -209,11 +266,15 @@ def test_crowds_are_planned_again_and_too_small_rooms_refused(rng):
     options = {"sigma": 1.0, "deblend": True, "device": "cpu"}
     plans = []
     table = fp.find_sources(image, on_plan=plans.append, **options)
-    assert len(plans) > 1 and plans[-1].outputs[2].spec.shape[0] >= len(table) > 2000
+    assert len(plans) == 2 and plans[-1].outputs[2].spec.shape[0] >= len(table) > 2000
     for room in (1, len(table) - 1):
         with pytest.raises(fp.CapacityError) as caught:
             fp.find_sources(image, capacity=room, **options)
         assert len(fp.find_sources(image, capacity=caught.value.needed, **options)) == len(table)
+    tops = (image == ndimage.maximum_filter(image, footprint=ndimage.generate_binary_structure(2, 1))) & (
+        image > table.meta["threshold"]
+    )
+    assert plans[-1].outputs[2].spec.shape[0] == np.count_nonzero(tops)
     with pytest.raises(fp.BudgetError, match="summits, as this image has") as short:
         fp.find_sources(image, memory="500kB", **options)
     assert len(fp.find_sources(image, memory=short.value.smallest, **options)) == len(table)

@@ -56,6 +56,16 @@ def test_long_slopes_and_many_teeth(device, rng):
         assert len(found[0]) > 150
 
 
+def test_a_crowd_is_planned_again_once(device, rng):
+    """Of summits without room those over the threshold are counted, and rows made for them."""
+    image, plans = rng.standard_normal((120, 130), np.float32), []
+    options = {"sigma": 1.0, "deblend": True}
+    wanted = fp.find_sources(image, device="cpu", **options)
+    table = fp.find_sources(image, device=device, on_plan=plans.append, **options)
+    assert len(plans) == 2 and len(table) == len(wanted) <= plans[-1].outputs[2].spec.shape[0] < image.size // 6
+    assert all(np.array_equal(wanted[name], table[name]) for name in ("label", "island", "npix", "peak"))
+
+
 def test_fits_and_rooms_that_are_too_small(device, rng):
     """Members come before the number of sources where fits are made of them."""
     image = field(rng, (97, 131), 2.0)

@@ -23,8 +23,8 @@ SOURCES = [
     ),
     Mutant(
         "footprint/kernels/deblend/cpu.py",
-        "if best < v <= largest:\n            best, way = v, 5",
-        "if best <= v <= largest:\n            best, way = v, 5",
+        "if (v <= middle) & (v > best):\n            best, way = v, np.int32(5)",
+        "if (v <= middle) & (v >= best):\n            best, way = v, np.int32(5)",
         (BACKEND + "deblend.py::test_equals_the_sorted_list_of_pixels",),
         "of equal neighbours not the first",
         plain=True,
@@ -240,8 +240,8 @@ SOURCES = [
     ),
     Mutant(
         "footprint/api/_room.py",
-        "return tuple(Room(max(1, self.had.rows // fewer), self.summits) for fewer in _FEWER)",
-        "return (self.enough,)",
+        "return Room(self.rows or max(1, self.bright),",
+        "return Room(self.rows or self.summits,",
         (BACKEND + "deblend.py::test_more_summits_than_a_small_budget_has_room_for",),
         "every summit of noise asks for a row of the catalogue",
     ),

@@ -8,15 +8,17 @@ more than ``prominence`` noises and ``contrast`` times the other's summit; else 
 branch of fewer than ``min_area`` pixels is none: it goes to the other, whichever is higher. Islands that are not over the seed, or
 too small, are left out.
 
-Basins are numbered in raster order of where they are met. Rows that are multiples of ``strip`` begin a strip: pixels of its last
-row, and those of its first that climb out of it, are basins of their own, linked to where they climb when that is known; so basins
-and their numbers are the same wherever an image is cut at strips.
+Basins are numbered in raster order of where they are met. Rows of a part that are multiples of ``strip`` begin a strip: pixels of
+its last row, and those of its first that climb out of it, are basins of their own, linked to where they climb when that is known;
+so basins and their numbers are the same wherever an image is cut at strips. A block that is the whole image has no strips, but for
+the count of basins where there is no room for them.
 
-* ``launch("deblend.gather", block, stats, nodes, *state, first=, height=, sigma=, connectivity=, strip=)`` for all blocks in order.
+* ``launch("deblend.gather", block, stats, nodes, *state, first=, height=, sigma=, connectivity=, strip=, seed=)`` for all blocks in
+  order; where basins are more than ``state`` has room for, they are counted, and nothing else is done.
   ``block``, ``stats`` and ``first`` as in `kernels.find_sources`; ``nodes`` int32, or int64 for images of 2^31 pixels and over, of
   the block's shape: left with minus the number of the basin in the block, from 1.
 * ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=)`` when all are through.
-  ``count`` int64 (1,): the sources; minus the basins where there are more than ``state`` has room for. ``members`` int64
+  ``count`` int64 (1,): the sources; what `crowded` reads where there are more basins than ``state`` has room for. ``members`` int64
   (capacity, 4): per source its island, numbered from 1 in raster order of first pixels, its number in the island, brightest first,
   how many there are in it, and the label 1 + row. Where sources are more than there is room for, tables and labels mean nothing.
 * ``launch("deblend.paint", block, stats, count, nodes, labels, *state, first=, height=, sigma=, connectivity=, strip=, climb=,
@@ -41,16 +43,31 @@ BASINS, PASSES = 2, 2
 LINK, AT, FIRST, PIXELS, TREE, OWNER, MANY = range(7)
 # Columns of the passes: 8 times the raster index of the lower pixel + the direction of the other, and the two basins.
 CODE, A, B = range(3)
-# What is counted: basins met, basins met by `paint`, passes stored.
-MET, SEEN, STORED = range(3)
+# What is counted: basins met, basins met by `paint`, passes stored, summits over the seed.
+MET, SEEN, STORED, BRIGHT = range(4)
 ISLAND, COMPONENT, COMPONENTS, LABEL = range(4)
 
 STRIP = 1 << 19
+# Of a count below 0, what summits over the seed are counted by; there are fewer basins than that in any image.
+CROWD = 1 << 36
+# Of these no more are told, so that a count is an int64.
+MOST = (1 << 26) - 1
 
 
 def strip_rows(width: int, rows: int) -> int:
     """Rows of a strip: about half a million pixels, a multiple of ``rows``."""
     return rows * -(-min(max(STRIP // max(width, 1), 8), 128) // rows)
+
+
+def crowd(basins: int, bright: int) -> int:
+    """What a count is where there is no room for so many basins, of which so many have summits over the seed."""
+    return -(basins + CROWD * min(bright, MOST))
+
+
+def crowded(count: int) -> tuple[int, int]:
+    """Of such a count, the basins, and the most that may be sources."""
+    bright, basins = divmod(-count, CROWD)
+    return basins, bright if bright < MOST else basins
 
 
 def default_rooms(size: int) -> tuple[tuple[int, int], ...]:
@@ -83,7 +100,7 @@ def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: i
         ArraySpec((width,), "int64"),
         ArraySpec((width,), "float64"),
         ArraySpec((1, width), block.dtype),
-        ArraySpec((3,), "int64"),
+        ArraySpec((4,), "int64"),
     )
 
 

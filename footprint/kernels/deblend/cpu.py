@@ -2,7 +2,7 @@
 
 A pixel holds 1 + the index in the block of the pixel it climbs to, at a root minus the basin's number; following the pointers
 halves their paths, so that no island, however long its slopes are, takes more than n log n. Threads may follow while others halve:
-whatever they read leads to the same root.
+whatever they read leads to the same root. Numbers are taken when all paths are short.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.deblend.contract import AT, FIRST, LINK, MET, PIXELS, SEEN, TREE
+from footprint.kernels.deblend.contract import AT, BRIGHT, FIRST, LINK, MET, PIXELS, SEEN, TREE
 from footprint.kernels.deblend.tree import meet, settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.contract import PIXELS as COUNTED
@@ -50,29 +50,73 @@ def _way(above, row, below, up, down, x, reach, largest):
     return way, best
 
 
+@njit(cache=True, nogil=True)
+def _ways(above, row, below, top, middle, bottom, corners, out):
+    """`_way` of the pixels between the first and the last, in one order of comparisons, which vector instructions can do.
+
+    ``top``, ``middle`` and ``bottom`` are the largest values that count of each row, ``corners`` whether theirs do.
+    """
+    least = -middle - middle
+    up, down = (top, bottom) if corners else (least, least)
+    one = np.uint64(1)
+    for x in range(one, np.uint64(max(row.size, 1) - 1)):
+        best, way = least, np.int32(_STAYS)
+        v = above[x - one]
+        if (v <= up) & (v > best):
+            best, way = v, np.int32(0)
+        v = above[x]
+        if (v <= top) & (v > best):
+            best, way = v, np.int32(1)
+        v = above[x + one]
+        if (v <= up) & (v > best):
+            best, way = v, np.int32(2)
+        v = row[x - one]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(3)
+        v = row[x]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(_STAYS)
+        v = row[x + one]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(5)
+        v = below[x - one]
+        if (v <= down) & (v > best):
+            best, way = v, np.int32(6)
+        v = below[x]
+        if (v <= bottom) & (v > best):
+            best, way = v, np.int32(7)
+        v = below[x + one]
+        if (v <= down) & (v > best):
+            best, way = v, np.int32(8)
+        out[x] = way
+
+
 @njit(cache=True, parallel=True, nogil=True)
-def _climb(block, before, nodes, roots, first, height, reach, strip, least, largest):
-    """Point every pixel to where it climbs, roots to themselves; count the roots of each row."""
+def _climb(block, before, nodes, roots, first, height, reach, strip, least, largest, bright):
+    """Point pixels to where they climb, roots to themselves; count the roots of each row, and the summits from ``bright`` up."""
     rows, width = block.shape
+    nothing, summits = -largest - largest, 0
     for r in prange(rows):
         y, row, out, n = first + r, block[r], nodes[r], 0
         above = block[r - 1] if r else before[0]
         below = block[min(r + 1, rows - 1)]
         begins, ends = y % strip == 0, (y + 1) % strip == 0 and y + 1 < height
+        up, down, over = y > 0, r + 1 < rows and not ends, 0
+        _ways(above, row, below, largest if up else nothing, largest, largest if down else nothing, reach == 1, out)
+        for x in (0, width - 1):
+            out[x], _ = _way(above, row, below, up, down, x, reach, largest)
         for x in range(width):
-            v = row[x]
-            if not (least <= v <= largest):
-                out[x] = 0
-                continue
-            way = _STAYS
-            if not ends:
-                way, _ = _way(above, row, below, y > 0, r + 1 < rows, x, reach, largest)
-            if way == _STAYS or (begins and way < 3):
-                out[x] = r * width + x + 1
-                n += 1
-            else:
-                out[x] = (r + way // 3 - 1) * width + x + way % 3
+            v, way = row[x], out[x]
+            over += (way == _STAYS) & (v >= bright) & (v <= largest)
+            if ends or (begins and way < 3):
+                way = _STAYS
+            here = (r + way // 3 - 1) * width + x + way % 3
+            set_here = (v >= least) & (v <= largest)
+            n += set_here & (way == _STAYS)
+            out[x] = here if set_here else 0
         roots[r + 1] = n
+        summits += over
+    return summits
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -100,23 +144,34 @@ def _number(block, nodes, roots, first, offset, peaks, basins, keep):
 
 @njit(cache=True, parallel=True, nogil=True)
 def _follow(nodes):
-    """Every pixel takes the number of the root it climbs to."""
+    """Every pixel takes the number of the root it climbs to.
+
+    Threads halve one another's paths, so as long as they do all that is written are pixels farther up: a number could be written
+    over by who read what was there before it.
+    """
     flat, width = nodes.reshape(-1), nodes.shape[1]
     for r in prange(nodes.shape[0]):
         for x in range(width):
-            here = i = r * width + x
-            k = flat[i]
-            if k <= 0:
+            i = r * width + x
+            up = flat[i]
+            if up <= 0:
                 continue
-            while k > 0:
-                up = flat[k - 1]
-                if up < 0:
-                    k = up
+            further = flat[up - 1]
+            while further > 0:
+                flat[i] = further
+                i = further - 1
+                if flat[i] < 0:
+                    up = further
                     break
-                flat[i] = up
-                i = up - 1
-                k = flat[i]
-            flat[here] = k
+                up = flat[i]
+                further = flat[up - 1]
+            flat[r * width + x] = up
+    for r in prange(nodes.shape[0]):
+        for x in range(width):
+            k = flat[r * width + x]
+            while k > 0:
+                k = flat[k - 1]
+            flat[r * width + x] = k
 
 
 @njit(cache=True, nogil=True)
@@ -187,31 +242,48 @@ def _walk(
             if a < n:
                 basins[a, PIXELS] += x - start
                 basins[a, FIRST] = min(basins[a, FIRST], y * width + start)
-            if start > 0 and ids[start - 1] >= 0:
-                _border(row[start], row[start - 1], a, ids[start - 1], y * width + start, -1, 3, 5, near_heights, near,
-                        heights, passes, basins, marks, keys, order, spare)  # fmt: skip
-            if y == 0:
-                continue
-            for q in range(start, x):
-                for d in range(-reach, reach + 1):
-                    if 0 <= q + d < width and over[q + d] >= 0 and over[q + d] != a:
-                        _border(row[q], above[q + d], a, over[q + d], y * width + q, d - width, 1 + d, 7 - d, near_heights, near,
-                                heights, passes, basins, marks, keys, order, spare)  # fmt: skip
+            _borders(row, above, ids, over if y > 0 else over[:0], start, x, y, reach,
+                     near_heights, near, heights, passes, basins, marks, keys, order, spare)  # fmt: skip
         if (y + 1) % strip == 0 and y + 1 < height:
             _leave(above, row, y > 0, mine, over, seam, best, offset, reach, largest, basins)
     last[0, :] = block[rows - 1]
 
 
 @njit(cache=True, nogil=True)
-def _border(
-    value, other, a, b, index, step, way, back, near_heights, near, heights, passes, basins, marks, keys, order, spare
+def _borders(
+    row, above, ids, over, start, stop, y, reach, near_heights, near, heights, passes, basins, marks, keys, order, spare
 ):  # fmt: skip
-    """A pixel at ``index`` and one before it, ``step`` away, of different basins: the lower of the two is where they pass."""
+    """The passes of a run of one basin to what lies before it.
+
+    Pixels across its border that are of one basin come one after the other: the best of their passes is met once.
+    """
+    width, a, pair, most, code = row.size, ids[start], -1, row[start], 0
+    if start > 0 and ids[start - 1] >= 0:
+        pair = ids[start - 1]
+        most, code = _pass(row[start], row[start - 1], y * width + start, -1, 3, 5)
+    for p in range(max(start - reach, 0), min(stop + reach, over.size)):
+        b = over[p]
+        if b < 0 or b == a:
+            continue
+        if b != pair:
+            if pair >= 0:
+                meet(a, pair, np.float64(most), code, near_heights, near, heights, passes, basins, marks, keys, order, spare)
+            pair, code = b, -1
+        for q in range(max(start, p - reach), min(stop, p + reach + 1)):
+            d = p - q
+            value, at = _pass(row[q], above[p], y * width + q, d - width, 1 + d, 7 - d)
+            if code < 0 or value > most or (value == most and at < code):
+                most, code = value, at
+    if pair >= 0:
+        meet(a, pair, np.float64(most), code, near_heights, near, heights, passes, basins, marks, keys, order, spare)
+
+
+@njit(cache=True, nogil=True)
+def _pass(value, other, index, step, way, back):
+    """Between a pixel at ``index`` and one before it, ``step`` away, of different basins: the lower of the two, and which it is."""
     if value <= other:
-        at = index * 8 + _code(way)
-    else:
-        at = (index + step) * 8 + _code(back)
-    meet(a, b, np.float64(min(value, other)), at, near_heights, near, heights, passes, basins, marks, keys, order, spare)
+        return value, index * 8 + _code(way)
+    return other, (index + step) * 8 + _code(back)
 
 
 @njit(cache=True, nogil=True)
@@ -233,27 +305,36 @@ def _bounds(block, stats, sigma):
     return level(stats, block.dtype, sigma), np.finfo(block.dtype).max
 
 
-def _basins(block, stats, nodes, last, roots, offset, peaks, basins, keep, first, height, sigma, connectivity, strip) -> int:
-    """Leave every pixel's basin in ``nodes``; return how many there are in the block."""
+def _basins(block, stats, nodes, last, roots, offset, peaks, basins, keep, first, height, sigma, connectivity, strip, seed):
+    """Number the basins of a block; return how many there are, and how many have summits over the seed."""
     least, largest = _bounds(block, stats, sigma)
-    _climb(block, last, nodes, roots, first, height, int(connectivity == 8), strip, least, largest)
-    found = _number(block, nodes, roots, first, offset, peaks, basins, keep)
-    _follow(nodes)
-    return int(found)
+    bright = _climb(
+        block, last, nodes, roots, first, height, int(connectivity == 8), strip, least, largest, level(stats, block.dtype, seed)
+    )
+    return int(_number(block, nodes, roots, first, offset, peaks, basins, keep)), int(bright)
 
 
 def gather(
     block, stats, nodes, peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, roots, lines, keys, order,
-    spare, *, first, height, sigma, connectivity, strip,
+    spare, *, first, height, sigma, connectivity, strip, seed,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
     if first == 0:
         marks[:], near[:] = 0, -1
-    offset = int(marks[MET])
-    found = _basins(block, stats, nodes, last, roots, offset, peaks, basins, True, first, height, sigma, connectivity, strip)
+    offset, whole = int(marks[MET]), block.shape[0] == height
+    known, options = (block, stats, nodes, last, roots, offset, peaks, basins), (first, height, sigma, connectivity)
+    found, bright = _basins(*known, True, *options, height if whole else strip, seed)
+    if whole and found > peaks.size:
+        # With room for that many the image may have to be cut.
+        found, _ = _basins(*known, False, *options, strip, seed)
     marks[MET] += found
+    marks[BRIGHT] += bright
+    if marks[MET] > peaks.size:
+        last[0, :] = block[-1]
+        return
+    _follow(nodes)
     _walk(
-        block, nodes, offset, first, height, int(connectivity == 8), strip, _bounds(block, stats, sigma)[1],
+        block, nodes, offset, first, height, int(connectivity == 8), height if whole else strip, _bounds(block, stats, sigma)[1],
         peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, lines, keys, order, spare,
     )  # fmt: skip
 
@@ -270,8 +351,9 @@ def paint(
         return
     offset = int(marks[SEEN])
     if climb:
-        options = (first, height, sigma, connectivity, strip)
-        marks[SEEN] += _basins(block, stats, nodes, last, roots, offset, peaks, basins, False, *options)
+        options = (first, height, sigma, connectivity, strip, sigma)
+        marks[SEEN] += _basins(block, stats, nodes, last, roots, offset, peaks, basins, False, *options)[0]
+        _follow(nodes)
         last[0, :] = block[-1]
     _paint(nodes, labels, basins, offset)
 

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.kernels.common.launch import A, Argument, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.ordered import order_specs, ordered
-from footprint.kernels.deblend.contract import BASINS
+from footprint.kernels.deblend.contract import BASINS, CROWD, MOST
 from footprint.kernels.label import gpu as label
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
@@ -20,10 +20,12 @@ _COLUMNS, _STEPS = 11, 16
 
 
 def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, **_: object) -> tuple[ArraySpec, ...]:
-    """How many basins there are; their summits' values, the heights of their passes, and all else."""
+    """How many basins there are, and how many of them, where they are too many, are over the seed; their summits' values, the
+    heights of their passes, and all else.
+    """
     n = min(BASINS * capacity, block.size)
     row = ArraySpec((n,), "float64")
-    return ArraySpec((1,), "int64"), row, row, ArraySpec((n, _COLUMNS), "int32")
+    return ArraySpec((2,), "int64"), row, row, ArraySpec((n, _COLUMNS), "int32")
 
 
 def _turns(size: int, room: int) -> tuple[int, int]:
@@ -36,7 +38,7 @@ def _turns(size: int, room: int) -> tuple[int, int]:
 
 def gather_program(
     limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, sigma: float, connectivity: int,
-    **_: object,
+    seed: float, **_: object,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.deblend.contract` for the arguments; the block is the whole image."""
     size, width, room = block.size, block.shape[1], state[1].shape[0]
@@ -64,7 +66,7 @@ def gather_program(
         *(launch("jump", ids, chunks, flags, np.int32(turn), *shape[:2]) for turn in range(jumps)),
         *numbered,
         launch("open", basins, *known, groups=listed),
-        launch("basins", pixels, ids, chunks, roots, peaks, basins, *known, *shape),
+        launch("basins", pixels, ids, chunks, roots, peaks, basins, *known, *shape, A(1), np.float64(seed)),
         launch("borders", pixels, ids, chunks, roots, flags, *known, np.int32(jumps), *near, groups=n),
     ]
     for turn in range(jumps, jumps + rounds):
@@ -75,7 +77,8 @@ def gather_program(
 
 
 def _launch(entry: str, groups: int, items: int, *args: Argument) -> Launch:
-    return Launch("tree.knl", f"tree_{entry}", (groups, 1, 1), (items, 1, 1), args, (("WIDE", 1), ("NT", _NUMBERERS)))
+    defines = (("WIDE", 1), ("NT", _NUMBERERS), ("CROWD", CROWD.bit_length() - 1), ("MOST", MOST))
+    return Launch("tree.knl", f"tree_{entry}", (groups, 1, 1), (items, 1, 1), args, defines)
 
 
 # Work-items of the one group that numbers islands.

@@ -12,6 +12,7 @@ import numpy as np
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import (
     AT,
+    BRIGHT,
     CODE,
     COMPONENT,
     COMPONENTS,
@@ -27,6 +28,7 @@ from footprint.kernels.deblend.contract import (
     TREE,
     A,
     B,
+    crowd,
 )
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
@@ -245,7 +247,7 @@ def settle(
     """See `footprint.kernels.deblend.contract`."""
     n = int(marks[MET])
     if n > peaks.size:
-        count[0] = -n
+        count[0] = crowd(n, int(marks[BRIGHT]))
         return
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     level, rise = seed * noise, prominence * noise

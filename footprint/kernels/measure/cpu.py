@@ -23,9 +23,11 @@ def _look_back(row, ids, y, background, moments, boxes):
     for x in range(0, ids.size, STRETCH):
         if empty(ids[x : x + STRETCH]):
             continue
+        seen = 0
         for k in ids[x : x + STRETCH]:
-            if 0 < k <= boxes.shape[0]:
+            if k != seen and 0 < k <= boxes.shape[0]:
                 look_back(row, y, background, moments, boxes, k - 1)
+            seen = k
 
 
 @njit(cache=True, nogil=True)
@@ -75,6 +77,9 @@ def islands(image, labels, stats, count, moments, boxes, last, last_ids, *, firs
     """See `footprint.kernels.measure.contract`."""
     if first == 0:
         _open(moments, boxes)
+    if count[0] < 0:
+        # Of too many summits there are no labels.
+        return
     _measure(image, labels, last, last_ids, first, stats[BACKGROUND], moments, boxes)
     if first + labels.shape[0] == height and count[0] <= boxes.shape[0]:
         settle(moments, boxes, count[0], min_area, least_peak(stats, seed))
