@@ -22,17 +22,21 @@ _last, _last_back = (dft.plain(sign, False, dft.ALL) for sign in (-1, 1))
 
 
 def _mixed(e: dft._Numbers) -> None:
-    """Two frequencies, f and M - f, of the transform of the filtered row from those of the row."""
+    """Two frequencies, f and M - f, of the transform of the filtered row from those of the row.
+
+    The row's own spectrum at f and M - f is taken apart first and then filtered: gains near 0 then meet what is rounded in the
+    frequency they belong to alone, and not in the other, which a smooth row has little of.
+    """
     at, there, k = e.args[1], e.args[2], e.args[4]
     z, partner = e.get(0, at, e.kind.count), e.get(0, there, e.kind.count)
-    w = [e.splat(3, e.add(k, i)) for i in range(8)]
+    turn, own, other = ((e.splat(3, e.add(k, 2 * i)), e.splat(3, e.add(k, 2 * i + 1))) for i in range(3))
     conjugate = lambda x: (x[0], e.b.fneg(x[1]))
-    results = (
-        e.plus(e.times(z, (w[0], w[1])), e.times(conjugate(partner), (w[2], w[3]))),
-        e.plus(e.times(partner, (w[4], w[5])), e.times(conjugate(z), (w[6], w[7]))),
-    )
-    for result, to in zip(results, (at, there)):
-        e.put(result, 0, to, e.kind.count)
+    partner = conjugate(partner)
+    even, odd = e.plus(z, partner), e.times(e.minus(z, partner), turn)
+    row, mirrored = e.times(e.plus(even, odd), own), e.times(e.minus(even, odd), other)
+    even, odd = e.plus(row, mirrored), e.times(e.minus(row, mirrored), turn, conjugate=True)
+    e.put(e.plus(even, odd), 0, at, e.kind.count)
+    e.put(conjugate(e.minus(even, odd)), 0, there, e.kind.count)
 
 
 @intrinsic
@@ -139,7 +143,7 @@ def _pairs(work, base, order, gains, first, last, skip, lanes):
     apart()
     for n in range(first, last):
         at, there = base + 2 * lanes * order[skip + 2 * n], base + 2 * lanes * order[skip + 2 * n + 1]
-        _mix(work, at, there, gains, 8 * n)
+        _mix(work, at, there, gains, 6 * n)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
