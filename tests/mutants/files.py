@@ -55,8 +55,8 @@ FILES = [
     ),
     Mutant(
         CREW,
-        "        if self._error is not None:\n            raise self._error",
-        "        pass",
+        "                raise error\n            finally",
+        "                pass\n            finally",
         (CODED + "the_first_error_ends_all_and_nobody_is_waited_for_who_has_not_come",),
         "an error of a thread is lost",
     ),
