@@ -9,6 +9,13 @@ TESTS = "tests/backend/test_fourier.py::"
 FOURIER = [
     Mutant(
         "footprint/ops/fourier.py",
+        "_BESIDE if n < self.detector else 1.0",
+        "1.0",
+        (TESTS + "test_a_tile_or_region_is_as_near_to_the_plain_sum_as_the_whole",),
+        "a tile sees the object beside it",
+    ),
+    Mutant(
+        "footprint/ops/fourier.py",
         "gains[[0, -1]] /= 2",
         "gains[0] /= 2",
         (TESTS + "test_accuracy_is_what_it_says_on_noise",),
