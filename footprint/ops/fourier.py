@@ -22,7 +22,7 @@ from footprint.plan.slots import Place, Ref
 # Spectra, and lines of the grid, that are worked on at once: of a size that caches hold, and enough for all cores of a device.
 _BATCH_BYTES, _BATCH_CORE = 8 << 20, 256 << 10
 # More cells for a region, or a tile, that is smaller than the detector: a period away taps see the object beside it, where beside a
-# whole slice is little. Without, regions of 24 of 96 rows missed an accuracy of 1e-5 by up to 29 %; with it they err as the whole does.
+# whole slice is little. Without, 24 of 96 rows missed an accuracy of 1e-5 by up to 29 %; with it they err as the whole does.
 _BESIDE = 1.05
 # Detectors that a padded row may be long.
 _FARTHEST = 64

@@ -15,7 +15,7 @@ DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched
 VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
 BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
-FILES = [
+MUTANTS = [
     Mutant(
         DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"
     ),

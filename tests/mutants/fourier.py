@@ -6,7 +6,7 @@ from tests.mutants import Mutant
 
 TESTS = "tests/backend/test_fourier.py::"
 
-FOURIER = [
+MUTANTS = [
     Mutant(
         "footprint/ops/fourier.py",
         "_BESIDE if n < self.detector else 1.0",

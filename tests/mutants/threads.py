@@ -11,7 +11,7 @@ STREAM, BIND, DRIVER, FORETOLD, CREW = (f"footprint/plan/{n}.py" for n in "strea
 JIT = "footprint/kernels/common/parts.py"
 COMPILED = "tests/unit/test_jit.py::test_"
 
-THREADS_AND_TIMES = [
+MUTANTS = [
     Mutant(
         "footprint/backend/base.py",
         "    problem.__cause__ = error\n",

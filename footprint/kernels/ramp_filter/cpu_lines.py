@@ -6,6 +6,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
+from footprint.kernels.common.borders import NUMPY_CODES, source_index
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pool import pool
@@ -15,8 +16,8 @@ from footprint.kernels.ramp_filter.lines import MOST
 
 _WORK = 40
 """Multiply-adds that take as long as a sample of a padded row."""
-MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
 
+source = njit(cache=True)(source_index)
 _first, _first_back = (dft.turned(sign, dft.ALL) for sign in (-1, 1))
 _last, _last_back = (dft.plain(sign, False, dft.ALL) for sign in (-1, 1))
 
@@ -49,22 +50,6 @@ def _mix(typing_context, x, at, there, gains, k):  # type: ignore[no-untyped-def
 
     n = types.int64
     return types.void(x, n, n, gains, n), code
-
-
-@njit(cache=True)
-def source(i, n, mode):
-    """Return the sample that stands at position i of the endless row, -1 for zero."""
-    if 0 <= i < n:
-        return i
-    if mode == 0:
-        return -1
-    if mode == 1 or n == 1:
-        return 0 if i < 0 else n - 1
-    if mode == 4:
-        return i % n
-    period = 2 * (n - 1) if mode == 2 else 2 * n
-    j = i % period
-    return j if j < n else (period - j if mode == 2 else period - 1 - j)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -200,7 +185,7 @@ def lines(
     lanes, (threads, size) = BYTES // 4, work.shape
     units = -(-len(rows) // lanes)
     flat = rows.reshape(-1), roots, order, gains.reshape(-1), work.reshape(-1)
-    numbers = rows.shape, lanes, padded, MODES[mode], radices + (1,) * (MOST - len(radices))
+    numbers = rows.shape, lanes, padded, NUMPY_CODES[mode], radices + (1,) * (MOST - len(radices))
     if threads == 1 or few(units * lanes * padded * _WORK):
         _units(*flat, 0, 0, units, *numbers)
         return
