@@ -155,11 +155,11 @@ class Job:
                 thread.join()
         if self.error is not None:
             # Kept here, it would keep the frames it went through, and they the blocks, until Python looks for cycles.
-            error, self.error = self.error, None
+            first, self.error = self.error, None
             try:
-                raise error
+                raise first
             finally:
-                del error
+                del first
         for bound in bounds:
             bound.crossing.finish()
 

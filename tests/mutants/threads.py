@@ -113,8 +113,8 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
-        "error, self.error = self.error, None",
-        "error = self.error",
+        "first, self.error = self.error, None",
+        "first = self.error",
         ("tests/property/test_plan_drive.py::test_an_error_that_was_caught_keeps_no_memory",),
         "an error keeps its job's memory",
     ),

@@ -1,10 +1,10 @@
 """The row filter on the CPU by transforms of our own: which lengths they serve, and the tables they read.
 
-``launch("ramp_filter.lines", rows, roots, order, gains, padded=, mode=, radices=)`` filters float32 ``(n, n_x)`` in place, where
-``radices = factors(padded)`` is not None and ``roots, order, gains = tables(response, radices)`` are constants of the plan. As many
-rows as a vector has lanes go through one transform side by side and touch no other's numbers, so a row's bits are its own. A row of
-2 M samples is M complex ones, z_k = x_2k + i x_(2k+1), and frequencies f and M - f of their transform Z make the row's own at f and
-M - f, which are filtered and put together again at once.
+``launch("ramp_filter.lines", rows, filtered, roots, order, gains, padded=, mode=, radices=)`` filters float32 ``(n, n_x)``, to
+``rows`` themselves too, where ``radices = factors(padded)`` is not None and ``roots, order, gains = tables(response, radices)`` are
+constants of the plan. As many rows as a vector has lanes go through one transform side by side and touch no other's numbers, so a
+row's bits are its own. A row of 2 M samples is M complex ones, z_k = x_2k + i x_(2k+1), and frequencies f and M - f of their
+transform Z make the row's own at f and M - f, which are filtered and put together again at once.
 """
 
 from __future__ import annotations
