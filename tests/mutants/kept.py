@@ -60,9 +60,7 @@ MUTANTS = [
     ),
     Mutant(READY, "if known.key == key]", "if known.key != key]", WITH_PLANS, "calls stay when their plan goes"),
     Mutant(READY, "if known.key not in self._idle or look", "if look", WITH_PLANS, "calls are remembered whose plan is not kept"),
-    Mutant(
-        READY, "        self.give_up()\n        with self._lock:\n", "        with self._lock:\n", WITH_PLANS, "clear keeps plans"
-    ),
+    Mutant(READY, "        self.give_up()\n        exact.forget()\n", "        exact.forget()\n", WITH_PLANS, "clear keeps plans"),
     Mutant(READY, "            self._remembered += nbytes\n", "", WITH_PLANS, "what is known of calls is not counted"),
     Mutant(
         READY,
