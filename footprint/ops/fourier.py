@@ -21,6 +21,9 @@ from footprint.plan.slots import Place, Ref
 
 # Spectra, and lines of the grid, that are worked on at once: of a size that caches hold, and enough for all cores of a device.
 _BATCH_BYTES, _BATCH_CORE = 8 << 20, 256 << 10
+# More cells for a region, or a tile, that is smaller than the detector: a period away taps see the object beside it, where beside a
+# whole slice is little. Without, 24 of 96 rows missed an accuracy of 1e-5 by up to 29 %; with it they err as the whole does.
+_BESIDE = 1.05
 # Detectors that a padded row may be long.
 _FARTHEST = 64
 
@@ -42,22 +45,26 @@ def check_reach(geometry: Geometry) -> None:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells along x and y for an image of ``(n_y, n_x)`` pixels and rows of ``padded`` samples."""
+    """Cells along x and y for an image of ``(n_y, n_x)`` pixels and rows of ``detector`` samples, ``padded`` to more."""
 
     n_y: int
     n_x: int
+    detector: int
     padded: int
     taps: Taps
 
     @cached_property
     def cells_x(self) -> int:
         """Along x, of the full plane."""
-        return _cells(self.n_x, self.taps.sigma)
+        return _cells(self.n_x, self._sigma(self.n_x))
 
     @cached_property
     def cells_y(self) -> int:
         """Along y."""
-        return _cells(self.n_y, self.taps.sigma, beside=True)
+        return _cells(self.n_y, self._sigma(self.n_y), beside=True)
+
+    def _sigma(self, n: int) -> float:
+        return self.taps.sigma * (_BESIDE if n < self.detector else 1.0)
 
     @property
     def half(self) -> int:
@@ -164,7 +171,8 @@ class FourierBackproject:
 
     def _grid(self, n_y: int) -> Grid:
         """Sizes of the grid for so many rows of a slice: for few of them frequencies along y may lie far apart."""
-        return Grid(n_y, self.geometry.shape[1], 2 * (len(self.gains) - 1), taps_of(self.accuracy))
+        n_x, detector = self.geometry.shape[1], self.geometry.n_x
+        return Grid(n_y, n_x, detector, 2 * (len(self.gains) - 1), taps_of(self.accuracy))
 
     def record(self, b: Builder, sino: Ref, out: Ref) -> None:
         """Record a loop over the slices of float32 ``sino`` ``(n_z, n_angles, n_x)``, which is left as it is.

@@ -45,7 +45,12 @@ class _Crew(Generic[T]):
             while self._running:
                 self._changed.wait()
         if self._error is not None:
-            raise self._error
+            # As in `drive.Job.side_by_side`: kept here, it would keep the memory its frames hold.
+            error, self._error = self._error, None
+            try:
+                raise error
+            finally:
+                del error
 
     def _help(self, number: int) -> None:
         with self._changed:

@@ -154,7 +154,12 @@ class Job:
             for thread in bound.late():
                 thread.join()
         if self.error is not None:
-            raise self.error
+            # Kept here, it would keep the frames it went through, and they the blocks, until Python looks for cycles.
+            first, self.error = self.error, None
+            try:
+                raise first
+            finally:
+                del first
         for bound in bounds:
             bound.crossing.finish()
 

@@ -194,8 +194,6 @@ class Sink:
 
 for method in ("direct", "fourier"):
     run(few, 31.0, None, 4, method)
-# And within a budget: what that asks for at first is kept.
-run(few, 31.0, "2MB", 4)
 print(*run(many, 195.2, memory, int(rows)))
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import NamedTuple
 
 
@@ -18,22 +19,10 @@ class Mutant(NamedTuple):
     """Whether kernels run as the Python they are, which takes less than compiling them."""
 
 
+ROOMS = "files fourier iterative kept kernels methods plan rooms skies sources steps threads".split()
+"""The modules that have a list of them, ``MUTANTS``."""
+
+
 def mutants() -> list[Mutant]:
     """All of them."""
-    from tests.mutants.files import FILES
-    from tests.mutants.fourier import FOURIER
-    from tests.mutants.iterative import ITERATIVE
-    from tests.mutants.kept import KEPT
-    from tests.mutants.kernels import KERNELS
-    from tests.mutants.methods import METHODS_OF_CONVOLUTION
-    from tests.mutants.plan import PLAN
-    from tests.mutants.rooms import ROOMS
-    from tests.mutants.skies import SKIES
-    from tests.mutants.sources import SOURCES
-    from tests.mutants.steps import STEPS
-    from tests.mutants.threads import THREADS_AND_TIMES
-
-    return [
-        *FILES, *FOURIER, *ITERATIVE, *KEPT, *KERNELS, *METHODS_OF_CONVOLUTION, *PLAN, *ROOMS, *SKIES, *SOURCES, *STEPS,
-        *THREADS_AND_TIMES,
-    ]  # fmt: skip
+    return [mutant for room in ROOMS for mutant in import_module(f"tests.mutants.{room}").MUTANTS]

@@ -15,7 +15,7 @@ DAMAGE = (CODED + "damaged_blocks_are_refused_and_nothing_beside_them_is_touched
 VALUES = (CODED + "rows_of_all_dtypes_equal_those_of_hdf5",)
 BLOCKS = (CODED + "only_blocks_that_hold_the_rows_are_read",)
 
-FILES = [
+MUTANTS = [
     Mutant(
         DECODER, "if distance == 0 or distance > to - start:", "if distance == 0:", DAMAGE, "what lies before a block is repeated"
     ),
@@ -55,8 +55,8 @@ FILES = [
     ),
     Mutant(
         CREW,
-        "        if self._error is not None:\n            raise self._error",
-        "        pass",
+        "                raise error\n            finally",
+        "                pass\n            finally",
         (CODED + "the_first_error_ends_all_and_nobody_is_waited_for_who_has_not_come",),
         "an error of a thread is lost",
     ),

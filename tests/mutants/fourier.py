@@ -6,7 +6,14 @@ from tests.mutants import Mutant
 
 TESTS = "tests/backend/test_fourier.py::"
 
-FOURIER = [
+MUTANTS = [
+    Mutant(
+        "footprint/ops/fourier.py",
+        "_BESIDE if n < self.detector else 1.0",
+        "1.0",
+        (TESTS + "test_a_tile_or_region_is_as_near_to_the_plain_sum_as_the_whole",),
+        "a tile sees the object beside it",
+    ),
     Mutant(
         "footprint/ops/fourier.py",
         "gains[[0, -1]] /= 2",

@@ -7,7 +7,7 @@ SHARED = (PROJECT + "test_a_pixel_is_shared_by_two_bins",)
 SIRT, CGLS, TV = ((ITERATE + f"test_steps_are_those_with_a_dense_matrix[cpu-{n}]",) for n in ("sirt, nonnegative", "cgls", "tv"))
 OP, CPU, STEP = (f"footprint/{n}.py" for n in ("ops/iterative", "kernels/project/cpu", "kernels/iterative/cpu"))
 
-ITERATIVE = [
+MUTANTS = [
     Mutant(CPU, "back = min(0.0, (LANES - 1) * step)", "back = 0.0", SHARED, "lines that run backwards are read from their front"),
     Mutant(CPU, "(-3.0 - low) / step, (n - low) / step", "(1.0 - low) / step, (n - 6.0 - low) / step", SHARED, "ends of a line"),
     Mutant(

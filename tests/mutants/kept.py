@@ -23,7 +23,7 @@ FITTED = (
 CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and_no_other_is_touched",)
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
-KEPT = [
+MUTANTS = [
     Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
     Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
     Mutant(

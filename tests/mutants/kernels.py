@@ -9,7 +9,7 @@ BORDERS, CLIP, PAD, LINES, SOURCES = (
     f"footprint/kernels/{n}.py" for n in ("common/borders", "sigma_clip/cpu", "pad/cpu", "flatfield/cpu", "find_sources/cpu")
 )
 
-KERNELS = [
+MUTANTS = [
     Mutant(
         BORDERS,
         "return i if i < n else 2 * n - 1 - i",
@@ -333,10 +333,10 @@ KERNELS = [
     ),
     Mutant(
         "footprint/kernels/ramp_filter/cpu_lines.py",
-        "return j if j < n else (period - j if mode == 2 else period - 1 - j)",
-        "return j if j < n else period - 1 - j",
+        "row, mirrored = e.times(e.plus(even, odd), own), e.times(e.minus(even, odd), other)",
+        "row, mirrored = e.times(e.plus(even, odd), own), e.times(e.minus(even, odd), own)",
         (BACKEND + "fbp.py::test_rows_are_filtered",),
-        "reflect is symmetric",
+        "two frequencies have the gain of one",
     ),
     Mutant(
         "footprint/kernels/ramp_filter/cpu.py",

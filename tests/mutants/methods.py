@@ -10,7 +10,7 @@ GPU = "tests/backend/test_gpu_overlap_save.py::test_"
 LINES = "tests/backend/test_gpu_overlap_lines.py::test_"
 VOLUMES = "tests/backend/test_gpu_overlap_volume.py::test_"
 
-METHODS_OF_CONVOLUTION = [
+MUTANTS = [
     Mutant(
         "footprint/answers.py",
         "name in known[: min(len(args), positional)]",

@@ -14,7 +14,7 @@ LIFETIME, PLAN, SLOTS, DRIVER, STEPS, BUILDER = (
 SPENT = "footprint/plan/spent.py"
 GROW = ("tests/unit/test_spent.py::test_spans_of_time_grow_and_join",)
 
-PLAN = [
+MUTANTS = [
     Mutant(SPENT, "zip(self.seconds[::2], self.seconds[1::2])", "zip(self.seconds, self.seconds)", GROW, "longer spans lose time"),
     Mutant(SPENT, "self.seconds[i // step] += seconds", "self.seconds[i] += seconds", GROW, "spans of other lengths are joined"),
     Mutant(

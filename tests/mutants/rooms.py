@@ -9,7 +9,7 @@ FILTERS, FITS, RAW, SCAN, UNITS, ERRORS, MAIN = (
     f"footprint/{n}.py" for n in ("ops/filters", "io/fits", "io/raw", "io/scan", "units", "errors", "cli/main")
 )
 
-ROOMS = [
+MUTANTS = [
     Mutant(FILTERS, "        return np.sinc(x)\n", "        return np.sinc(x / 2)\n", GAINS, "Lanczos is Shepp and Logan's"),
     Mutant(FILTERS, "return 0.54 + 0.46 * np.cos", "return 0.5 + 0.5 * np.cos", GAINS, "Hamming is Hann's"),
     Mutant(FILTERS, "    kernel[0] = 0.25\n", "    kernel[0] = 0.0\n", GAINS, "the ramp's mean"),

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 BACKEND = "tests/backend/test_"
 
-SOURCES = [
+MUTANTS = [
     Mutant(
         "footprint/kernels/apertures/cpu.py",
         "share = 1.0 if q < near else",

@@ -18,7 +18,7 @@ BY_ROW = "tests/backend/test_axis_by_row.py::test_"
 LEVELS = ("tests/unit/test_io_ome_zarr.py::test_compressed_levels_as_the_formats_own_library_reads_them",)
 OWN = (BY_ROW + "slices_about_axes_of_their_own",)
 
-STEPS = [
+MUTANTS = [
     Mutant(
         "footprint/io/scan.py",
         "usual / parts.flats.current",

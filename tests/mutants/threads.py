@@ -6,12 +6,12 @@ LOST = ("tests/backend/test_device_lost.py::test_a_lost_device_ends_a_run_that_g
 
 THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
-STREAM, BIND, DRIVER, FORETOLD = (f"footprint/plan/{n}.py" for n in "stream bind drive predict".split())
+STREAM, BIND, DRIVER, FORETOLD, CREW = (f"footprint/plan/{n}.py" for n in "stream bind drive predict crew".split())
 
 JIT = "footprint/kernels/common/parts.py"
 COMPILED = "tests/unit/test_jit.py::test_"
 
-THREADS_AND_TIMES = [
+MUTANTS = [
     Mutant(
         "footprint/backend/base.py",
         "    problem.__cause__ = error\n",
@@ -110,6 +110,20 @@ THREADS_AND_TIMES = [
         "        with threading.Lock():\n            unwatched",
         ("tests/null/test_plan_binding.py::test_threads_take_turns_in_one_bound_plan",),
         "two threads run one bound plan",
+    ),
+    Mutant(
+        DRIVER,
+        "first, self.error = self.error, None",
+        "first = self.error",
+        ("tests/property/test_plan_drive.py::test_an_error_that_was_caught_keeps_no_memory",),
+        "an error keeps its job's memory",
+    ),
+    Mutant(
+        CREW,
+        "error, self._error = self._error, None",
+        "error = self._error",
+        ("tests/unit/test_io_coded.py::test_the_first_error_ends_all_and_nobody_is_waited_for_who_has_not_come",),
+        "an error keeps the memory of those that worked together",
     ),
     Mutant(
         DRIVER,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -144,6 +146,32 @@ def test_the_first_error_is_the_one_that_is_raised():
     with case.plan(cuts, OVERLAPPED, 3).bind(Counting()) as bound, pytest.raises(OSError, match="no space"):
         bound(*inputs, out=outputs)
     assert inputs[0].calls == 4
+
+
+@pytest.mark.parametrize("lanes", [SERIAL, OVERLAPPED])
+def test_an_error_that_was_caught_keeps_no_memory(lanes):
+    """A job that is begun again for what the first found has its plan's memory alone, before Python looks for cycles."""
+
+    class Found(Exception):
+        pass
+
+    def find():
+        if outputs[0].calls == 2:
+            raise Found
+
+    _, case, cuts = naps(parts=4)
+    inputs, outputs, _ = case.faces()
+    outputs[0].before = find
+    gc.disable()
+    try:
+        with case.plan(cuts, lanes, 2).bind(Counting()) as bound:
+            try:
+                bound(*inputs, out=outputs)
+            except Found as error:
+                left = weakref.ref(error)
+            assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_an_error_while_parts_become_durable(tmp_path):

@@ -40,6 +40,9 @@ NONE = "none"
 
 CODES = {name: code for code, name in enumerate((*BORDERS, NONE))}
 
+NUMPY_CODES = {theirs: CODES[ours] for ours, theirs in NUMPY.items()}
+"""By numpy.pad's name, which ``padding=`` is given in."""
+
 _WORDS = {word: ours for ours, _, words in _TABLE for word in words}
 # What "reflect" is, by whose users read it.
 _REFLECT = {"ndimage": "reflect", "numpy": "mirror"}

@@ -1,4 +1,4 @@
-/* Samples of a row of n continued to N = 2 M, by MODE, two by two: what stages.h takes as M complex numbers. EVEN: n is. */
+/* Samples of a row of n continued to N = 2 M, by MODE (borders.CODES), two by two: what stages.h takes as M complex numbers. EVEN: n is. */
 /* position on the extended row of a sample of the row, -1 for zero; what stands left of the row is at the end */
 DEVICE i32 source(i32 c, i32 n)
 {
@@ -11,10 +11,10 @@ DEVICE i32 source(i32 c, i32 n)
   return i < 0 ? 0 : n - 1;
 #else
   if (n == 1) return 0;
-  const i32 period = MODE == 4 ? n : MODE == 2 ? 2 * (n - 1) : 2 * n;
+  const i32 period = MODE == 4 ? n : MODE == 3 ? 2 * (n - 1) : 2 * n;
   i %= period;
   i = i < 0 ? i + period : i;
-  return i < n ? i : MODE == 2 ? period - i : period - 1 - i;
+  return i < n ? i : MODE == 3 ? period - i : period - 1 - i;
 #endif
 #endif
 }

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from footprint.kernels.common.borders import NUMPY_CODES
 from footprint.kernels.common.launch import Defines
 from footprint.spec import Limits
 
-MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
-"""What ``extended.h`` continues a row with."""
 SPARE = 1024
 """Bytes of on-chip memory the runtime takes from each group."""
 REGISTERS = 65536
@@ -93,4 +92,4 @@ def turns(numbers: int) -> np.ndarray:
 
 def extended(shape: Stages, n: int, mode: str) -> Defines:
     """The constants of ``extended.h`` for rows of ``n`` samples, and HALF of ``stages.h``."""
-    return (("MODE", MODES[mode]), ("HALF", int(mode == "constant" and n <= shape.numbers)), ("EVEN", int(n % 2 == 0)))
+    return (("MODE", NUMPY_CODES[mode]), ("HALF", int(mode == "constant" and n <= shape.numbers)), ("EVEN", int(n % 2 == 0)))

@@ -56,6 +56,12 @@ def subtract_program(limits: Limits, block: ArraySpec, fits: ArraySpec, count: A
     return _drawn(limits, fits, out, (A(0), A(1), A(2), A(3)), first, -1.0)
 
 
+def _sizes(boxes: ArraySpec, moments: ArraySpec, seed: float) -> tuple[int, int, tuple[Argument, ...]]:
+    """Sources there may be, columns of their moments, and both as arguments, with what makes a source."""
+    n, columns = boxes.shape[0], moments.shape[1]
+    return n, columns, (np.int64(n), np.int32(columns), np.float64(seed))
+
+
 def _put(
     limits: Limits, room: int, columns: int, kept: Argument, counts: tuple[Argument, ...], told: Argument,
     tables: tuple[tuple[Argument, ...], ...], to: tuple[Argument, ...],
@@ -80,11 +86,10 @@ def join_program(
     *rest: ArraySpec, height: int, seed: float,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.model.contract` for the arguments."""
-    n, columns = boxes.shape[0], moments.shape[1]
+    n, columns, rules = _sizes(boxes, moments, seed)
     if n == 0:
         return Program(())
     first, second, to = (A(4), A(5), A(2)), (A(7), A(8), A(9)), (A(11), A(12), A(13))
-    rules = (np.int64(n), np.int32(columns), np.float64(seed))
     new = _launch("new", groups_for(limits, n, 64), 64, A(0), W(0), W(1), A(2), A(3), A(6), A(8), A(9), W(2), *rules)
     known = _known(limits, n, A(1), A(2), A(3), True, "f32")
     put = _put(limits, n, columns, W(2), (A(3), A(6)), A(10), (first, second), to)
@@ -96,10 +101,9 @@ def prune_program(
     *rest: ArraySpec, seed: float,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.model.contract` for the arguments."""
-    n, columns = boxes.shape[0], moments.shape[1]
+    n, columns, rules = _sizes(boxes, moments, seed)
     if n == 0:
         return Program(())
-    rules = (np.int64(n), np.int32(columns), np.float64(seed))
     stay = _launch("prune", groups_for(limits, n, 64), 64, A(0), A(1), A(2), A(3), A(4), W(0), *rules)
     put = _put(limits, n, columns, W(0), (A(2),), A(6), ((A(3), A(4), A(5)),), (A(7), A(8), A(9)))
     return Program((stay, *put), (ArraySpec((n,), "int64"),))

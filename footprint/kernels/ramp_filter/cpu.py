@@ -8,15 +8,16 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.borders import NUMPY_CODES
 from footprint.kernels.common.jit import njit
-from footprint.kernels.ramp_filter.cpu_lines import MODES, lines, source
+from footprint.kernels.ramp_filter.cpu_lines import lines, source
 
 __all__ = ["crop", "lines", "pad", "scale"]
 
 
 def pad(rows: np.ndarray, padded: np.ndarray, *, mode: str) -> None:
     """Write each row of ``(n, n_x)`` to the start of ``(n, P)``, continued to the right, and from the left at the end."""
-    _pad(rows, padded, MODES[mode])
+    _pad(rows, padded, NUMPY_CODES[mode])
 
 
 def scale(spectrum: np.ndarray, response: np.ndarray) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
+from footprint.kernels.common.borders import NUMPY_CODES, source_index
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pool import pool
@@ -15,24 +16,28 @@ from footprint.kernels.ramp_filter.lines import MOST
 
 _WORK = 40
 """Multiply-adds that take as long as a sample of a padded row."""
-MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3, "wrap": 4}
 
+source = njit(cache=True)(source_index)
 _first, _first_back = (dft.turned(sign, dft.ALL) for sign in (-1, 1))
 _last, _last_back = (dft.plain(sign, False, dft.ALL) for sign in (-1, 1))
 
 
 def _mixed(e: dft._Numbers) -> None:
-    """Two frequencies, f and M - f, of the transform of the filtered row from those of the row."""
+    """Two frequencies, f and M - f, of the transform of the filtered row from those of the row.
+
+    The row's own spectrum at f and M - f is taken apart first and then filtered: gains near 0 then meet what is rounded in the
+    frequency they belong to alone, and not in the other, which a smooth row has little of.
+    """
     at, there, k = e.args[1], e.args[2], e.args[4]
     z, partner = e.get(0, at, e.kind.count), e.get(0, there, e.kind.count)
-    w = [e.splat(3, e.add(k, i)) for i in range(8)]
+    turn, own, other = ((e.splat(3, e.add(k, 2 * i)), e.splat(3, e.add(k, 2 * i + 1))) for i in range(3))
     conjugate = lambda x: (x[0], e.b.fneg(x[1]))
-    results = (
-        e.plus(e.times(z, (w[0], w[1])), e.times(conjugate(partner), (w[2], w[3]))),
-        e.plus(e.times(partner, (w[4], w[5])), e.times(conjugate(z), (w[6], w[7]))),
-    )
-    for result, to in zip(results, (at, there)):
-        e.put(result, 0, to, e.kind.count)
+    partner = conjugate(partner)
+    even, odd = e.plus(z, partner), e.times(e.minus(z, partner), turn)
+    row, mirrored = e.times(e.plus(even, odd), own), e.times(e.minus(even, odd), other)
+    even, odd = e.plus(row, mirrored), e.times(e.minus(row, mirrored), turn, conjugate=True)
+    e.put(e.plus(even, odd), 0, at, e.kind.count)
+    e.put(conjugate(e.minus(even, odd)), 0, there, e.kind.count)
 
 
 @intrinsic
@@ -45,22 +50,6 @@ def _mix(typing_context, x, at, there, gains, k):  # type: ignore[no-untyped-def
 
     n = types.int64
     return types.void(x, n, n, gains, n), code
-
-
-@njit(cache=True)
-def source(i, n, mode):
-    """Return the sample that stands at position i of the endless row, -1 for zero."""
-    if 0 <= i < n:
-        return i
-    if mode == 0:
-        return -1
-    if mode == 1 or n == 1:
-        return 0 if i < 0 else n - 1
-    if mode == 4:
-        return i % n
-    period = 2 * (n - 1) if mode == 2 else 2 * n
-    j = i % period
-    return j if j < n else (period - j if mode == 2 else period - 1 - j)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -139,7 +128,7 @@ def _pairs(work, base, order, gains, first, last, skip, lanes):
     apart()
     for n in range(first, last):
         at, there = base + 2 * lanes * order[skip + 2 * n], base + 2 * lanes * order[skip + 2 * n + 1]
-        _mix(work, at, there, gains, 8 * n)
+        _mix(work, at, there, gains, 6 * n)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -197,7 +186,7 @@ def lines(
     lanes, (threads, size) = BYTES // 4, work.shape
     units = -(-len(rows) // lanes)
     flat = rows.reshape(-1), filtered.reshape(-1), roots, order, gains.reshape(-1), work.reshape(-1)
-    numbers = rows.shape, lanes, padded, MODES[mode], radices + (1,) * (MOST - len(radices))
+    numbers = rows.shape, lanes, padded, NUMPY_CODES[mode], radices + (1,) * (MOST - len(radices))
     if threads == 1 or few(units * lanes * padded * _WORK):
         _units(*flat, 0, 0, units, *numbers)
         return

@@ -1,6 +1,6 @@
 """The row filter that never leaves the chip: which rows fit, and the tables it reads.
 
-``launch("ramp_filter.fused", rows, twiddle, gains, padded=, mode=)`` filters float32 ``(n, n_x)`` in place and needs no work
+``launch("ramp_filter.fused", rows, filtered, twiddle, gains, padded=, mode=)`` filters float32 ``(n, n_x)`` and needs no work
 memory, where ``fused(limits, n_x, padded)`` is not None; ``twiddle, gains = tables(response)`` are constants of the plan.
 """
 

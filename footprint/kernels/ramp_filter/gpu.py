@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.kernels.common.borders import NUMPY_CODES
 from footprint.kernels.common.launch import A, Launch, Program
-from footprint.kernels.common.stages import MODES, Stages, extended
+from footprint.kernels.common.stages import Stages, extended
 from footprint.kernels.ramp_filter.fused import fused
 from footprint.spec import ArraySpec, Limits
 
@@ -47,7 +48,7 @@ def _rows(entry: str, n: int, columns: int, args: tuple[A | np.generic, ...]) ->
 def pad_program(limits: Limits, rows: ArraySpec, padded: ArraySpec, *, mode: str) -> Program:
     """Rows to the start of longer rows, continued on both sides."""
     sizes = (np.int64(rows.shape[0]), np.int32(rows.shape[1]), np.int32(padded.shape[1]))
-    return _rows("pad_rows", padded.shape[0], padded.shape[1], (A(0), A(1), *sizes, np.int32(MODES[mode])))
+    return _rows("pad_rows", padded.shape[0], padded.shape[1], (A(0), A(1), *sizes, np.int32(NUMPY_CODES[mode])))
 
 
 def scale_program(limits: Limits, spectrum: ArraySpec, response: ArraySpec) -> Program:

@@ -1,10 +1,10 @@
 """The row filter on the CPU by transforms of our own: which lengths they serve, and the tables they read.
 
-``launch("ramp_filter.lines", rows, roots, order, gains, padded=, mode=, radices=)`` filters float32 ``(n, n_x)`` in place, where
-``radices = factors(padded)`` is not None and ``roots, order, gains = tables(response, radices)`` are constants of the plan. As many
-rows as a vector has lanes go through one transform side by side and touch no other's numbers, so a row's bits are its own. A row of
-2 M samples is M complex ones, z_k = x_2k + i x_(2k+1), and frequencies f and M - f of their transform Z make those of the filtered
-row's, a_f Z_f + b_f conj Z_(M-f), at once.
+``launch("ramp_filter.lines", rows, filtered, roots, order, gains, padded=, mode=, radices=)`` filters float32 ``(n, n_x)``, to
+``rows`` themselves too, where ``radices = factors(padded)`` is not None and ``roots, order, gains = tables(response, radices)`` are
+constants of the plan. As many rows as a vector has lanes go through one transform side by side and touch no other's numbers, so a
+row's bits are its own. A row of 2 M samples is M complex ones, z_k = x_2k + i x_(2k+1), and frequencies f and M - f of their
+transform Z make the row's own at f and M - f, which are filtered and put together again at once.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def tables(response: np.ndarray, radices: tuple[int, ...]) -> tuple[np.ndarray, 
     tuple
         ``roots``, float32: of every stage but the last, number after number. ``order``, int64: ``(r + 1,)`` where the pairs of
         each of the first radix' blocks begin, then the places of frequencies f and M - f, pair by pair. ``gains``, float32
-        ``(pairs, 8)``: parts of a_f, b_f, a_(M-f), b_(M-f), the scale of transforms there and back included.
+        ``(pairs, 6)``: parts of -i e^(-pi i f / M), and of the gain at f and the conjugate of that at M - f, with the scale of
+        transforms there and back.
     """
     half, first = math.prod(radices), radices[0]
     roots, left = [], half
@@ -73,10 +74,8 @@ def tables(response: np.ndarray, radices: tuple[int, ...]) -> tuple[np.ndarray, 
         rest = rest // radix
     gains = np.asarray(response, np.complex128).copy()
     gains[[0, -1]] = gains[[0, -1]].real
-    gain, mirrored = gains[:-1], np.conj(gains[:0:-1])
-    angle = np.pi * np.arange(half) / half
-    own = (gain + mirrored - (gain - mirrored) * np.sin(angle)) / (2 * half)
-    other = 1j * (gain - mirrored) * np.cos(angle) / (2 * half)
+    gain, mirrored = gains[:-1] / (4 * half), np.conj(gains[:0:-1]) / (4 * half)
+    turn = -1j * np.exp(-1j * np.pi * np.arange(half) / half)
     starts, pairs = [0], []
     for block in range(first):
         f = np.arange(block, half, first)
@@ -88,5 +87,5 @@ def tables(response: np.ndarray, radices: tuple[int, ...]) -> tuple[np.ndarray, 
     f = np.concatenate(pairs)
     partner = (half - f) % half
     order = np.concatenate([starts, np.stack([place[f], place[partner]], 1).reshape(-1)]).astype(np.int64)
-    parts = np.stack([own[f], other[f], own[partner], other[partner]], 1).astype(np.complex64)
+    parts = np.stack([turn[f], gain[f], mirrored[f]], 1).astype(np.complex64)
     return np.concatenate(roots).view(np.float32), order, parts.view(np.float32)

@@ -1,0 +1,31 @@
+"""The ways a job is cut, as its budget falls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import footprint as fp
+from footprint.plan.plan import Plan
+
+
+def falling(plan: Callable[[int], Plan]) -> Iterator[tuple[str, int]]:
+    """Of plans that each take less than the one before, down to the least: the axes that are cut, and what is just enough.
+
+    Axes are in their order: ``za`` is a slice at a time, in groups of angles.
+    """
+    memory = 1 << 40
+    while True:
+        try:
+            found = plan(memory)
+        except fp.BudgetError:
+            return
+        yield "".join(cut.axis for cut in found.cuts), found.footprint.total
+        memory = found.footprint.total - 1
+
+
+def ways(plan: Callable[[int], Plan]) -> dict[str, list[int]]:
+    """All of them, by the axes that are cut."""
+    found: dict[str, list[int]] = {}
+    for way, memory in falling(plan):
+        found.setdefault(way, []).append(memory)
+    return found
