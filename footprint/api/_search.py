@@ -34,9 +34,6 @@ T = TypeVar("T")
 LOWEST = 3.0
 # Of the area that a point source at the threshold covers without noise: with noise that the beam correlates, none covers less.
 _COVERED = 0.5
-# What a summit has to rise over a pass, in noises, where a beam has made the noise smooth: with `Rules.prominence`, as noise of
-# independent pixels needs it to leave extended sources whole, one neighbour in fifty would be missed in crowds.
-SMOOTH = 1.0
 
 
 def rules_of(
@@ -58,8 +55,7 @@ def rules_of(
     if checked.get("residual") and checked.get("smooth") is not None:
         raise ArgumentError("residual", "beside matched_filter", "one of them")
     pixels = check_min_area(min_area, beam_area, lowest(lower) if chosen else level, lower)
-    rise = Rules.prominence if beam_area is None else SMOOTH
-    return Rules(clip, level, lower, corners, pixels, prominence=rise, maps=maps, **checked)
+    return Rules(clip, level, lower, corners, pixels, maps=maps, **checked)
 
 
 def lowest(flood: float | None) -> float:

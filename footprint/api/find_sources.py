@@ -105,8 +105,8 @@ def find_sources(
         itself. A GPU takes the image whole.
     deblend : bool
         Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
-        of its own where it rises the noise (without a beam 1.5 times that), and contrast times the higher summit it meets, over
-        the pass between them. Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. A GPU
+        of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
+        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. A GPU
         takes the image whole.
     contrast : float
         What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.

@@ -101,8 +101,8 @@ class Rules:
         Of the whole image.
     sigma, flood, connectivity, min_area
         As in `find_sources`; flood None for sigma.
-    contrast, prominence
-        Where what stands on one island is taken apart; members are then a result. The prominence is in noises.
+    contrast
+        Where what stands on one island is taken apart; members are then a result.
     fit, light, windowed
         What is fitted to sources, the apertures that are summed, and the windows of centres, with room for none yet; all are then
         results.
@@ -130,7 +130,6 @@ class Rules:
     connectivity: int = 4
     min_area: int = 1
     contrast: float | None = None
-    prominence: float = Deblend.prominence
     fit: Fit | None = None
     light: Light | None = None
     windowed: Windowed | None = None
@@ -171,7 +170,7 @@ class Rules:
         told: dict[str, float | int] = {"sigma": self.sigma, "flood": flood}
         told |= {"connectivity": self.connectivity, "min_area": self.min_area}
         if self.contrast is not None:
-            told |= {"contrast": self.contrast, "prominence": self.prominence}
+            told |= {"contrast": self.contrast, "prominence": Deblend.prominence}
         if self.maps is None or "clip" in self.maps.kinds:
             told["kappa"] = self.clip.sigma
         elif "mesh" in self.maps.kinds:
@@ -261,8 +260,7 @@ class Rules:
             same["saved"] = self.maps.saved
         if self.contrast is not None:
             one = Deblend if self.maps is None else LocalDeblend
-            apart: dict[str, Any] = {"contrast": self.contrast, "prominence": self.prominence, "summits": summits}
-            return one(sigma=self.sigma, flood=level, **apart, **same)
+            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, **same)
         return (Islands if self.maps is None else LocalIslands)(sigma=level, seed=seed, **same)
 
     @property

@@ -253,15 +253,3 @@ def test_a_gpu_wants_the_image_whole(monkeypatch):
     assert fp.plan_find_sources((3000, 3000), **options).limits == whole.limits
     parts = fp.plan_find_sources((3000, 3000), memory="50MB", **options)
     assert parts.limits.host and parts.n_parts > 1 and parts.footprint.total <= 50e6
-
-
-def test_a_beam_tells_how_far_a_summit_rises():
-    """Noise that a beam correlates makes no summit between two neighbours: one that rises a noise is a source's."""
-    y, x = np.mgrid[:40, :60]
-    image = sum(30 * np.exp(-((x - at) ** 2 + (y - 20) ** 2) / (2 * (5 / 2.3548) ** 2)) for at in (27, 32.4)).astype("f4")
-    over = image[20].max() - image[20, 27:33].min()
-    levels = {"background": np.zeros_like(image), "noise": np.full_like(image, over / 1.25)}
-    beam = {"CDELT1": -1 / 3600, "CDELT2": 1 / 3600, "CUNIT1": "deg", "CUNIT2": "deg", "BMAJ": 5 / 3600, "BMIN": 5 / 3600}
-    for header, rise, rows in ((None, 1.5, 1), (beam | {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN"}, 1.0, 2)):
-        table = fp.find_sources(image, 5, flood=3, connectivity=8, deblend=True, header=header, device="cpu", **levels)
-        assert table.meta["prominence"] == rise and len(table) == rows
