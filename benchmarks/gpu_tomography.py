@@ -45,11 +45,11 @@ def row_filter(bench: Bench, rng: np.random.Generator) -> None:
         twiddle, paired = (cupy.asarray(table) for table in tables(gains, 2 * n))
         few = rng.random((64, n), np.float32)
         rows = cupy.asarray(few)
-        bench.kernel("ramp_filter.fused", rows, twiddle, paired, padded=2 * n, mode="constant")()
+        bench.kernel("ramp_filter.fused", rows, rows, twiddle, paired, padded=2 * n, mode="constant")()
         want = np.fft.irfft(np.fft.rfft(few.astype("f8"), 2 * n) * gains.real, 2 * n)[:, :n]
         assert np.abs(rows.get() - want).max() < 2e-5 * np.abs(want).max()
         rows = cupy.random.random((n_a, n), dtype=np.float32)
-        call = bench.kernel("ramp_filter.fused", rows, twiddle, paired, padded=2 * n, mode="constant")
+        call = bench.kernel("ramp_filter.fused", rows, rows, twiddle, paired, padded=2 * n, mode="constant")
         factor, peers = cupy.asarray(gains.real.astype("f4")), {}
         if n_a * n < 1 << 28:
             peers["cuFFT"] = lambda rows=rows, n=n, factor=factor: cupy.fft.irfft(cupy.fft.rfft(rows, 2 * n) * factor, 2 * n)[:, :n]

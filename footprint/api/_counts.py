@@ -17,6 +17,8 @@ from footprint.plan.faces import Region
 
 # Values that are compared at a time: what that holds does not grow with the data. Bytes that a thread takes at a time.
 _PIECE, _SHARE = 1 << 14, 2 << 20
+# Of the threads, one in so many counts beside a job, whose own copies want the others.
+_BESIDE = 4
 # In place of the angles of a block, where it is one of flats.
 _FLATS = (-1, -1)
 
@@ -88,12 +90,15 @@ class Tally:
 
         def count() -> None:
             try:
-                for frame in array:
+                threads = max(1, settings.threads() // _BESIDE)
+                step = threads * _frames(array)
+                for at in range(0, len(array), step):
                     if over.is_set():
                         return
-                    found = _at_least(frame[None], self.level or 0.0)
+                    block = array[at : at + step]
+                    found = _at_least(block, self.level or 0.0, threads)
                     with self._lock:
-                        self._count((0, 0), found, frame.size)
+                        self._count((0, 0), found, block.size)
             except BaseException as error:
                 errors.append(error)
 
@@ -168,12 +173,12 @@ class Tally:
         return [(int(run[0]), int(run[-1]) + 1) for run in np.split(index, ends) if len(run)]
 
 
-def _at_least(block: np.ndarray, level: float) -> int:
+def _at_least(block: np.ndarray, level: float, threads: int = MOST) -> int:
     """How many values are not below a level. Most frames have none, which a look at the largest tells; several threads look.
 
     Python, which one thread runs at a time, is to look at many frames at once.
     """
-    frames = max(1, _SHARE // max(block[0].nbytes, 1))
+    frames = _frames(block)
     parts = [block[at : at + frames] for at in range(0, len(block), frames)]
     found = [0] * len(parts)
 
@@ -181,8 +186,13 @@ def _at_least(block: np.ndarray, level: float) -> int:
         if not parts[at].max() < level:
             found[at] = sum(_count(frame, level) for frame in parts[at])
 
-    shared(iter(range(len(parts))), look, min(settings.threads(), len(parts), MOST))
+    shared(iter(range(len(parts))), look, min(settings.threads(), len(parts), threads))
     return sum(found)
+
+
+def _frames(block: np.ndarray) -> int:
+    """How many frames a thread takes at a time."""
+    return max(1, _SHARE // max(block[0].nbytes, 1))
 
 
 def _count(frame: np.ndarray, level: float) -> int:

@@ -87,6 +87,8 @@ class Asked(NamedTuple):
 
 def _whole(name: str, value: Any) -> tuple[int, ...]:
     """Whole numbers: one, or several in order."""
+    if type(value) is int:
+        return (value,)
     try:
         return tuple(operator.index(n) for n in (value if isinstance(value, Sequence | np.ndarray) else (value,)))
     except TypeError:

@@ -20,7 +20,8 @@ ALONE: Beside = (None, None)
 
 def is_given(beside: Beside) -> bool:
     """Whether there is any of it."""
-    return any(one is not None for one in beside)
+    masked, weight = beside
+    return masked is not None or weight is not None
 
 
 def arrays_beside(beside: Beside, shape: tuple[int, ...], of: str = "image") -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,24 @@ import numpy as np
 from footprint.errors import ArgumentError
 
 
+@functools.lru_cache(64)
+def _is_of(kind: type, module: str) -> bool:
+    """Whether a type is, or comes from, one of a module, which is not imported for it; asked in every call."""
+    return any(one.__module__.startswith(module) for one in kind.__mro__)
+
+
 def unmasked(array: Any) -> tuple[Any, Any]:
     """An array without its mask, and the mask, of NumPy's masked arrays and astropy's; None where it has none."""
     if isinstance(array, np.ma.MaskedArray):
         return array.data, None if array.mask is np.ma.nomask else array.mask
-    if any(kind.__module__.startswith("astropy.utils.masked") for kind in type(array).__mro__):
+    if _is_of(type(array), "astropy.utils.masked"):  # type: ignore[arg-type]
         return array.unmasked, np.asarray(array.mask)
     return array, None
 
 
 def is_quantity(array: Any) -> bool:
     """Whether it is astropy's Quantity; astropy is not imported for it."""
-    return type(array) is not np.ndarray and any(kind.__module__ == "astropy.units.quantity" for kind in type(array).__mro__)
+    return _is_of(type(array), "astropy.units.quantity")  # type: ignore[arg-type]
 
 
 def refuse_more(array: Any, name: str) -> None:
@@ -31,7 +38,7 @@ def refuse_more(array: Any, name: str) -> None:
                 name, f"a Quantity in {array.unit}, whose unit the result would lack", "a plain array", "give its .value"
             )
         return
-    if not any(kind.__module__.startswith("astropy.nddata") for kind in type(array).__mro__):
+    if not _is_of(type(array), "astropy.nddata"):  # type: ignore[arg-type]
         return
     lost = [part for part in ("mask", "uncertainty") if getattr(array, part, None) is not None]
     if str(getattr(array, "unit", None) or ""):

@@ -63,7 +63,7 @@ def ramp_filter(
         return found
     source = receive(sinogram, "sinogram")
     own = out is not None and out is sinogram
-    op = _op(filter, padding, cutoff, len(source.spec.shape), own)
+    op = _op(filter, padding, cutoff, len(source.spec.shape))
     target = output(out, op.out_specs(source.spec)[0], source)
     if out is not None and not own and shared(source, target):
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own, or sinogram itself")
@@ -102,16 +102,16 @@ def plan_ramp_filter(
         Its chunks are entries of the first axis.
     """
     spec, given = described(shape, dtype)
-    op = _op(filter, padding, cutoff, len(spec.shape), in_place)
+    op = _op(filter, padding, cutoff, len(spec.shape))
     result = op.out_specs(spec)[0]
     _some(spec)
     limits, budget = limits_and_budget(where(device), memory, fft)
     return plan_op(limits, budget, "ramp_filter", op, [(spec, given)], [(spec, given) if in_place else (result, Given())])
 
 
-def _op(filter: Any, padding: str, cutoff: float, n_axes: int, own: bool) -> RampFilter:
+def _op(filter: Any, padding: str, cutoff: float, n_axes: int) -> RampFilter:
     """Sinograms, alone, in a stack or in any number of stacks."""
-    return RampFilter(filter, padding, cutoff, "tsrqponmlkjihgfedcbza."[-n_axes:] if n_axes else ".", own)
+    return RampFilter(filter, padding, cutoff, "tsrqponmlkjihgfedcbza."[-n_axes:] if n_axes else ".")
 
 
 def _some(spec: ArraySpec) -> None:

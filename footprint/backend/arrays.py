@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -219,9 +220,14 @@ def kind_called(name: str) -> ArrayKind:
 
 def kind_of(array: Any) -> ArrayKind:
     """The kind of an array, by the package its type comes from."""
-    if isinstance(array, np.ndarray):
+    return _kind_of(type(array))  # type: ignore[arg-type]  # mypy takes metaclasses for unhashable
+
+
+@functools.lru_cache(64)
+def _kind_of(kind: type) -> ArrayKind:
+    if issubclass(kind, np.ndarray):
         return NUMPY
-    name = type(array).__module__.partition(".")[0]
+    name = kind.__module__.partition(".")[0]
     return kind_called(_PACKAGES.get(name, name))
 
 

@@ -12,9 +12,9 @@ from footprint.plan.slots import NOTHING, Given, Halo, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 from footprint.units import counted
 
-# Projections or sinograms of one batch, where one is not more already: a few second-level caches, and enough for a GPU, whatever
-# the size of a part.
-_BATCH_BYTES = 16 << 20
+# Of one batch, where one thing is not more already: a few second-level caches, whatever the size of a part. Sinograms, a few of
+# which are not work enough for all cores of a GPU, are so much more for each of them.
+_BATCH_BYTES, _BATCH_CORE = 16 << 20, 512 << 10
 
 
 class ImageFilter(Op):
@@ -125,11 +125,11 @@ class SinogramFilter(Op):
         n, n_a, n_x = lines.spec.shape
         if n_a * n_x == 0:
             return
-        batch = batch_of(n, 4 * n_a * n_x)
+        batch = batch_of(n, 4 * n_a * n_x, b.limits.cores)
         with b.repeat(lines, batch) as loop:
             self.on_batch(b, lines.window(loop, batch), batch)
 
 
-def batch_of(count: int, nbytes: int) -> int:
-    """How many of so many things are worked on at once, each of so many bytes."""
-    return max(1, min(count, _BATCH_BYTES // nbytes))
+def batch_of(count: int, nbytes: int, cores: int = 0) -> int:
+    """How many of so many things are worked on at once, each of so many bytes, by so many cores of a GPU."""
+    return max(1, min(count, (_BATCH_BYTES + _BATCH_CORE * cores) // nbytes))

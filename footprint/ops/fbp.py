@@ -133,9 +133,9 @@ class Fbp(Op):
         elif b.spare(sino) and sino.slot.spec.dtype == ArraySpec(()).dtype:
             rows = sino
         else:
-            rows = b.fetch(sino, b.like(sino, "float32", "filtered sinogram"))
+            rows = b.like(sino, "float32", "filtered sinogram")
         if not fourier:
-            self.ramp.record(b, rows, rows)
+            self.ramp.record(b, sino, rows)
         with b.deliver(out, "float32") as volume:
             step = self.by_fourier if fourier else Backproject(self.geometry, self.scale)
             step.record(b, rows, volume)

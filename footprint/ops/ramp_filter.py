@@ -1,4 +1,4 @@
-"""The row filter of filtered backprojection, in place: on the chip where a line fits, else in batches through one transform."""
+"""The row filter of filtered backprojection: on the chip where a line fits, else in batches through one transform."""
 
 from __future__ import annotations
 
@@ -34,15 +34,12 @@ class RampFilter(Op):
         Share of the Nyquist frequency.
     dims
         Names of the axes, the last of which is filtered along and has none.
-    own
-        Whether the result goes to the very array that is read, in place.
     """
 
     filter: str | np.ndarray | Table = "ramlak"
     padding: str = "constant"
     cutoff: float = 1.0
     dims: str = "za."
-    own: bool = False
 
     in_place = True
     units = {"z": "slices", "a": "angles"}  # noqa: RUF012  shared, never changed
@@ -88,43 +85,41 @@ class RampFilter(Op):
         return (ArraySpec(rows.shape, "float32", self.dims),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Filter where the result lies; where that is what is read, there is nothing to fetch."""
+        """Filter from where the rows lie to where the result does, if kernels can read and write there."""
         rows, out = refs[0], refs[-1]
-        if rows is out:
-            self._filter(b, out.reshape(-1, out.spec.shape[-1]))
-            return
         with b.deliver(out, "float32") as filtered:
-            if not (self.own and filtered is out):
+            here = rows if rows is out or b.readable(rows, "float32") else filtered
+            if here is not rows:
                 b.fetch(rows, filtered)
-            self._filter(b, filtered.reshape(-1, rows.spec.shape[-1]))
+            n_x = rows.spec.shape[-1]
+            self._filter(b, here.reshape(-1, n_x), filtered.reshape(-1, n_x))
 
-    def _filter(self, b: Builder, rows: Ref) -> None:
-        """Filter float32 ``rows`` ``(n, n_x)`` in place."""
+    def _filter(self, b: Builder, rows: Ref, filtered: Ref) -> None:
+        """Filter float32 ``rows`` ``(n, n_x)``, which may be ``filtered`` itself."""
         n, n_x = rows.spec.shape
         gains = self.gains(n_x)
         padded = 2 * (len(gains) - 1)
         if fused(b.limits, n_x, padded) is not None:
             twiddle, paired = tables(gains, padded)
-            b.launch(
-                "ramp_filter.fused", rows, b.const(twiddle, "twiddles"), b.const(paired, "filter"), padded=padded, mode=self.padding
-            )
+            given = b.const(twiddle, "twiddles"), b.const(paired, "filter")
+            b.launch("ramp_filter.fused", rows, filtered, *given, padded=padded, mode=self.padding)
             return
         radices = lines.factors(padded) if b.limits.family == "cpu" and b.limits.fused else None
         if radices is not None:
             roots, order, pairs = lines.tables(gains, radices)
-            given = b.const(roots, "roots"), b.const(order, "places"), b.const(pairs, "filter")
-            b.launch("ramp_filter.lines", rows, *given, padded=padded, mode=self.padding, radices=radices)
+            others = b.const(roots, "roots"), b.const(order, "places"), b.const(pairs, "filter")
+            b.launch("ramp_filter.lines", rows, filtered, *others, padded=padded, mode=self.padding, radices=radices)
             return
         filter_ = b.const(gains, "filter")
         batch = max(1, min(n, _BATCH_BYTES // (8 * padded)))
         with b.repeat(rows, batch) as loop:
-            part = rows.window(loop, batch)
+            part, done = rows.window(loop, batch), filtered.window(loop, batch)
             wide = b.scratch((batch, padded), name="padded rows").like_rows(part)
             spectrum = b.scratch((batch, len(gains)), "complex64", "spectrum").like_rows(part)
             self.forward(b, part, wide, spectrum)
             b.launch("ramp_filter.scale", spectrum, filter_)
             b.fft(spectrum, wide, inverse=True)
-            b.launch("ramp_filter.crop", wide, part)
+            b.launch("ramp_filter.crop", wide, done)
 
     def forward(self, b: Builder, rows: Ref, wide: Ref, spectrum: Ref) -> None:
         """Transform rows; zeros are the transform's own padding, all others are written out first."""

@@ -17,7 +17,8 @@ from footprint.units import counted
 
 def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
     """Whole rows and the rest in [0, 1) of each shift; one that leaves the image is cut to one that just does."""
-    shifts = np.clip(np.asarray(shifts, np.float64), -(height + 1), height + 1)
+    # Not by numpy.clip, which takes longer than all the rest.
+    shifts = np.minimum(np.maximum(np.asarray(shifts, np.float64), -(height + 1)), height + 1)
     whole = np.floor(shifts)
     return whole.astype(np.int64), (shifts - whole).astype(dtype)
 

@@ -156,7 +156,7 @@ class BoundPlan(Steps):
 
     def _baked(self, index: int, step: Step) -> Baked:
         """A step of a straight job with all but the caller's arrays fixed."""
-        ready = self._prepare(index, step, {}, WHOLE)
+        ready = self._prepare(index, step, {loop.id: 0 for loop in self.plan.loops}, WHOLE)
         launch = self.backend.bake(ready.kernel, ready.views, ready.callers) if step.action == "launch" else None
         once: Baked = launch or (lambda feeds, here: self._do(ready, WHOLE, feeds))
         if step.action == "fill" and len(step.refs) == 2 and not self.plan.limits.host and ready.views[1] is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections import deque
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from footprint import settings
 from footprint.dtypes import ACCEPTED
 
 # Types whose values their repr tells from all others: 1, 1.0, True and "1" apart, 0.0 and -0.0 apart, every digit of a float.
@@ -17,6 +19,9 @@ _PLAIN = frozenset((int, float, str, bool, type(None)))
 _ARRAYS = (np.ndarray, np.memmap)
 # Longer texts go by their digest.
 _LONG = 512
+# The last arrays that were digested, of so many bytes at most: to see that one is the same again takes a hundredth of the time.
+_LATEST: deque[tuple[bytes, str]] = deque(maxlen=4)
+_MOST = 64 << 10
 
 
 def exact(*values: Any) -> str | None:
@@ -40,12 +45,36 @@ def digest(*parts: bytes) -> str:
     return found.hexdigest()
 
 
+def kept() -> int:
+    """Bytes of what was digested last."""
+    return sum(len(data) for data, _ in _LATEST)
+
+
+def forget() -> None:
+    """Give them back."""
+    _LATEST.clear()
+
+
+def _digest_of(array: np.ndarray) -> str:
+    data = array.tobytes()
+    for known, text in tuple(_LATEST):
+        if known == data:
+            return text
+    text = digest(data)
+    if len(data) <= _MOST and settings.kept_bytes():
+        _LATEST.append((data, text))
+    return text
+
+
 class _UnknownError(Exception):
     """A type that is not known exactly."""
 
 
 def _many(values: Any) -> str:
-    return ", ".join(map(_one, values))
+    """Plain values as one text, with an ellipsis, which is none of them, where one of the others is, and then those."""
+    values = tuple(values)
+    plain = tuple(value if type(value) in _PLAIN else ... for value in values)
+    return "; ".join((repr(plain), *(_one(value) for value in values if type(value) not in _PLAIN)))
 
 
 def _one(value: Any) -> str:
@@ -57,7 +86,7 @@ def _one(value: Any) -> str:
     if kind in _ARRAYS:
         if value.dtype.kind not in ACCEPTED or value.dtype.char == "g":
             raise _UnknownError  # bytes of long doubles have gaps
-        return f"array({value.dtype.str}, {value.shape}, {digest(value.tobytes())})"
+        return f"array({value.dtype.str}, {value.shape}, {_digest_of(value)})"
     if kind is Table:
         return f"Table({value.array.dtype.str}, {value.array.shape}, {value.digest.hex()})"
     if kind is dict:

@@ -20,7 +20,7 @@ Record = Callable[[Builder], None]
 # Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
 _BLOCKS = (128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
 # And across a bus, of jobs so long that filling and draining the lanes is little beside them.
-_LARGE = (512 << 20, 256 << 20)
+_LARGE = (1 << 30, 512 << 20, 256 << 20)
 # What is read again, from which on it decides: lanes side by side have small parts, and small parts many neighbours.
 _DEAR = 1.25
 # Rows that a sum is cut into multiples of: enough that a result is not read and written for every one.

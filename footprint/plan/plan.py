@@ -145,10 +145,11 @@ class Plan:
 
     @property
     def straight(self) -> bool:
-        """Whether the job is one part in one pass without a loop, so that a run is a row of launches."""
-        plain = not (self.cuts or self.loops or len(self.lanes) > 1 or len(self.phases) > 1 or self.phases[0].flag is not None)
+        """Whether the job is one part in one pass, its loops turning once, so that a run is a row of launches."""
+        plain = not (self.cuts or len(self.lanes) > 1 or len(self.phases) > 1 or self.phases[0].flag is not None)
+        once = all(loop.turns(None) == 1 for loop in self.loops)
         after = any(step.when == "end" for step in self.steps)
-        return plain and not after and not any(slot.kind == "kept" for slot in self.slots)
+        return plain and once and not after and not any(slot.kind == "kept" for slot in self.slots)
 
     @property
     def n_parts(self) -> int:

@@ -18,6 +18,7 @@ from footprint import settings
 from footprint.backend.base import Backend
 from footprint.backend.registry import device_limits
 from footprint.errors import BackendError
+from footprint.plan import exact
 from footprint.plan.bind import BoundPlan
 from footprint.plan.plan import Plan
 
@@ -175,6 +176,7 @@ class Ready:
     def clear(self) -> None:
         """Give all back, and read the setting again."""
         self.give_up()
+        exact.forget()
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
             self._idle, self._calls, self._fitted = OrderedDict(self._idle), OrderedDict(), OrderedDict()
@@ -237,14 +239,15 @@ class Ready:
         """See `cache_info`."""
         with self._lock:
             plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
+            calls = self._remembered + exact.kept()
             return {
-                "bytes": self._held + self._remembered,
+                "bytes": self._held + calls,
                 "limit": self._devices * (settings.kept_bytes() if self._limit is None else self._limit),
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,
                 "pinned": sum(one.nbytes for arrays in self._pinned.values() for one in arrays),
-                "calls": self._remembered,
+                "calls": calls,
             }
 
     def forget(self) -> None:

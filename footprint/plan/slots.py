@@ -173,8 +173,8 @@ class Loop:
     over: Ref | None = None
     size: int = 1
 
-    def turns(self, shapes: Shapes) -> int:
-        """How often in the part whose shapes are given."""
+    def turns(self, shapes: Shapes | None) -> int:
+        """How often in the part whose shapes are given (None: usual)."""
         if self.over is None:
             return self.count
         return -(-self.over.at({}, shapes)[1].shape[0] // self.size)

@@ -29,8 +29,12 @@ def check(backend, rng, n, n_x, padded, mode="constant", shape="ramlak"):
     rows = rng.standard_normal((n, n_x)).astype(np.float32)
     gains = response(shape, padded)
     wanted = reference(rows, gains, mode)
-    run(backend, "ramp_filter.fused", rows, *tables(gains, padded), padded=padded, mode=mode)
-    assert np.abs(rows - wanted).max() <= 3e-6 * np.abs(wanted).max()
+    given, filtered = rows.copy(), np.full_like(rows, np.nan)
+    for into in (filtered, rows):
+        run(backend, "ramp_filter.fused", rows, into, *tables(gains, padded), padded=padded, mode=mode)
+        assert np.abs(into - wanted).max() <= 3e-6 * np.abs(wanted).max()
+        assert into is rows or np.array_equal(rows, given)
+    assert np.array_equal(rows, filtered)
 
 
 @pytest.mark.parametrize(("n", "n_x", "padded"), SHAPES)

@@ -58,6 +58,13 @@ def test_sorting_at_any_shape_and_size(device, rng, shape, size):
     np.testing.assert_array_equal(got, [reference.sorting(s.astype(float), size) for s in stack])
 
 
+@pytest.mark.parametrize(("shape", "size"), [((1, 3, 5), 1025), ((1, 25_601, 2), 3), ((1, 2, 300), 140)])
+def test_long_windows_and_columns(device, rng, shape, size):
+    stack = rng.integers(-3, 4, shape).astype("f4")
+    got = fp.remove_stripes(stack, "sorting", size=size, device=device)
+    np.testing.assert_array_equal(got, [reference.sorting(s.astype(float), size) for s in stack])
+
+
 @pytest.mark.parametrize("method", TRUTH)
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (5, 4), (3, 6)])
 def test_few_pixels_leave_nothing_undefined(device, rng, method, shape):

@@ -79,9 +79,7 @@ KEPT = [
         "the limit shown is not the one in force",
     ),
     Mutant("footprint/plan/bind.py", " + _objects(plan)\n", "\n", COUNTED, "Python's objects are free"),
-    Mutant(
-        EXACT, "{value.shape}, {digest(value.tobytes())})", "{value.shape}, {value!r})", TABLES, "the middle of tables is left out"
-    ),
+    Mutant(EXACT, "{value.shape}, {_digest_of(value)})", "{value.shape}, {value!r})", TABLES, "the middle of tables is left out"),
     Mutant(
         EXACT,
         "    raise _UnknownError\n\n\nclass",

@@ -11,6 +11,6 @@ def groups(rows: int) -> int:
     return -(-rows // LANES)
 
 
-def lines_work(limits: Limits, rows: ArraySpec, *tables: ArraySpec, padded: int, **_: object) -> tuple[ArraySpec, ...]:
+def lines_work(limits: Limits, rows: ArraySpec, *others: ArraySpec, padded: int, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread that has some: rows, side by side."""
     return (ArraySpec((max(1, min(limits.threads, groups(rows.shape[0]))), padded * LANES)),)

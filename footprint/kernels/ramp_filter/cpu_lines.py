@@ -125,7 +125,7 @@ def _load(rows, at, count, n, work, base, lanes, padded, mode):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _store(work, base, rows, at, count, n, lanes):
-    """The first ``n`` samples back to where they came from."""
+    """The first ``n`` samples to where they belong."""
     whole = n // lanes if count == lanes else 0
     _turned(work, base, lanes, rows, at, n, whole, lanes * lanes, lanes)
     for j in range(whole * lanes, n):
@@ -143,7 +143,7 @@ def _pairs(work, base, order, gains, first, last, skip, lanes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _units(rows, roots, order, gains, work, base, first, last, shape, lanes, padded, mode, radices):
+def _units(rows, filtered, roots, order, gains, work, base, first, last, shape, lanes, padded, mode, radices):
     """Groups of rows, each there and back. All in one: what a function calls, Numba makes again for whoever calls that."""
     n, length = shape
     radix, pair, end = radices[0], 2 * lanes, len(radices) - 1
@@ -178,11 +178,12 @@ def _units(rows, roots, order, gains, work, base, first, last, shape, lanes, pad
                     for a in range(here, here + gap, inner * pair):
                         _backward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
         _backward_turned(radix, step, work, base, gap, roots, 0, pair)
-        _store(work, base, rows, at, count, length, lanes)
+        _store(work, base, filtered, at, count, length, lanes)
 
 
 def lines(
     rows: np.ndarray,
+    filtered: np.ndarray,
     roots: np.ndarray,
     order: np.ndarray,
     gains: np.ndarray,
@@ -192,10 +193,10 @@ def lines(
     mode: str,
     radices: tuple[int, ...],
 ) -> None:
-    """Filter ``(n, n_x)`` in place; see ``footprint.kernels.ramp_filter.lines``."""
+    """Filter ``(n, n_x)``, in place or to an array of their own; see ``footprint.kernels.ramp_filter.lines``."""
     lanes, (threads, size) = BYTES // 4, work.shape
     units = -(-len(rows) // lanes)
-    flat = rows.reshape(-1), roots, order, gains.reshape(-1), work.reshape(-1)
+    flat = rows.reshape(-1), filtered.reshape(-1), roots, order, gains.reshape(-1), work.reshape(-1)
     numbers = rows.shape, lanes, padded, MODES[mode], radices + (1,) * (MOST - len(radices))
     if threads == 1 or few(units * lanes * padded * _WORK):
         _units(*flat, 0, 0, units, *numbers)

@@ -13,9 +13,16 @@ GROUP = 256
 
 
 def fused_program(
-    limits: Limits, rows: ArraySpec, twiddle: ArraySpec, gains: ArraySpec, *, padded: int, mode: str = "constant"
+    limits: Limits,
+    rows: ArraySpec,
+    filtered: ArraySpec,
+    twiddle: ArraySpec,
+    gains: ArraySpec,
+    *,
+    padded: int,
+    mode: str = "constant",
 ) -> Program:
-    """``launch("ramp_filter.fused", rows, twiddle, gains, padded=, mode=)``: filter ``(n, n_x)`` in place; see `kernels.fused`."""
+    """``launch("ramp_filter.fused", rows, filtered, twiddle, gains, padded=, mode=)``: ``(n, n_x)``, one or two; see `fused`."""
     n, n_x = rows.shape
     if rows.size == 0:
         return Program(())
@@ -28,7 +35,7 @@ def fused_program(
 def _launch(shape: Stages, n: int, n_x: int, is_complex: bool, mode: str) -> Launch:
     own = (("COMPLEX", int(is_complex)), ("GAIN", "f32x4" if is_complex else "f32x2"))
     defines = (*shape.defines(), *extended(shape, n_x, mode), *own)
-    args = (A(0), A(1), A(2), np.int32(n_x))
+    args = (A(0), A(1), A(2), A(3), np.int32(n_x))
     return Launch("ramp_filter.knl", "ramp_filter", (n, 1, 1), (shape.items, 1, 1), args, defines, shape.local)
 
 

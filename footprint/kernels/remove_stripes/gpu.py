@@ -14,6 +14,11 @@ MAX_GRID = 1 << 20
 _SORTING = 8
 # Angles that one work-item adds up.
 _STRETCH = 64
+# Work-items that sort a column, and numbers of it that each may have, in registers: odd, so that neighbours' lie in different banks
+# of the chip's memory, and more than the first few only where there are no more work-items.
+_SORTERS, _EACH, _USUAL = (64, 128, 256, 512, 1024), (3, 5, 7, 9, 11, 13, 17, 21, 25), 13
+# Values of a window that a work-item has in registers, and the medians it then takes one after the other.
+_MOST, _SPAN = 96, 128
 
 
 def _over(entry: str, units: int, args: tuple[Argument, ...]) -> Program:
@@ -31,18 +36,38 @@ def _sizes(*numbers: int) -> tuple[np.int64, ...]:
 
 
 def sort_program(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> Program:
-    """A group a column."""
+    """A group a column: on the chip where it fits."""
     n, n_a, n_x = lines.shape
+    shape = _sorters(limits, n_a)
+    if shape is not None and lines.size:
+        items, each = shape
+        sizes: tuple[Argument, ...] = (A(0), A(1), A(2), np.int64(n), np.int32(n_a), np.int64(n_x))
+        grid, defines = (min(n * n_x, MAX_GRID), 1, 1), (("NT", items), ("EACH", each))
+        return Program((Launch("sort_ranks.knl", "sort_short", grid, (items, 1, 1), sizes, defines, 8 * items * each),))
     groups = min(n * n_x, max(limits.cores, 1) * _SORTING)
     args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), W(1), *_sizes(n, n_a, n_x))
     work = (ArraySpec((groups, n_a), "uint32"), ArraySpec((groups, n_a), "int32"))
     return Program((Launch(TEXT, "sort_columns", (groups, 1, 1), GROUP, args),) if lines.size else (), work)
 
 
+def _sorters(limits: Limits, n_a: int) -> tuple[int, int] | None:
+    """Work-items for a column of so many angles, and numbers of each; None where it does not fit."""
+    for items in (one for one in _SORTERS if one <= limits.group):
+        each = next((one for one in _EACH if items * one >= n_a), None)
+        if each is not None and (each <= _USUAL or items == _SORTERS[-1]) and 8 * items * each <= limits.local_mem:
+            return items, each
+    return None
+
+
 def smooth_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> Program:
-    """A work-item a value."""
+    """A work-item a rank and a stretch of columns."""
     n, n_x, n_a = keys.shape
-    return _over("smooth_ranks", n * n_x * -(-n_a // 256), (A(0), A(1), *_sizes(n, n_x, n_a, size)))
+    stretches, small = n * -(-n_x // _SPAN), size <= _MOST
+    grid = (-(-n_a // 128), min(stretches, MAX_GROUPS_Y), 1)
+    args: tuple[Argument, ...] = (A(0), A(1), *_sizes(stretches, n_x, n_a), *(() if small else (np.int32(size),)))
+    defines = (("SIZE", size if small else 0), ("SPAN", _SPAN))
+    launch = Launch("slide_ranks.knl", "slide_ranks" if small else "slide_long", grid, (128, 1, 1), args, defines)
+    return Program((launch,) if keys.size else ())
 
 
 def unsort_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, lines: ArraySpec) -> Program:
