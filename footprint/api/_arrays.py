@@ -75,6 +75,9 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
+        if not data.flags.c_contiguous:
+            # A copy there would be memory that no plan has counted.
+            raise ShapeError(name, f"strides {data.strides} on a device", "a C-contiguous array there", "copy it first")
         return Array(data, kind, device)
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)

@@ -221,7 +221,7 @@ def _other(
     clip: SigmaClip,
 ) -> Other:  # fmt: skip
     own = None if light is None or not light.radii else replace(light, kron=0.0, beam_area=there.beam_area)
-    cells = None if levels is None else levels.cells
+    cells = None if levels is None else replace(levels.cells, alike=there.beam_area or 0.0)
     how = Elsewhere(number, clip, cells, held_by(fit, sky, there), None if own is None else own.op(1))
     return Other(name, pixels, there, how, own)
 

@@ -141,11 +141,11 @@ def maps_of(cells: Cells) -> Pipeline:
     return Pipeline(stages, ("image",), ("background", "noise"))
 
 
-def cells_of(box: Any, filter_size: Any, kappa: Any, robust: bool) -> Cells:
-    """The cells that such options ask for."""
+def cells_of(box: Any, filter_size: Any, kappa: Any, robust: bool, alike: float | None = None) -> Cells:
+    """The cells that such options ask for, for noise that a beam of this area correlates where one is known."""
     for name, value, low, high in (("box", box, 4, 1024), ("filter_size", filter_size, 1, 31)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
             raise ArgumentError(name, repr(value), f"a whole number, {low} to {high}")
     if filter_size % 2 == 0:
         raise ArgumentError("filter_size", repr(filter_size), "an odd number")
-    return Cells(int(box), check_positive("kappa", kappa), int(filter_size), up=1.0 if robust else 0.0)
+    return Cells(int(box), check_positive("kappa", kappa), int(filter_size), up=1.0 if robust else 0.0, alike=alike or 0.0)

@@ -218,7 +218,7 @@ def find_sources(
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
     saved = {"background": save_background, "noise": save_noise}
-    cells = cells_of(box, filter_size, kappa, robust=True)
+    cells = cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area)
     levels, fitted = levels_of(background, noise, cells, plain, sky, saved), check_fit(fit, sky)
     kept = check_models(fitted, apart, residual, {"model": save_model, "residual": save_residual})
     light = check_photometry(apertures, annulus, kron, sky)
@@ -361,7 +361,7 @@ def plan_find_sources(
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     sky = sky_of(None, header)
     levels, fitted, light = (
-        kinds_of(*words, cells_of(box, filter_size, kappa, robust=True), saved),
+        kinds_of(*words, cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area), saved),
         check_fit(fit, sky),
         check_photometry(apertures, annulus, kron, sky),
     )

@@ -115,7 +115,7 @@ def measure_at(
     plain = see(given.data)
     seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
-    cells = cells_of(box, filter_size, kappa, robust=True)
+    cells = cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area)
     levels = levels_of(background, noise, cells, plain, sky, {})
     light = check_photometry(apertures, annulus, False, sky)
     at = places_of(positions, sky)
@@ -279,7 +279,7 @@ def plan_measure_at(
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     sky = sky_of(None, header)
-    levels = kinds_of(background, noise, cells_of(box, filter_size, 3.0, robust=True), ())
+    levels = kinds_of(background, noise, cells_of(box, filter_size, 3.0, robust=True, alike=sky.beam_area), ())
     light = check_photometry(apertures, annulus, False, sky)
     op = _held(int(count), sky, None if widest is None else check_positive("widest", widest), light)
     record: Maps | None = None if levels is None else levels.record

@@ -60,8 +60,8 @@ def sigma_clip(
     Parameters
     ----------
     image : array of any shape, or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides. Not copied; where kernels cannot read it as it lies, blocks of
-        rows are.
+        Real numbers of any dtype, byte order and strides, on a device C-contiguous. Not copied; where kernels cannot read it as
+        it lies, blocks of rows are.
     sigma : float
         Half the width kept, in standard deviations.
     maxiters : int, optional

@@ -23,7 +23,7 @@ from footprint.backend.compiling import compiling
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.cuda_turns import Current, marked
 from footprint.backend.fft.base import transforms
-from footprint.errors import BackendError, ShapeError
+from footprint.errors import BackendError
 from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
 from footprint.kernels.common.table import program
@@ -109,8 +109,6 @@ def receive(array: Any) -> tuple[cupy.ndarray, str]:
         data = cupy.from_dlpack(array)
     else:
         data = cupy.asarray(array)
-    if not data.flags.c_contiguous:
-        raise ShapeError("array", f"strides {data.strides} of a device array", "a C-contiguous one", "copy it first")
     return data, f"cuda:{data.device.id}"
 
 

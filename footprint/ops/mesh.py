@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ShapeError
@@ -14,13 +15,17 @@ from footprint.spec import ArraySpec
 
 # What a table of smooth cells has of each of its two maps: values, and second derivatives along y, along x, along both.
 SPLINES = 4
+# A cell tells its noise about a level of its own few beams, and so too low: by this share times the beams' area over its own, as
+# measured of beams from 3 to 30 pixels in cells of 32 to 128; and where that is no longer so.
+SHORT, FEWEST = 2.2, 4
 
 
 @dataclass(frozen=True)
 class Cells(Pixels):
     """Clipped statistics of cells of ``size`` x ``size`` pixels, filtered by a median of ``width`` x ``width`` cells, as splines.
 
-    ``kappa``, ``good`` and ``up`` are those of `kernels.mesh.contract`.
+    ``kappa``, ``good`` and ``up`` are those of `kernels.mesh.contract`; ``alike`` is the area of a beam that correlates the
+    noise, 0 where none is known.
     """
 
     size: int = 64
@@ -28,6 +33,7 @@ class Cells(Pixels):
     width: int = 3
     good: float = 0.3
     up: float = 1.0
+    alike: float = 0.0
 
     axes = ("yx",)
     cut = "y"
@@ -57,7 +63,9 @@ class Cells(Pixels):
     def steps(self, b: Builder, x: Ref, table: Ref) -> None:
         """Record them, of the pixels of a part."""
         cells = b.kept((2, *table.spec.shape[1:]), "float64", "cells")
-        b.launch("mesh.cells", x, cells, first=b.first(x, "y"), size=self.size, kappa=self.kappa, good=self.good, up=self.up)
+        how: dict[str, Any] = {"size": self.size, "kappa": self.kappa, "good": self.good, "up": self.up}
+        how["more"] = 1 + SHORT * min(self.alike / self.size**2, 1 / FEWEST)
+        b.launch("mesh.cells", x, cells, first=b.first(x, "y"), **how)
         with b.deliver(table) as smooth, b.only("end"):
             b.launch("mesh.smooth", cells, smooth, width=self.width)
         b.next_phase()

@@ -106,6 +106,16 @@ def test_out_that_shares_memory_is_refused_in_every_call(there, rng, library):
 
 
 @pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_strides_on_a_device_are_refused_by_name(there, rng, library):
+    turned = WRAPS[library](rng.random((9, 11), "f4").T)
+    verbs = {"image": (fp.sigma_clip, lambda a: fp.threshold(a, 1), lambda a: fp.measure(a, a), lambda a: fp.convolve(a, MASK))}
+    for name, several in (verbs | {"mask": (fp.label,)}).items():
+        for verb in several:
+            with pytest.raises(fp.ShapeError, match=f"^{name}.*strides .* on a device.*C-contiguous"):
+                verb(turned)
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_labels(there, rng, library):
     wrap = WRAPS[library]
     for _ in range(3):

@@ -11,6 +11,7 @@ from footprint.reference.background import background as reference_maps
 from footprint.reference.find_sources import find_local_sources as reference
 from footprint.reference.measure import measure
 from tests.backend.test_find_sources import field
+from tests.backend.test_fit import SKY
 from tests.skies import found, shares, sky
 
 MOMENTS = ("npix", "peak", "x_peak", "y_peak")
@@ -218,3 +219,15 @@ def test_a_slope_of_ten_deviations_costs_no_source(device):
         own, touched, unmatched = completeness(one, truth, device, background="mesh")
         assert np.all(touched >= (0.69, 0.92, 0.98, 0.99)), touched
         assert np.all(own >= flat - 0.03) and unmatched <= 8
+
+
+def test_noise_that_a_beam_correlates_is_not_told_too_low(device):
+    """A cell has few beams, and its own level among them: a catalogue that knows the beam makes up for it."""
+    image, _ = sky(1024, 1)
+    noises = {}
+    for name, header in (("beam", SKY), ("none", None)):
+        noises[name] = np.empty(image.shape, "f4")
+        options = {"background": "mesh", "save_noise": noises[name], "device": device}
+        fp.find_sources(image, header=header, **options)
+    assert abs(noises["beam"].mean() - 1) < 0.006 < 0.01 < 1 - noises["none"].mean()
+    assert np.allclose(noises["beam"] / noises["none"], 1 + 2.2 * np.pi * 25 / (4 * np.log(2)) / 64**2, rtol=1e-5)

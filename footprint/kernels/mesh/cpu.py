@@ -185,7 +185,7 @@ def _gather(part, a):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _cells(image, cells, first, size, kappa, good, up, values, places, starts, sums):
+def _cells(image, cells, first, size, kappa, good, up, more, values, places, starts, sums):
     rows, columns, threads = -(-image.shape[0] // size), cells.shape[2], values.shape[0]
     for t in prange(threads):
         for r in range(rows * t // threads, rows * (t + 1) // threads):
@@ -197,12 +197,13 @@ def _cells(image, cells, first, size, kappa, good, up, values, places, starts, s
                 if n > 0 and n >= good * part.size:
                     level, noise = _cell(a, n, kappa, up, values[t, 1], places[t], starts[t], sums[t])
                     level += anchor
+                    noise *= more
                 cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
 
 
-def cells(image, cells, values, places, starts, sums, *, first, size, kappa, good, up) -> None:
+def cells(image, cells, values, places, starts, sums, *, first, size, kappa, good, up, more) -> None:
     """See `footprint.kernels.mesh.contract`."""
-    _cells(image, cells, first, size, kappa, good, up, values, places, starts, sums)
+    _cells(image, cells, first, size, kappa, good, up, more, values, places, starts, sums)
 
 
 @njit(cache=True, nogil=True)

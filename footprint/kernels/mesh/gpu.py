@@ -24,7 +24,7 @@ def _defines(kind: str) -> Defines:
 
 
 def cells_program(
-    limits: Limits, image: ArraySpec, cells: ArraySpec, *, first: int, size: int, kappa: float, good: float, up: float
+    limits: Limits, image: ArraySpec, cells: ArraySpec, *, first: int, size: int, kappa: float, good: float, up: float, more: float
 ) -> Program:
     """See `footprint.kernels.mesh.contract` for the arguments."""
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
@@ -37,7 +37,7 @@ def cells_program(
     height, width = image.shape
     ny, nx = cells.shape[1:]
     args: tuple[Argument, ...] = (A(0), A(1), np.int32(height), np.int32(width), np.int32(size), np.int32(nx), np.int32(ny * nx))
-    args += (np.int32(first // size * nx), *(np.float64(v) for v in (kappa, good, up, hazard)))
+    args += (np.int32(first // size * nx), *(np.float64(v) for v in (kappa, good, up, more, hazard)))
     return Program((Launch("mesh_cells.knl", "mesh_cells", (nx * -(-height // size), 1, 1), (256, 1, 1), args, defines),))
 
 
