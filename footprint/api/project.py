@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position
+from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position, shape_of
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.backproject import Geometry
 from footprint.ops.project import Project
@@ -74,7 +74,7 @@ def project(
     array([[0., 0., 0., 1., 0.],
            [0., 0., 1., 0., 0.]], dtype=float32)
     """
-    shape = tuple(getattr(volume, "shape", None) or np.shape(volume))
+    shape = shape_of(volume, "volume")
     op = _op(shape, angles, center, n_x, roi, axis_shifts, "volume")
     return on_stack("project", "volume", volume, op, out, memory, device)
 
