@@ -126,7 +126,7 @@ def _op(shape: Any, angles: Any, center: Any, n_x: Any, roi: Any, axis_shifts: A
             raise ArgumentError("angles", int(angles), "radians, or how many of at least 1")
         turns = angles_of(None, int(angles))
     else:
-        turns = angles_of(angles, np.size(angles))
+        turns = angles_of(angles, numbers("angles", angles).size)
     axis = position((bins - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Project(Geometry(turns, int(bins), axis, (0, width, 0, n_y) if roi is None else roi, shifts))

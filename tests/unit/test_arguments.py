@@ -149,6 +149,15 @@ BAD = {
     "volume-first": (lambda: fp.create_volume("a", (2, 2, 2), first="x"), "first 'x' row"),
     "volume-quality": (lambda: fp.create_volume("a", (2, 2, 2), image_format="jp2", dtype="u1", quality=IMAGE), "quality decibels"),
     "zarr-format": (lambda: fp.create_volume("a.zarr", (2, 2, 2), zarr_format=[2]), "zarr_format [2] OME-Zarr"),
+    "gaussian-without-end": (lambda: fp.gaussian_filter(IMAGE, 1e12), "sigma 1000000000000 samples"),
+    "radius-without-end": (lambda: fp.gaussian_filter(IMAGE, 1, radius=10**40), "radius 10000 4194304"),
+    "order-without-end": (lambda: fp.plan_gaussian_filter((5, 5), 1, order=10**12), "order 1000000000000 64"),
+    "box-without-end": (lambda: fp.uniform_filter(IMAGE, 10**12), "size 1000000000000 8388608"),
+    "beam-without-end": (lambda: fp.plan_match_beam((5, 5), {}, 1e300), "target 1e+300 degrees"),
+    "beam-shape": (lambda: fp.plan_match_beam(None, {}, 1), "shape None whole"),
+    "uneven-angles": (lambda: fp.project(IMAGE, [[1], [2, 3]]), "angles numbers"),
+    "uneven-ramp": (lambda: fp.plan_ramp_filter((6, 8), filter=[[1], [2, 3]]), "filter numbers"),
+    "row-of-axes": (lambda: fp.plan_try_axes(SCAN, [1, 2], row="x"), "row 'x' whole"),
     "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null report"),
 }
 
