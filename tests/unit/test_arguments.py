@@ -158,6 +158,16 @@ BAD = {
     "uneven-angles": (lambda: fp.project(IMAGE, [[1], [2, 3]]), "angles numbers"),
     "uneven-ramp": (lambda: fp.plan_ramp_filter((6, 8), filter=[[1], [2, 3]]), "filter numbers"),
     "row-of-axes": (lambda: fp.plan_try_axes(SCAN, [1, 2], row="x"), "row 'x' whole"),
+    "energy-in-ev": (
+        lambda: fp.plan_paganin(SCAN, delta_beta=9, energy=3e4, distance=1, pixel_size=1e-6),
+        "energy 30000.0 keV eV",
+    ),
+    "path-none": (lambda: fp.open_image(None), "path None name"),
+    "path-number": (lambda: fp.create_volume(5, (2, 2, 2)), "path int name"),
+    "catalogue-path": (lambda: fp.read_catalog(None), "path None name"),
+    "one-part": (lambda: fp.join_volumes("a.h5", "b.h5"), "parts str list"),
+    "uneven-footprint": (lambda: fp.median_filter(IMAGE, footprint=[[1], [1, 2]]), "footprint numbers"),
+    "uneven-center": (lambda: fp.plan_reconstruct(SCAN, center=[[1], [1, 2]]), "center numbers"),
     "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null report"),
 }
 
@@ -171,6 +181,22 @@ def test_bad_arguments_are_one_clear_sentence(case):
     assert "\n" not in sentence and sentence.endswith(".")
     missing = [word for word in wanted.split() if word not in sentence]
     assert not missing, f"no {missing} in: {sentence}"
+
+
+def test_devices_to_compare_are_looked_for_before_the_first_runs(monkeypatch):
+    monkeypatch.setattr("footprint.api.verify._job", lambda *given: pytest.fail("ran"))
+    with pytest.raises(fp.BackendError, match="null"):
+        fp.verify("fbp", ["cpu", "null"])
+
+
+def test_settings_of_a_step_are_told_by_the_step():
+    """Two steps have a size: which one is wrong?"""
+    for wrong, words in (
+        ({"rings": {"method": "all", "size": "abc"}}, "rings: got 'abc' for size, wanted a whole number"),
+        ({"zingers": "abc"}, "zingers: got 'abc' for threshold, wanted a share"),
+    ):
+        with pytest.raises(fp.ArgumentError, match=words):
+            fp.steps(**wrong)
 
 
 def test_budgets_may_be_numpys_numbers():
