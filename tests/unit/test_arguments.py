@@ -168,6 +168,7 @@ BAD = {
     "one-part": (lambda: fp.join_volumes("a.h5", "b.h5"), "parts str list"),
     "uneven-footprint": (lambda: fp.median_filter(IMAGE, footprint=[[1], [1, 2]]), "footprint numbers"),
     "uneven-center": (lambda: fp.plan_reconstruct(SCAN, center=[[1], [1, 2]]), "center numbers"),
+    "no-table": (lambda: fp.write_catalog(None, "a.ecsv"), "table None astropy"),
     "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null report"),
 }
 
