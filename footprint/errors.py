@@ -112,3 +112,11 @@ def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:
     if isinstance(got, str) and got in wanted:
         return got
     raise ArgumentError(name, repr(got), "one of " + ", ".join(wanted), fix)
+
+
+def flag(name: str, got: object) -> bool:
+    """Return ``got`` when it says yes or no; ArgumentError otherwise, since a word such as "no" would count as yes."""
+    single = not isinstance(got, str | bytes) and getattr(got, "shape", ()) == ()
+    if single and got in (0, 1):
+        return bool(got)
+    raise ArgumentError(name, repr(got), "True or False")

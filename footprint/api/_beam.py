@@ -16,6 +16,8 @@ _FWHM = math.sqrt(8 * math.log(2))
 _DOUBLE = np.dtype(np.float64)
 _REACH = 5
 """Standard deviations after which weights end."""
+# Degrees: a beam is no wider than the sky.
+_WIDEST = 360.0
 # A Gaussian wider than this, in pixels, has the moments of its samples to eight digits.
 _SAMPLED = 1.0
 # What its samples' covariance may be off by, beside the beam's.
@@ -114,7 +116,7 @@ def target_beam(target: Any) -> Beam:
     except Exception:
         numbers = []
     major, minor, angle = ([*numbers, numbers[0], 0.0] if len(numbers) == 1 else [*numbers, 0.0] + [math.nan] * 3)[:3]
-    if not (0 < minor <= major < math.inf and math.isfinite(angle)) or len(numbers) > 3:
+    if not (0 < minor <= major < _WIDEST and math.isfinite(angle)) or len(numbers) > 3:
         raise ArgumentError(
             "target", repr(target), "(major, minor, angle) in degrees, major the larger", "a number is a round beam"
         )

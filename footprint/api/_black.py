@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, choose, flag
 from footprint.kernels.dropouts.contract import LONGEST
 from footprint.plan.faces import Region
 from footprint.units import counted
@@ -32,7 +32,7 @@ class BlackFrames(Exception):
 
 def is_watched(choice: str, log: bool) -> bool:
     """Whether black frames are looked for: not in line integrals, nor where the user keeps them."""
-    return choose("black_frames", choice, CHOICES) == "exclude" and log
+    return choose("black_frames", choice, CHOICES) == "exclude" and flag("log", log)
 
 
 class Watch:

@@ -13,7 +13,7 @@ from footprint.api._light import Photometry
 from footprint.api._room import Room
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, flag
 from footprint.kernels.deblend.contract import COMPONENT, COMPONENTS, ISLAND, crowded, default_rooms
 from footprint.kernels.find_sources.contract import default_capacities as whole_capacities
 from footprint.kernels.fit.contract import COLUMNS
@@ -30,11 +30,11 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
     """A share of 0 to 1; None where nothing is to be taken apart."""
     try:
         share = float(contrast)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         share = float("nan")
     if not 0 <= share <= 1:
         raise ArgumentError("contrast", repr(contrast), "a number from 0 to 1")
-    return share if deblend else None
+    return share if flag("deblend", deblend) else None
 
 
 def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:

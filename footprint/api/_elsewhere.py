@@ -35,6 +35,8 @@ from footprint.spec import ArraySpec
 BEAMED, UNBEAMED = math.log(2) / 2, 2 * math.log(100)
 # Standard deviations at which neighbours are nothing.
 FAR = 6.5
+# Images a plan is made for: each has steps of its own.
+_MOST = 1000
 
 
 @dataclass
@@ -209,8 +211,8 @@ def foretold_on(
     count: Any, face: Face, sky: Sky, fit: Fit | None, light: Photometry | None, levels: Levels | None
 ) -> tuple[Other, ...]:
     """So many of them, for a plan."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise ArgumentError("measure_on", repr(count), "how many images, 0 or more")
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= _MOST:
+        raise ArgumentError("measure_on", repr(count), f"how many images, 0 to {_MOST}")
     image = Image(face)  # type: ignore[arg-type]
     clip = SigmaClip()
     return tuple(_other(number, str(number), image, sky, sky, fit, light, levels, clip) for number in range(1, int(count) + 1))

@@ -11,7 +11,7 @@ import numpy as np
 from footprint.api._flux import flux_of
 from footprint.api._sky import Sky
 from footprint.api._table import column_of, insert
-from footprint.errors import ArgumentError, choose
+from footprint.errors import ArgumentError, choose, flag
 from footprint.kernels.fit.contract import CHI2, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
 from footprint.ops.fit import Fit
 
@@ -46,7 +46,7 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
 def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: dict[str, Any]) -> dict[str, Any]:
     """The images of fits that are wanted; what needs fits, or deblending, has them."""
     kept = {name: value for name, value in saved.items() if value is not None}
-    for name in (*(["residual"] if residual else []), *(f"save_{name}" for name in kept)):
+    for name in (*(["residual"] if flag("residual", residual) else []), *(f"save_{name}" for name in kept)):
         if fit is None:
             raise ArgumentError(name, "no fits", "fits to take off the image", "give fit='point' or 'gaussian'")
     if residual and apart is None:

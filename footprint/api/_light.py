@@ -64,7 +64,7 @@ class Photometry:
             flags = np.zeros(n, np.int64)
             for i, size in enumerate(self.radii):
                 part = sums[:, i * SUMS : (i + 1) * SUMS]
-                found |= self._flux(f"aper{i + 1}", part, math.pi * size**2, flags)
+                found |= self._flux(f"aper{i + 1}", part, math.pi * size * size, flags)
                 found[f"aper{i + 1}_area"] = part[:, 2].copy()
             if self.annulus:
                 self._take_sky_off(found, sums)

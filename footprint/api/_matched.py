@@ -28,7 +28,7 @@ def filter_of(matched_filter: Any, sky: Sky) -> tuple[Smooth | None, dict[str, A
     """The filter that is asked for, and what a catalogue says of it."""
     if matched_filter is None or matched_filter is False:
         return None, {}
-    if matched_filter is True or matched_filter == "beam":
+    if matched_filter is True or (isinstance(matched_filter, str) and matched_filter == "beam"):
         inverse = inverse_beam(sky)
         if not inverse:
             fix = "give the full width of a point source in pixels"
@@ -37,11 +37,16 @@ def filter_of(matched_filter: Any, sky: Sky) -> tuple[Smooth | None, dict[str, A
         covariance = np.linalg.inv(np.array([[yy, yx], [yx, xx]]))
     else:
         width = check_positive("matched_filter", matched_filter, "True, 'beam', or a full width in pixels over 0")
+        _check_width(width)
         covariance = np.eye(2) * width**2 / (8 * math.log(2))
     sizes = np.sqrt(8 * math.log(2) * np.linalg.eigvalsh(covariance))
-    if sizes[1] > _WIDEST:
-        raise ArgumentError("matched_filter", f"a full width of {sizes[1]:.6g} pixels", f"one up to {_WIDEST:g}")
+    _check_width(sizes[1])
     return _products(covariance), {"matched_filter": f"{sizes[1]:.6g} x {sizes[0]:.6g} pixels"}
+
+
+def _check_width(width: float) -> None:
+    if width > _WIDEST:
+        raise ArgumentError("matched_filter", f"a full width of {width:.6g} pixels", f"one up to {_WIDEST:g}")
 
 
 def _products(covariance: np.ndarray) -> Smooth:

@@ -30,7 +30,7 @@ def places_of(positions: Any, sky: Sky, name: str = "positions") -> np.ndarray:
         return _of_table(positions, sky, name)
     try:
         found = np.asarray(positions, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         got = repr(type(positions).__name__)
         raise ArgumentError(name, got, "an array (n, 2) of x and y, a SkyCoord, or a table with ra and dec, or x and y") from None
     found = found.reshape(0, 2) if found.size == 0 else found
@@ -78,7 +78,7 @@ def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
     else:
         try:
             found = np.asarray(shapes, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("shapes", repr(type(shapes).__name__), "an array (n, 3) of a, b and theta") from None
         found = np.broadcast_to(found, (count, 3)) if found.shape == (3,) else found
     if found.shape != (count, 3):

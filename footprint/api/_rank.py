@@ -9,6 +9,7 @@ import numpy as np
 from footprint.api._arrays import Memory, described, finished, receive, shared, where
 from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember
+from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
 from footprint.api._window import asked, axes_of, each, mode_of, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
@@ -100,7 +101,7 @@ def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> t
 def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.ndarray | None]:
     """The window's lengths, and which of its places count where not all do."""
     if footprint is not None:
-        box = np.asarray(footprint, bool)
+        box = numbers("footprint", footprint) != 0
         if box.ndim != count or not box.any():
             raise ArgumentError("footprint", f"shape {box.shape}, {int(box.sum())} true", f"{count} dimensions, some of it true")
         return box.shape, None if box.all() else box

@@ -42,7 +42,7 @@ def check_reliability(reliability: Any) -> float | None:
         return None
     try:
         share = float(reliability)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         share = float("nan")
     if not 0 <= share <= 1 or isinstance(reliability, bool):
         raise ArgumentError("reliability", repr(reliability), "a number from 0 to 1, such as 0.9")

@@ -16,7 +16,7 @@ from footprint.api._call import Face, Stream
 from footprint.api._counts import Tally
 from footprint.api._tomo import angles_of, numbers
 from footprint.dtypes import read_dtype
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError, ShapeError, flag
 from footprint.kernels.flat.contract import DEAD
 from footprint.ops.base import Table
 from footprint.ops.flatfield import Flat, check_shifts
@@ -318,7 +318,7 @@ def job_of(scan: Any, rows: Any, i0: str | float, shifts: Any = None, log: bool 
     """See a scan's rows as a job, checking every argument."""
     if not hasattr(scan, "angles"):
         raise ArgumentError("scan", kind_of(scan), "an open scan", "open the file first: footprint.open_scan(path)")
-    scan = scan if log else _LineIntegrals(scan)
+    scan = scan if flag("log", log) else _LineIntegrals(scan)
     n_angles, n_z, n_x = scan.shape
     if min(scan.shape) < 1:
         raise ShapeError("scan", f"shape {tuple(scan.shape)}", "at least one projection of at least one pixel")

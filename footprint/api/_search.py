@@ -20,7 +20,7 @@ from footprint.api._matched import Through
 from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
-from footprint.errors import ArgumentError, BudgetError, CapacityError
+from footprint.errors import ArgumentError, BudgetError, CapacityError, flag
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.search import Rules
@@ -41,7 +41,7 @@ def rules_of(
     *, min_area: Any = 1, beam_area: float | None = None, chosen: bool = False, **checked: Any,
 ) -> Rules:  # fmt: skip
     """The same, checked; ``chosen``: sigma will be, by the reliability."""
-    clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=bool(lesson))
+    clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=flag("lesson", lesson))
     level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
     lower = None if flood is None else check_positive("flood", flood)
     if lower is not None and lower > level:

@@ -39,6 +39,11 @@ def numbers(name: str, values: Any) -> np.ndarray:
         raise ArgumentError(name, repr(values), "numbers") from None
 
 
+def shape_of(array: Any, name: str) -> tuple[int, ...]:
+    """How long an array is along its axes, before it is brought anywhere."""
+    return tuple(getattr(array, "shape", None) or receive(array, name).spec.shape)
+
+
 def position(center: Any, wanted: str = "a detector position in pixels") -> float:
     """The rotation axis as a number."""
     try:

@@ -247,8 +247,7 @@ def axis_of(center: Any, shape: tuple[int, ...]) -> float | np.ndarray:
     _, n_z, n_x = shape
     if searches(center):
         return np.full(n_z, (n_x - 1) / 2) if per_slice(center) else (n_x - 1) / 2
-    if isinstance(center, list | tuple | np.ndarray) and np.ndim(center):
-        found = numbers("center", center)
+    if isinstance(center, list | tuple | np.ndarray) and (found := numbers("center", center)).ndim:
         if found.shape != (n_z,) or not np.isfinite(found).all():
             got = f"shape {found.shape}" if found.shape != (n_z,) else "positions that are not finite"
             raise ShapeError("center", got, f"({n_z},) finite positions, one for every row of the detector")

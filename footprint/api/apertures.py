@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,8 @@ def plan_apertures(
         raise ArgumentError("count", repr(count), "a whole number, 0 or more")
     sky = sky_of(None, header)
     discs = radii_of("radii", radii, sky) + annulus_of(annulus, sky)
-    values = [None if value == "map" else float(value) for value in (background, noise)]
+    given = {"background": background, "noise": noise}
+    values = [None if isinstance(one, str) and one == "map" else _number(name, one, "'map'") for name, one in given.items()]
     op = Apertures(max(int(count), 1), discs, *values)
     images: list[Face] = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 + values.count(None))]
     ins = [*images, *foretold(ArraySpec((op.count, PLACE), "float64"))]
@@ -191,15 +193,23 @@ def _places(at: np.ndarray, count: int) -> np.ndarray:
     return places
 
 
+def _number(name: str, value: Any, instead: str = "a map") -> float:
+    """One number for all pixels; a noise is over 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or (name == "noise" and number <= 0):
+        raise ArgumentError(name, repr(value), f"a {'number over 0' if name == 'noise' else 'finite number'}, or {instead}")
+    return number
+
+
 def _value(name: str, value: Any, image: Image) -> Image | float:
     """A map, or one number for all."""
     if isinstance(value, str):
         raise ArgumentError(name, repr(value), "a number or a map")
-    if np.ndim(value) == 0 and not hasattr(value, "read"):
-        number = float(value)
-        if not np.isfinite(number) or (name == "noise" and number <= 0):
-            raise ArgumentError(name, repr(value), "a number over 0" if name == "noise" else "a finite number")
-        return number
+    if not hasattr(value, "read") and not isinstance(value, Sequence) and np.ndim(value) == 0:
+        return _number(name, value)
     seen = see(unwrap(value).data, name)
     if seen.spec.shape != image.spec.shape:
         raise ShapeError(name, f"shape {seen.spec.shape}", f"the image's {image.spec.shape}")

@@ -106,7 +106,7 @@ def axis_by_row(
     >>> bool(abs(axis.centers[-1] - axis.centers[0] - 2) < 0.5)
     True
     """
-    if isinstance(order, bool) or order not in (1, 2):
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or order not in (1, 2):
         raise ArgumentError("order", repr(order), "1 for a line, 2 for a parabola")
     axis = by_row(scan, order, search, {"method": method, "i0": i0, "log": log, "memory": memory})
     _judge(axis)
@@ -115,7 +115,7 @@ def axis_by_row(
 
 def by_row(scan: Any, order: int, search: tuple[float, float] | None, how: dict[str, Any]) -> AxisByRow:
     """The same, and no warning; ``how`` is what `Search.of` takes beside rows and range."""
-    n_z = int(scan.shape[1]) if hasattr(scan, "shape") else 0
+    n_z = int(scan.shape[1]) if hasattr(scan, "angles") else 0
     with warnings.catch_warnings():
         # What is doubtful of one place is judged by all.
         warnings.simplefilter("ignore", UserWarning)

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.api._arrays import Array, Memory, described, finished, output, shared, where
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, flag
 from footprint.ops.mesh import Cells, Paint
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.sigma_clip import check_positive
@@ -148,4 +148,5 @@ def cells_of(box: Any, filter_size: Any, kappa: Any, robust: bool, alike: float 
             raise ArgumentError(name, repr(value), f"a whole number, {low} to {high}")
     if filter_size % 2 == 0:
         raise ArgumentError("filter_size", repr(filter_size), "an odd number")
-    return Cells(int(box), check_positive("kappa", kappa), int(filter_size), up=1.0 if robust else 0.0, alike=alike or 0.0)
+    up = float(flag("robust", robust))
+    return Cells(int(box), check_positive("kappa", kappa), int(filter_size), up=up, alike=alike or 0.0)

@@ -10,7 +10,7 @@ from footprint.api._arrays import Memory, finished, output, receive, shared, whe
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, numbers, position, stacked
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, flag
 from footprint.ops.backproject import Backproject, Geometry
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -111,4 +111,4 @@ def plan_backproject(
 def _op(angles: np.ndarray, n_x: int, center: float | None, roi: Any, axis_shifts: Any, weighted: bool) -> Backproject:
     axis = position((n_x - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
-    return Backproject(Geometry(angles, n_x, axis, roi, shifts), weighted=bool(weighted))
+    return Backproject(Geometry(angles, n_x, axis, roi, shifts), weighted=flag("weighted", weighted))

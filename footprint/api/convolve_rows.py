@@ -13,6 +13,7 @@ from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._sides import rows_beside
+from footprint.errors import flag
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -141,7 +142,7 @@ def convolve_rows(
     spec, _ = described(shape, dtype)
     how = Asked.of(mode, boundary, result, nan, name="result")
     beside = masked, weight
-    weights = weights_of(mask, flip, how.sums or dtype, scaled=how.scales(beside))
+    weights = weights_of(mask, flag("flip", flip), how.sums or dtype, scaled=how.scales(beside))
     op, wanted = operation(spec, weights.spec.shape, how, number(cval), beside=beside)
     sides = rows_beside(beside, spec.shape)
     out = returned(op.out_specs(spec, wanted, *(one.spec for one in sides))[0], how.result)

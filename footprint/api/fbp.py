@@ -10,7 +10,7 @@ from footprint.api._arrays import Memory, Progress, finished, limits_and_budget,
 from footprint.api._call import call, meeting
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, in_slices, numbers, position, stacked
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, flag
 from footprint.ops.base import Table
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.job import Meeting, plan_op
@@ -40,8 +40,9 @@ class Filtered(NamedTuple):
         """The operation, of values that can be compared."""
         kept = self._asdict()
         del kept["centered"], kept["margin"]
+        kept["circle"] = flag("circle", self.circle)
         kept["center"] = position((n_x - 1) / 2 if self.center is None else self.center)
-        kept["filter"] = self.filter if isinstance(self.filter, str) else Table(self.filter)
+        kept["filter"] = self.filter if isinstance(self.filter, str) else Table(numbers("filter", self.filter))
         kept["roi"], kept["middle"] = self.box(n_x), self.middle(n_x)
         kept["axis_shifts"] = None if self.axis_shifts is None else Table(numbers("axis_shifts", self.axis_shifts))
         return Fbp(Table(angles), n_x, **kept)
@@ -57,7 +58,7 @@ class Filtered(NamedTuple):
 
     def middle(self, width: int) -> float | None:
         """Where the axis lies in slices of such a width; None where they are not moved."""
-        return (width - 1) / 2 if self.centered else None
+        return (width - 1) / 2 if flag("centered", self.centered) else None
 
 
 def fbp(

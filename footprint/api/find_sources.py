@@ -28,7 +28,7 @@ from footprint.api._windowed import check_windowed
 from footprint.api.background import cells_of
 from footprint.api.sigma_clip import clip_of
 from footprint.dtypes import kernel_dtype
-from footprint.errors import ShapeError, choose
+from footprint.errors import ShapeError, choose, flag
 from footprint.ops.sigma_clip import SigmaClip, check_maxiters, check_positive
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
@@ -243,7 +243,7 @@ def find_sources(
     rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
     check_capacity(capacity)
     runs_on = plain.where(device)
-    usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * bool(negatives)
+    usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * flag("negatives", negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None or bool(others)
     known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "windows": windows, "others": others}
@@ -393,4 +393,4 @@ def plan_find_sources(
     known["otherwise"] = by_parts(device, apart is not None or smooth is not None or bool(others))
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
-    return largest_plan([*searches, *([beside(search, None), inverse(search)] if negatives else [])], ins)
+    return largest_plan([*searches, *([beside(search, None), inverse(search)] if flag("negatives", negatives) else [])], ins)

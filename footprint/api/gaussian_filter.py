@@ -12,6 +12,9 @@ from footprint.api._window import axes_of, each, mode_of, number, placed, whole
 from footprint.errors import ArgumentError
 from footprint.plan.plan import Plan
 
+# Weights to a side, and the highest derivative: more than images have use for, and few enough to be made before there is a plan.
+_FARTHEST, _HIGHEST = 1 << 22, 64
+
 
 def gaussian_filter(
     input: Any,
@@ -210,7 +213,13 @@ def gaussians(sigma: Any, order: Any, mode: Any, truncate: Any, radius: Any, axe
             got = {"sigma": sigma, "order": order, "truncate": truncate, "radius": radius}[name]
             raise ArgumentError(name, got, "0 or more")
         if width > 1e-15:
-            reach = int(ends * width + 0.5) if reach is None else reach
+            if derivative > _HIGHEST:
+                raise ArgumentError("order", order, f"0 to {_HIGHEST}")
+            samples = ends * width + 0.5 if reach is None else reach
+            if samples > _FARTHEST:
+                name, got = ("sigma", sigma) if reach is None else ("radius", radius)
+                raise ArgumentError(name, got, f"a Gaussian of at most {_FARTHEST} samples to a side")
+            reach = int(samples)
             # In order of correlation.
             found.append(Weights(axis, gaussian(width, derivative, reach)[::-1], -reach, border))
     return found
@@ -232,8 +241,8 @@ def boxes(size: Any, mode: Any, origin: Any, axes: Any, n_axes: int) -> list[Wei
     """Equal weights along the axes of boxes longer than 1."""
     wanted = axes_of(axes, n_axes)
     sizes, modes = each("size", size, len(wanted), whole), each("mode", mode, len(wanted), mode_of)
-    if min(sizes, default=1) < 1:
-        raise ArgumentError("size", size, "1 or more")
+    if not 1 <= min(sizes, default=1) <= max(sizes, default=1) <= 2 * _FARTHEST:
+        raise ArgumentError("size", size, f"1 to {2 * _FARTHEST}")
     origins = each("origin", origin, len(wanted), whole)
     return [
         Weights(axis, np.full(length, 1 / length), placed("origin", move, length), border)

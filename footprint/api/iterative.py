@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position
-from footprint.errors import ArgumentError, ShapeError
+from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position, shape_of
+from footprint.errors import ArgumentError, ShapeError, flag
 from footprint.ops.backproject import Geometry
 from footprint.ops.iterative import ITERATIONS, METHODS, Iterative
 from footprint.plan.plan import Plan
@@ -326,11 +326,12 @@ class Iterated(NamedTuple):
         axis = position((n_x - 1) / 2 if self.center is None else self.center)
         shifts = None if self.axis_shifts is None else numbers("axis_shifts", self.axis_shifts)
         geometry = Geometry(angles, n_x, axis, self.roi, shifts)
-        return Iterative(geometry, self.method, int(count), share, bool(self.nonnegative), self.pixel_size, bool(self.circle))
+        positive, circle = flag("nonnegative", self.nonnegative), flag("circle", self.circle)
+        return Iterative(geometry, self.method, int(count), share, positive, self.pixel_size, circle)
 
 
 def _reconstructed(sinogram: Any, angles: Any, how: Iterated, out: Any, memory: Memory, device: str) -> Any:
-    shape = tuple(getattr(sinogram, "shape", None) or np.shape(sinogram))
+    shape = shape_of(sinogram, "sinogram")
     return on_stack(how.method, "sinogram", sinogram, _op(shape, angles, how, "sinogram"), out, memory, device)
 
 

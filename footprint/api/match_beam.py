@@ -111,10 +111,10 @@ def plan_match_beam(
     >>> fp.plan_match_beam((512, 512), header, 8e-3, device="cpu").n_parts
     1
     """
-    if len(shape) != 2:
-        raise ShapeError("shape", shape, "(n_y, n_x)")
-    mask = beam_mask(header, target)
     spec, given = described(shape, dtype)
+    if len(spec.shape) != 2:
+        raise ShapeError("shape", spec.shape, "(n_y, n_x)")
+    mask = beam_mask(header, target)
     how = Asked.of("same", boundary, result, nan, name="result")
     op, weights = operation(spec, mask.shape, how, number(cval))
     made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())

@@ -13,6 +13,10 @@ from footprint.errors import ArgumentError, choose
 from footprint.ops.paganin import PADDINGS, Paganin, blur_length
 from footprint.plan.plan import Plan
 
+# What no beamline has, and the unit that it would be in.
+_MOST = {"energy": 2000.0, "distance": 1000.0, "pixel_size": 0.01}
+_SLIPS = {"energy": "eV", "distance": "millimetres", "pixel_size": "micrometres"}
+
 
 def paganin(
     projections: Any,
@@ -138,6 +142,9 @@ def phase_of(
             number = float("nan")
         if not (np.isfinite(number) and number > 0):
             raise ArgumentError(what, repr(value), f"a number{units[what]} above 0")
+        if number > _MOST.get(what, np.inf):
+            fix = f"this one may be in {_SLIPS[what]}"
+            raise ArgumentError(what, repr(value), f"a number{units[what]}, at most {_MOST[what]:g}", fix)
         numbers.append(number)
         if what == "delta_beta" and density is not None:
             raise ArgumentError("density", repr(density), "it with the formula of a material, such as SiO2, as delta_beta")

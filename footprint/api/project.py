@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position
+from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position, shape_of
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.backproject import Geometry
 from footprint.ops.project import Project
@@ -74,7 +74,7 @@ def project(
     array([[0., 0., 0., 1., 0.],
            [0., 0., 1., 0., 0.]], dtype=float32)
     """
-    shape = tuple(getattr(volume, "shape", None) or np.shape(volume))
+    shape = shape_of(volume, "volume")
     op = _op(shape, angles, center, n_x, roi, axis_shifts, "volume")
     return on_stack("project", "volume", volume, op, out, memory, device)
 
@@ -126,7 +126,7 @@ def _op(shape: Any, angles: Any, center: Any, n_x: Any, roi: Any, axis_shifts: A
             raise ArgumentError("angles", int(angles), "radians, or how many of at least 1")
         turns = angles_of(None, int(angles))
     else:
-        turns = angles_of(angles, np.size(angles))
+        turns = angles_of(angles, numbers("angles", angles).size)
     axis = position((bins - 1) / 2 if center is None else center)
     shifts = None if axis_shifts is None else numbers("axis_shifts", axis_shifts)
     return Project(Geometry(turns, int(bins), axis, (0, width, 0, n_y) if roi is None else roi, shifts))

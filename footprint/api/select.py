@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._scan import job_of, means_bytes
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, flag
 
 # What a reader says and does about rows of the file, a binned row being several of them.
 _BY_ROWS = ("keep", "decodings", "window_bytes")
@@ -73,7 +73,7 @@ def select(
         raise ArgumentError("start", begin, f"a number of the {n_angles - len(left_out)} projections that are left, from 0")
     if not len(kept):
         raise ArgumentError("exclude", f"all {n_angles} projections", "some to be left")
-    return Selected(scan, kept, size, bool(flip))
+    return Selected(scan, kept, size, flag("flip", flip))
 
 
 def _whole(name: str, value: Any, least: int = 1) -> int:

@@ -11,7 +11,7 @@ from footprint.api._arrays import Memory, described, where
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.api._recall import looks, recall, remember, replay
-from footprint.errors import ShapeError
+from footprint.errors import ShapeError, flag
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
 from footprint.plan.plan import Plan
@@ -156,4 +156,4 @@ def plan_sigma_clip(
 
 
 def _op(sigma: float, maxiters: int | None, strict: bool) -> SigmaClip:
-    return SigmaClip(check_positive("sigma", sigma), check_maxiters(maxiters), bool(strict))
+    return SigmaClip(check_positive("sigma", sigma), check_maxiters(maxiters), flag("strict", strict))

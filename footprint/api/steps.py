@@ -162,7 +162,13 @@ def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op |
         raise ArgumentError(name, f"the setting {unknown[0]!r}", f"some of {', '.join(known)}")
     if main not in given:
         raise ArgumentError(name, f"no {main}", f"one, as in {{{main!r}: ...}}")
-    return make(**given, name=name)
+    try:
+        return make(**given, name=name)
+    except ArgumentError as error:
+        if error.name not in known:
+            raise
+        # Settings of several steps have the same names.
+        raise type(error)(name, f"{error.got} for {error.name}", error.wanted, error.fix) from None
 
 
 def _before_log(found: list[Op], op: Op, name: str) -> None:

@@ -17,7 +17,7 @@ from footprint.api._sides import Beside, arrays_beside, held, held_beside, is_gi
 from footprint.backend.device import parse
 from footprint.backend.registry import running_backend
 from footprint.dtypes import floating, sum_dtype
-from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
+from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, flag
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
@@ -35,6 +35,8 @@ Reading = Callable[[str], int]
 """Bytes a source's library holds beside the block while a frame is read into it, contiguous and of this dtype."""
 
 VERBS = ("convolve", "correlate")
+# Frames between two stages: each is planned, and far fewer keep all stages at work.
+_DEEPEST = 1000
 
 
 def stream(
@@ -251,7 +253,7 @@ def convolve_frames(
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)
     beside = masked, weight
-    weights = weights_of(mask, flip, sums, scaled=Asked.of(mode, boundary, None, nan).scales(beside))
+    weights = weights_of(mask, flag("flip", flip), sums, scaled=Asked.of(mode, boundary, None, nan).scales(beside))
     options: dict[str, Any] = {"mode": mode, "boundary": boundary, "cval": cval, "nan": nan, "method": method}
     options |= {"result": result, "depth": depth, "masked": masked, "weight": weight}
     options |= {"memory": memory, "device": device, "reading": reading, "writing": writing, "holding": held_bytes(mask, sums)}
@@ -322,8 +324,8 @@ def _planned(name: str, passing: _Passing, depth: int, memory: Memory, device: s
 
 
 def _depth(depth: Any) -> int:
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 1:
-        raise ArgumentError("depth", repr(depth), "a whole number of 1 or more")
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or not 1 <= depth <= _DEEPEST:
+        raise ArgumentError("depth", repr(depth), f"a whole number from 1 to {_DEEPEST}")
     return int(depth)
 
 

@@ -17,6 +17,7 @@ from footprint.api._half import width_of
 from footprint.api._held import Held, held_bytes
 from footprint.api._scan import ScanJob, Taken, scan_of
 from footprint.api._way import SETTINGS, How, array, writing
+from footprint.api._window import whole
 from footprint.api.reconstruct import reconstruct
 from footprint.errors import ArgumentError, BudgetError
 from footprint.plan.plan import Plan
@@ -188,7 +189,7 @@ def _prepare(scan: Any, centers: Sequence[float], row: int | None, taken: Taken,
     axes = _checked(centers)
     if not hasattr(scan, "angles"):
         taken.job(scan)
-    middle = scan.shape[1] // 2 if row is None else row
+    middle = scan.shape[1] // 2 if row is None else whole("row", row)
     job = taken._replace(rows=(middle, middle + 1)).job(scan)
     check_keywords("try_axes", settings, sorted(SETTINGS))
     how = How.of(**settings)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory
-from footprint.api._tomo import on_stack, planned_stack
+from footprint.api._tomo import on_stack, planned_stack, shape_of
 from footprint.errors import ArgumentError
 from footprint.ops.untilt import Untilt
 from footprint.plan.plan import Plan
@@ -56,7 +56,7 @@ def untilt(projections: Any, degrees: float, *, out: Any = None, memory: Memory 
     >>> fp.untilt(np.tile(np.arange(5.0), (3, 1)), 5)[1].round(2)
     array([0.01, 1.  , 2.  , 3.  , 3.99], dtype=float32)
     """
-    op = untilt_of(degrees, *_detector(getattr(projections, "shape", None) or np.shape(projections)))
+    op = untilt_of(degrees, *_detector(shape_of(projections, "projections")))
     return on_stack("untilt", "projections", projections, op, out, memory, device)
 
 

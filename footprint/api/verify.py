@@ -13,7 +13,7 @@ import numpy as np
 from footprint.api.convolve import convolve, plan_convolve
 from footprint.api.fbp import fbp, plan_fbp
 from footprint.api.find_sources import find_sources
-from footprint.backend.registry import running_backend
+from footprint.backend.registry import choose_device, running_backend
 from footprint.errors import ArgumentError, choose
 from footprint.plan.ready import bind
 
@@ -86,6 +86,10 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
         raise ArgumentError("size", repr(size), "a whole number of pixels, 32 or more")
     if isinstance(devices, str) or not devices:
         raise ArgumentError("devices", repr(devices), "at least one device in a list, such as ['cpu', 'cuda']")
+    # Before the first runs: one that is not here is the user's to know at once.
+    for device in devices:
+        for one in choose_device(device).each:
+            running_backend(str(one))
     call, plan, arrays = _job(job, size, np.random.default_rng(seed))
     found: list[Verdict] = []
     first: np.ndarray | None = None

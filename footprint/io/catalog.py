@@ -15,6 +15,7 @@ from footprint.errors import ArgumentError, FootprintError, FormatError, missing
 from footprint.io.frames import existing_file
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
+from footprint.units import kind_of
 
 _KINDS = ("ecsv", "fits", "votable", "csv", "parquet", "regions")
 
@@ -86,6 +87,8 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
     1.5,2.0
     """
     kind = catalog_kind(path)
+    if not hasattr(table, "colnames"):
+        raise ArgumentError("table", kind_of(table), "an astropy table, as find_sources gives")
     with output(path, overwrite) as temporary, warnings.catch_warnings():
         # Units such as Jy/beam are outside the FITS and VOTable standards' lists, and every reader knows them.
         warnings.simplefilter("ignore")

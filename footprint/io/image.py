@@ -16,6 +16,7 @@ from footprint.errors import ArgumentError, FormatError
 from footprint.io.formats import Planes, format_of
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
+from footprint.io.kinds import checked
 from footprint.io.picture import is_picture
 from footprint.io.raw import RawFrames
 from footprint.units import format_bytes
@@ -160,7 +161,7 @@ def open_image(
 
 def open_planes(path: str | os.PathLike[str], extension: int | str | None = None) -> tuple[str, Frames, tuple[int, ...], Any]:
     """Open a file of images as `open_image` does: its name, planes, shape without axes of length 1 in front, and header."""
-    name, dataset = os.fspath(path), ""
+    name, dataset = checked(path), ""
     if not Path(name).exists():
         found = re.fullmatch(r"(.+)\[(\w+)\]", name)
         if found and extension is None:
@@ -195,6 +196,8 @@ def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...
             raise FormatError(path, f"holds a cube of shape {shape}, not one image", f"give plane={wanted} (--plane)")
         return 0
     chosen = plane if isinstance(plane, tuple) else (plane,)
+    if not all(isinstance(p, int | np.integer) for p in chosen):
+        raise ArgumentError("plane", repr(plane), "a whole number, or a tuple of one for each axis before the last two")
     if not lead and set(chosen) <= {0}:
         return 0
     if len(chosen) != len(lead) or any(not 0 <= p < n for p, n in zip(chosen, lead)):

@@ -16,6 +16,7 @@ from footprint.io import raw
 from footprint.io.frames import described
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import Output, check_output, writing
+from footprint.io.told import attributes
 from footprint.io.volume import VolumeWriter
 
 
@@ -167,7 +168,7 @@ def _writer(
     out = Output(path, overwrite, math.prod(shape) * stored.itemsize)
     try:
         with writing(path):
-            sink = _create(kind, out.temporary, shape, stored, header, attrs or {})
+            sink = _create(kind, out.temporary, shape, stored, header, attributes(attrs))
     except BaseException:
         out.discard()
         raise

@@ -15,6 +15,7 @@ import numpy as np
 from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.output import output
 from footprint.io.packing import volume_kind
+from footprint.units import kind_of
 
 _GROUP, _DATA = "entry/reconstruction", "data"
 # What is a part's own, or HDF5's.
@@ -81,6 +82,8 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
 
     if volume_kind(out) != "hdf5":
         raise ArgumentError("output", repr(str(out)), "a name ending in .h5, .hdf5, .hdf, .nx or .nxs", "only HDF5 has such a view")
+    if isinstance(parts, str | os.PathLike) or not isinstance(parts, Sequence):
+        raise ArgumentError("parts", kind_of(parts), "a list of the names of volumes")
     if not 1 <= len(parts) <= _MOST:
         raise ArgumentError("parts", f"{len(parts)} of them", f"1 to {_MOST}")
     if any(os.path.realpath(part) == os.path.realpath(out) for part in parts):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from footprint.errors import ArgumentError
+from footprint.units import kind_of
+
 _SUFFIXES = {
     "fits": (".fits", ".fit", ".fts"),
     "tiff": (".tif", ".tiff"),
@@ -33,6 +36,13 @@ _STARTS = {
 }
 
 
+def checked(path: object) -> str:
+    """The name of a file; ArgumentError for what is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError("path", kind_of(path), "the name of a file")
+    return os.fspath(path)
+
+
 def suffixes(*kinds: str) -> tuple[str, ...]:
     """Those of files of these kinds, in small letters."""
     return tuple(suffix for kind in kinds for suffix in _SUFFIXES[kind])
@@ -40,6 +50,7 @@ def suffixes(*kinds: str) -> tuple[str, ...]:
 
 def called(path: str | os.PathLike[str], *kinds: str) -> str | None:
     """Which of these kinds a file is called; None for another."""
+    checked(path)
     suffix = Path(path).suffix.lower()
     return next((kind for kind in kinds if suffix in _SUFFIXES[kind]), None)
 

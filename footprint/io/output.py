@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-from footprint.errors import ArgumentError, FootprintError, FormatError
+from footprint.errors import ArgumentError, FootprintError, FormatError, flag
 from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
 from footprint.io.unfinished import Unfinished, mention
 from footprint.units import format_bytes
@@ -67,6 +67,7 @@ class Output:
         ours: Callable[[str], bool] = lambda name: False,
         resume: bool = False,
     ) -> None:
+        flag("resume", resume)
         self.path, self.overwrite, self.folder, self.ours = Path(path), overwrite, folder, ours
         self.target = _target(path)
         clear(self.target.parent)
@@ -268,6 +269,7 @@ def check_output(
     ours: Callable[[str], bool] = lambda name: False,
 ) -> None:
     """Raise FormatError when an output could not be written; meant to run before the work does."""
+    flag("overwrite", overwrite)
     target = _target(path)
     parent = target.parent
     if not parent.is_dir():

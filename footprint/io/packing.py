@@ -54,9 +54,11 @@ def check_packing(
     check_compression(compression)
     if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= LEVELS:
         raise ArgumentError("levels", repr(levels), f"a whole number from 1 to {LEVELS}")
-    if isinstance(zarr_format, bool) or zarr_format not in FORMATS:
+    if isinstance(zarr_format, bool) or not isinstance(zarr_format, int | np.integer) or zarr_format not in FORMATS:
         raise ArgumentError("zarr_format", repr(zarr_format), "2 (OME-Zarr 0.4) or 3 (OME-Zarr 0.5)")
     choose("image_format", image_format, ("tif", "jp2"))
+    if quality is not None and not isinstance(quality, int | float):
+        raise ArgumentError("quality", repr(quality), "a number of decibels")
     given = {"levels": levels, "zarr_format": zarr_format, "image_format": image_format, "quality": quality}
     for name, value in given.items():
         if value != USUAL[name] and kind != _OF[name]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ArgumentError, FormatError, choose
+from footprint.errors import ArgumentError, FormatError, choose, flag
 from footprint.io.angles import resolve, turned
 from footprint.io.frames import Group, ScanParts, check_out, reading, row_range, runs
 from footprint.io.reduction import CHOICES, Reduction, saturation_of
@@ -343,13 +343,13 @@ def open_scan(
     ...         scan
     <Scan scan: 4 projections of 3 x 5 uint16, 2 flats, 2 darks, TIFF>
     """
-    own = angles is not None
-    parts = open_sinograms(path) if sinograms else open_parts(path, entry, own, angle_unit)
+    own, current = angles is not None, None if machine_current is None else flag("machine_current", machine_current)
+    parts = open_sinograms(path) if flag("sinograms", sinograms) else open_parts(path, entry, own, angle_unit)
     try:
         with reading(parts.path):
             attach(parts, flats, darks)
             radians = turned(resolve(parts, angles, angle_unit), direction, angle_offset)
-            scan = Scan(parts, radians, flat_reduction, dark_reduction, machine_current, saturation)
+            scan = Scan(parts, radians, flat_reduction, dark_reduction, current, saturation)
             if scan.n_z == 0 or scan.n_x == 0:
                 raise FormatError(parts.path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
+from footprint.errors import ArgumentError
+
 # Letters that there is room for: a sentence. What is read of a file at a time.
 _ROOM, _PIECE = 240, 1 << 20
+
+
+def attributes(attrs: object) -> dict[str, object]:
+    """How an output was made, by name; none where nothing is said."""
+    if attrs is not None and not isinstance(attrs, Mapping):
+        raise ArgumentError("attrs", repr(attrs), "a mapping of names to values")
+    return dict(attrs or {})
 
 
 def room(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from footprint.errors import FormatError, ShapeError
+from footprint.errors import ArgumentError, FormatError, ShapeError
 from footprint.io.frames import described, row_range
 from footprint.io.hdf5_packed import Hdf5Chunks
 from footprint.io.jp2 import Jp2Folder
@@ -21,7 +21,7 @@ from footprint.io.output import Output, check_output, writing
 from footprint.io.packing import check_packing, volume_kind
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import Along, SliceFolder, TiffFolder, is_slice
-from footprint.io.told import room, tell, tell_hdf5
+from footprint.io.told import attributes, room, tell, tell_hdf5
 from footprint.io.unfinished import Unfinished
 from footprint.plan.done import DoneSet
 from footprint.plan.rows import RowSet
@@ -319,7 +319,9 @@ def create_volume(
     nbytes = n_z * n_y * n_x * stored.itemsize
     if kind == "zarr":
         check_ours(path)
-    attrs = dict(attrs or {}) | ({} if kind == "hdf5" else {name: room(name) for name in told})
+    if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
+        raise ArgumentError("first", repr(first), "a detector row, 0 or more")
+    attrs = attributes(attrs) | ({} if kind == "hdf5" else {name: room(name) for name in told})
     out = Output(path, overwrite, nbytes, *_checks(kind), resume)
     facts = {"the shape": str(shape), "the dtype": str(stored)}
     facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -200,7 +201,7 @@ def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
     if fbp.method == "direct" and fbp.interpolation != "linear":
         raise ArgumentError("interpolation", "'sinc'", "'linear' with method='direct'", "give method='fourier' for 'sinc'")
     size = fbp.pixel_size
-    if size is not None and not (isinstance(size, int | float | np.number) and np.isfinite(size) and size > 0):
+    if size is not None and not (isinstance(size, int | float | np.integer | np.floating) and 0 < size <= sys.float_info.max):
         raise ArgumentError("pixel_size", repr(size), "a length above 0")
     fbp.ramp.gains(fbp.n_x)
     fbp.geometry.checked()

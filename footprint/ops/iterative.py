@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,7 +93,7 @@ class Iterative(Op):
         if self.method == "cgls" and self.positive:
             raise ArgumentError("nonnegative", True, "False with method='cgls'", "method='sirt' and 'tv' keep values from below 0")
         size = self.pixel_size
-        if size is not None and not (isinstance(size, int | float | np.number) and np.isfinite(size) and size > 0):
+        if size is not None and not (isinstance(size, int | float | np.integer | np.floating) and 0 < size <= sys.float_info.max):
             raise ArgumentError("pixel_size", repr(size), "a length above 0")
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:

@@ -114,6 +114,61 @@ BAD = {
     "verify-text": (lambda: fp.verify("convolve", "cpu", size=64), "devices 'cpu' list"),
     "verify-size": (lambda: fp.verify("convolve", ["cpu"], size="64"), "size '64' 32"),
     "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
+    "flag-deblend": (lambda: fp.find_sources(IMAGE, deblend="no"), "deblend 'no' True False"),
+    "flag-residual": (lambda: fp.find_sources(IMAGE, residual="no"), "residual 'no' True"),
+    "flag-negatives": (lambda: fp.plan_find_sources((5, 5), negatives="no"), "negatives 'no' True"),
+    "flag-lesson": (lambda: fp.find_sources(IMAGE, lesson=IMAGE), "lesson True"),
+    "flag-circle": (lambda: fp.fbp(IMAGE, circle=IMAGE), "circle True"),
+    "flag-centered": (lambda: fp.plan_fbp((6, 8), centered="no"), "centered 'no' True"),
+    "flag-nonnegative": (lambda: fp.sirt(IMAGE, nonnegative="no"), "nonnegative 'no' True"),
+    "flag-weighted": (lambda: fp.backproject(IMAGE, weighted="no"), "weighted 'no' True"),
+    "flag-robust": (lambda: fp.background(IMAGE, robust=None), "robust None True"),
+    "flag-strict": (lambda: fp.sigma_clip(IMAGE, strict="no"), "strict 'no' True"),
+    "flag-log": (lambda: fp.plan_reconstruct(SCAN, log="no"), "log 'no' True"),
+    "flag-overwrite": (lambda: fp.create_image(__file__ + ".npy", (5, 5), overwrite="no"), "overwrite 'no' True"),
+    "flag-resume": (lambda: fp.create_volume("absent/a.h5", (5, 5, 5), resume="no"), "resume 'no' True"),
+    "flag-sinograms": (lambda: fp.open_scan(__file__, sinograms="no"), "sinograms 'no' True"),
+    "flag-current": (lambda: fp.open_scan(__file__, machine_current="no"), "machine_current 'no' True"),
+    "word-mode": (lambda: fp.convolve(IMAGE, [[1]], mode=IMAGE), "mode word"),
+    "word-nan": (lambda: fp.plan_convolve((5, 5), (3, 3), nan=IMAGE), "nan word"),
+    "word-fft": (lambda: fp.plan_ramp_filter((5, 5), fft=IMAGE), "fft auto"),
+    "uneven-sinogram": (lambda: fp.cgls([[1, 2], [3]]), "sinogram uneven"),
+    "uneven-volume": (lambda: fp.project([[1, 2], [3]], 5), "volume uneven"),
+    "uneven-filter": (lambda: fp.fbp(IMAGE, filter=[[1, 2], [3]]), "filter numbers"),
+    "apertures-background": (lambda: fp.apertures(IMAGE, [(2, 2)], 1, background=None), "background None number map"),
+    "apertures-noise": (lambda: fp.plan_apertures((5, 5), 1, noise={}), "noise {} number over 'map'"),
+    "contrast-beyond-floats": (lambda: fp.find_sources(IMAGE, contrast=10**400), "contrast 100 ... number"),
+    "filter-beyond-floats": (lambda: fp.plan_find_sources((5, 5), matched_filter=1e300), "matched_filter 1e+300 pixels 300"),
+    "images-without-end": (lambda: fp.plan_find_sources((5, 5), measure_on=10**12), "measure_on 1000000000000 images"),
+    "depth-without-end": (lambda: fp.plan_convolve_frames((9, 5, 5), (3, 3), depth=10**12), "depth 1000000000000 1000"),
+    "pixel-size": (lambda: fp.plan_fbp((6, 8), pixel_size=10**400), "pixel_size 100 ... length"),
+    "axis-of-array": (lambda: fp.axis_by_row(IMAGE[0]), "scan ndarray open_scan"),
+    "axis-order": (lambda: fp.axis_by_row(IMAGE, order=IMAGE), "order line parabola"),
+    "volume-attrs": (lambda: fp.create_volume("a.h5", (2, 2, 2), attrs="made by me"), "attrs 'made by me' mapping"),
+    "image-attrs": (lambda: fp.create_image("a.npy", (2, 2), attrs=5), "attrs 5 mapping"),
+    "volume-first": (lambda: fp.create_volume("a", (2, 2, 2), first="x"), "first 'x' row"),
+    "volume-quality": (lambda: fp.create_volume("a", (2, 2, 2), image_format="jp2", dtype="u1", quality=IMAGE), "quality decibels"),
+    "zarr-format": (lambda: fp.create_volume("a.zarr", (2, 2, 2), zarr_format=[2]), "zarr_format [2] OME-Zarr"),
+    "gaussian-without-end": (lambda: fp.gaussian_filter(IMAGE, 1e12), "sigma 1000000000000 samples"),
+    "radius-without-end": (lambda: fp.gaussian_filter(IMAGE, 1, radius=10**40), "radius 10000 4194304"),
+    "order-without-end": (lambda: fp.plan_gaussian_filter((5, 5), 1, order=10**12), "order 1000000000000 64"),
+    "box-without-end": (lambda: fp.uniform_filter(IMAGE, 10**12), "size 1000000000000 8388608"),
+    "beam-without-end": (lambda: fp.plan_match_beam((5, 5), {}, 1e300), "target 1e+300 degrees"),
+    "beam-shape": (lambda: fp.plan_match_beam(None, {}, 1), "shape None whole"),
+    "uneven-angles": (lambda: fp.project(IMAGE, [[1], [2, 3]]), "angles numbers"),
+    "uneven-ramp": (lambda: fp.plan_ramp_filter((6, 8), filter=[[1], [2, 3]]), "filter numbers"),
+    "row-of-axes": (lambda: fp.plan_try_axes(SCAN, [1, 2], row="x"), "row 'x' whole"),
+    "energy-in-ev": (
+        lambda: fp.plan_paganin(SCAN, delta_beta=9, energy=3e4, distance=1, pixel_size=1e-6),
+        "energy 30000.0 keV eV",
+    ),
+    "path-none": (lambda: fp.open_image(None), "path None name"),
+    "path-number": (lambda: fp.create_volume(5, (2, 2, 2)), "path int name"),
+    "catalogue-path": (lambda: fp.read_catalog(None), "path None name"),
+    "one-part": (lambda: fp.join_volumes("a.h5", "b.h5"), "parts str list"),
+    "uneven-footprint": (lambda: fp.median_filter(IMAGE, footprint=[[1], [1, 2]]), "footprint numbers"),
+    "uneven-center": (lambda: fp.plan_reconstruct(SCAN, center=[[1], [1, 2]]), "center numbers"),
+    "no-table": (lambda: fp.write_catalog(None, "a.ecsv"), "table None astropy"),
     "share-of-unknown": (lambda: fp.plan_convolve((5, 5), (3, 3), memory="80%", device="null"), "memory '80%' null report"),
 }
 
@@ -127,6 +182,22 @@ def test_bad_arguments_are_one_clear_sentence(case):
     assert "\n" not in sentence and sentence.endswith(".")
     missing = [word for word in wanted.split() if word not in sentence]
     assert not missing, f"no {missing} in: {sentence}"
+
+
+def test_devices_to_compare_are_looked_for_before_the_first_runs(monkeypatch):
+    monkeypatch.setattr("footprint.api.verify._job", lambda *given: pytest.fail("ran"))
+    with pytest.raises(fp.BackendError, match="null"):
+        fp.verify("fbp", ["cpu", "null"])
+
+
+def test_settings_of_a_step_are_told_by_the_step():
+    """Two steps have a size: which one is wrong?"""
+    for wrong, words in (
+        ({"rings": {"method": "all", "size": "abc"}}, "rings: got 'abc' for size, wanted a whole number"),
+        ({"zingers": "abc"}, "zingers: got 'abc' for threshold, wanted a share"),
+    ):
+        with pytest.raises(fp.ArgumentError, match=words):
+            fp.steps(**wrong)
 
 
 def test_budgets_may_be_numpys_numbers():

@@ -24,13 +24,13 @@ def with_fft(limits: Limits, name: str) -> Limits:
     ArgumentError, ExtraError
         Where the device has no such library, or it is not installed.
     """
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         return limits
     kind = limits.device.partition(":")[0]
     if kind == "null":
         kind = "cpu" if limits.host else "cuda"
     names = _LIBRARIES[kind]
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise ArgumentError("fft", repr(name), f"auto or {' or '.join(names)} on {limits.device}")
     if name == "vkfft" and importlib.util.find_spec("pyvkfft") is None and not limits.device.startswith("null"):
         raise missing_extra("pyvkfft", "vkfft", "fft='vkfft'")
