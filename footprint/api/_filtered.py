@@ -79,9 +79,9 @@ class Asked(NamedTuple):
         masks: str = "one",
     ) -> Asked:
         """The same from what the user wrote."""
-        for told, word in (("mode", mode), ("nan", nan), ("method", method)):
+        for told, word, words in (("mode", mode, MODES), ("nan", nan, TREATMENTS), ("method", method, METHODS)):
             if not isinstance(word, str):
-                raise ArgumentError(told, repr(word), "a word")
+                choose(told, word, words)
         if mode not in MODES and is_border(mode):
             raise ArgumentError("mode", repr(mode), f"one of {', '.join(MODES)}", f"what lies outside is boundary={mode!r}")
         along = None if axes is None else _whole("axes", axes)

@@ -114,7 +114,9 @@ def test_what_is_held_stays_within_the_plan(cuda, verb):
         assert watch.most - watch.before <= made.nbytes + size.library + PAGE * blocks, (verb, budget)
         assert watch.held() <= watch.before + PAGE, f"{verb} left memory behind at {budget}"
         if isinstance(wanted, np.ndarray):
-            np.testing.assert_allclose(result, wanted, rtol=0, atol=5e-5 * np.abs(wanted).max())
+            # By the Fourier method tiles and the whole each err by the accuracy at most.
+            within = 2e-4 if "Fourier" in verb else 5e-5
+            np.testing.assert_allclose(result, wanted, rtol=0, atol=within * np.abs(wanted).max())
     assert fitted, "no budget drawn was large enough to show anything"
 
 

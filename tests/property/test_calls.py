@@ -292,3 +292,18 @@ def test_what_is_not_known_exactly_has_no_text():
 def test_long_tables_are_told_apart_in_few_bytes():
     texts = {exact(table, table.tolist(), {"a": table}) for table in TABLES}
     assert len(texts) == 3 and all(text is not None and len(text) < 600 for text in texts)
+
+
+def test_a_long_table_is_known_again_by_its_bytes(monkeypatch):
+    fp.clear_cache()
+    one, other = np.linspace(0, 3, 1500), np.linspace(0, 4, 1500)
+    texts = [exact(table) for table in (one, other, one, other)]
+    assert texts[:2] == texts[2:] and texts[0] != texts[1]
+    assert fp.cache_info()["calls"] == one.nbytes + other.nbytes
+    one[700] += 1
+    assert exact(one) not in texts
+    fp.clear_cache()
+    assert fp.cache_info()["bytes"] == 0 and exact(other) == texts[1]
+    fp.clear_cache()
+    monkeypatch.setenv("FOOTPRINT_KEEP", "0")
+    assert exact(other) == texts[1] and fp.cache_info()["bytes"] == 0

@@ -16,7 +16,6 @@ from footprint.errors import BackendError
 from footprint.ops import job
 from footprint.plan import ready
 from footprint.plan.bind import BoundPlan
-from footprint.plan.exact import exact
 from footprint.plan.fit import build
 from footprint.plan.ready import READY, Known, Ready, bind
 from footprint.plan.slots import Cut, Given
@@ -398,18 +397,3 @@ def test_a_clip_like_an_earlier_one_goes_by_its_own_options_and_pixels(rng):
     with pytest.raises(fp.ShapeError, match="without a finite pixel"):
         fp.sigma_clip(np.full_like(image, np.nan), device="cpu")
     assert fp.sigma_clip(image, device="cpu") == alone[0]
-
-
-def test_a_long_table_is_known_again_by_its_bytes(monkeypatch):
-    fp.clear_cache()
-    one, other = np.linspace(0, 3, 1500), np.linspace(0, 4, 1500)
-    texts = [exact(table) for table in (one, other, one, other)]
-    assert texts[:2] == texts[2:] and texts[0] != texts[1]
-    assert fp.cache_info()["calls"] == one.nbytes + other.nbytes
-    one[700] += 1
-    assert exact(one) not in texts
-    fp.clear_cache()
-    assert fp.cache_info()["bytes"] == 0 and exact(other) == texts[1]
-    fp.clear_cache()
-    monkeypatch.setenv("FOOTPRINT_KEEP", "0")
-    assert exact(other) == texts[1] and fp.cache_info()["bytes"] == 0
