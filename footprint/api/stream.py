@@ -325,7 +325,7 @@ def _planned(name: str, passing: _Passing, depth: int, memory: Memory, device: s
 
 def _depth(depth: Any) -> int:
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or not 1 <= depth <= _DEEPEST:
-        raise ArgumentError("depth", repr(depth), f"a whole number from 1 to {_DEEPEST}")
+        raise ArgumentError("depth", repr(depth), f"a whole number, 1 or more and at most {_DEEPEST}")
     return int(depth)
 
 
