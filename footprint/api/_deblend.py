@@ -104,9 +104,7 @@ class Components(Islands):
         super()._sums(region, moments)
 
     def _members(self, region: Region, members: np.ndarray) -> None:
-        # A device tells how many there are later where another step reads it: rows that are none are cut off by `_join`.
-        count = int(self.count[0])  # type: ignore[index]
-        used = members[: max(count, 0)] if count else members
+        used = members[: max(int(self.count[0]), 0)]  # type: ignore[index]
         flags = np.where(used[:, COMPONENTS] > 1, BLENDED, 0)
         flags[used[:, ISLAND] == 0] = HIDDEN
         self._who = {"island": used[:, ISLAND].copy(), "component": used[:, COMPONENT].copy(), "flags": flags}

@@ -290,6 +290,10 @@ def test_more_summits_than_a_small_budget_has_room_for(rng):
         fp.plan_find_sources(image.shape, memory=1, **options)
     with pytest.raises(fp.BudgetError, match="summits, as this image has") as short:
         fp.find_sources(image, memory=least.value.smallest, **options)
+    with pytest.raises(fp.CapacityError) as little:
+        fp.find_sources(image, capacity=1, **options)
+    summits = int(short.value.what.split()[3])
+    assert little.value.needed == -(-summits // contract.BASINS)
     few = fp.find_sources(image, memory=short.value.smallest, on_plan=plans.append, **options)
     assert len(few) == len(whole) == 56 and all(np.array_equal(few[name], whole[name]) for name in ("label", "flux", "island"))
     assert plans[-1].footprint.total <= short.value.smallest and plans[-1].outputs[2].spec.shape[0] < 200

@@ -383,12 +383,4 @@ MUTANTS = [
         "the lowest pass opens first",
         devices="cpu,opencl",
     ),
-    Mutant(
-        "footprint/api/_deblend.py",
-        "members[: max(count, 0)] if count else members",
-        "members[: max(count, 0)]",
-        (BACKEND + "gpu_deblend.py::test_fits_and_rooms_that_are_too_small",),
-        "a device's members come before it tells how many there are",
-        devices="cpu,opencl",
-    ),
 ]
