@@ -75,6 +75,13 @@ def _filling(dtype: np.dtype, border_y: str, border_x: str, cval: float) -> tupl
     return borders.CODES[border_y], borders.CODES[border_x], value, less, int(np.iinfo(kind).max)
 
 
+def _blocks(out: np.ndarray, threads: int, most: int) -> tuple[int, int, int]:
+    """Rows and columns of a block, so many rows at most, and how many blocks there are."""
+    planes, height, width = out.shape
+    rows, across = max(min(most, -(-height // threads)), 1), strip(width, out.itemsize)
+    return rows, across, planes * -(-height // rows) * -(-width // across)
+
+
 def rank_filter(
     image: np.ndarray,
     out: np.ndarray,
@@ -92,9 +99,8 @@ def rank_filter(
     """Find ranks; see ``footprint.kernels.rank_filter.contract`` for what is computed."""
     if out.size == 0:
         return
-    (threads, size), kind, across = work.shape, keys(image.dtype.str), strip(out.shape[2], image.itemsize)
-    rows = max(min(FEW_ROWS if at_once(tall, wide) else ROWS, -(-out.shape[1] // threads)), 1)
-    units = image.shape[0] * -(-out.shape[1] // rows) * -(-out.shape[2] // across)
+    (threads, size), kind = work.shape, keys(image.dtype.str)
+    rows, across, units = _blocks(out, threads, FEW_ROWS if at_once(tall, wide) else ROWS)
     filling = _filling(image.dtype, border_y, border_x, cval)
     window = (0,) * tall, (0,) * wide, *_number(rank), (0,) * (1 + (image.dtype.kind == "f"))
     how = (*image.shape[1:], *out.shape[1:]), rows, across, y0, x0, filling, *window
@@ -125,9 +131,8 @@ def chosen(
     """Find ranks of some places; see the contract."""
     if out.size == 0:
         return
-    (threads, size), kind, across = work.shape, keys(image.dtype.str), strip(out.shape[2], image.itemsize)
-    rows = max(min(ROWS, -(-out.shape[1] // threads)), 1)
-    units = image.shape[0] * -(-out.shape[1] // rows) * -(-out.shape[2] // across)
+    (threads, size), kind = work.shape, keys(image.dtype.str)
+    rows, across, units = _blocks(out, threads, ROWS)
     shapes = *image.shape[1:], *out.shape[1:], tall, wide, y0, x0
     how = shapes, rows, across, _filling(image.dtype, border_y, border_x, cval), *_number(count), *_number(rank)
     real = (0,) * (1 + (image.dtype.kind == "f"))
