@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.kernels.common.stages import stages, turns
 from footprint.ops.families import ProjectionFilter, batch_of
 from footprint.ops.filters import fast_length
 from footprint.plan.builder import Builder
@@ -83,20 +84,28 @@ class Paganin(ProjectionFilter):
         taps, reach = b.const(np.repeat(table, 2, axis=1), "weights of rows"), b.const(far, "rows that count")
         where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
         level = 1.0 if self.padding == "air" else 0.0
-        batch = batch_of(n, 8 * width * m)
+        # On a device whose chips hold a row it is transformed there.
+        chip = b.const(turns(width // 2), "twiddles") if stages(b.limits, width // 2) is not None else None
+        batch = batch_of(n, 8 * width * m, b.limits.cores)
         with b.deliver(out, "float32") as made, b.repeat(lines, batch) as loop:
             part, y = lines.window(loop, batch), made.window(loop, batch)
             rows, back = part.reshape(-1, n_x), y.reshape(-1, n_x)
             k = made.spec.shape[1]
-            wide = b.scratch((batch * m, width), "float32", "padded rows").like_rows(rows)
             spectrum = b.scratch((batch * m, len(far)), "complex64", "spectra").like_rows(rows)
             blurred = b.scratch((batch * k, len(far)), "complex64", "blurred spectra").like_rows(back)
-            narrow = b.scratch((batch * k, width), "float32", "padded rows back").like_rows(back)
-            b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
-            b.fft(wide, spectrum)
+            if chip is not None:
+                b.launch("paganin.forward", part, chip, spectrum, mode=self.padding, level=level)
+            else:
+                wide = b.scratch((batch * m, width), "float32", "padded rows").like_rows(rows)
+                b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
+                b.fft(wide, spectrum)
             b.launch("paganin.blur", spectrum, taps, reach, part, y, blurred, mode=self.padding, **where)
-            b.fft(blurred, narrow, inverse=True)
-            b.launch("paganin.crop", narrow, y, level=level)
+            if chip is not None:
+                b.launch("paganin.backward", blurred, chip, y, mode=self.padding, level=level)
+            else:
+                narrow = b.scratch((batch * k, width), "float32", "padded rows back").like_rows(back)
+                b.fft(blurred, narrow, inverse=True)
+                b.launch("paganin.crop", narrow, y, level=level)
         b.note(
             f"phase: a row counts for {self.reach_z} to both sides; those farther would change no frequency by {self.missed:.1g}"
         )
