@@ -122,8 +122,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):",
-        "if kind_of(mask).turns:",
+        "if simple and kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):",
+        "if simple and kind_of(mask).turns:",
         (f"{KINDS}::test_masks_from_elsewhere",),
         "a mask is left where it is in the second call",
     ),

@@ -98,8 +98,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "look = (seen_look, None if product is None",
-        "look = (seen_look, 0.0 if product is None",
+        "recall((look, None if product is None",
+        "recall((look, 0.0 if product is None",
         (METHODS + "auto_takes_products_where_they_are_quicker",),
         "a mask that is no product has the plan of one that is",
     ),
