@@ -41,7 +41,9 @@ def test_slices_about_axes_of_their_own(device, rng, method):
     # Any rows are those of the whole, in groups of angles and one slice at a time.
     np.testing.assert_array_equal(fp.reconstruct(scan, center=centers, rows=(1, 4), **how), found[1:4])
     budgets = ways(lambda memory: fp.plan_reconstruct(scan, center=centers, memory=memory, **how))
-    for way, (*_, memory) in budgets.items():
+    for way, falling in budgets.items():
+        # The least means a thousand parts, which take seconds where each waits for a queue.
+        memory = falling[-1 if device == "cpu" else 0]
         small = fp.reconstruct(scan, center=centers, memory=memory, **how)
         # Tiles by the Fourier method have grids of their own, each as near to the plain sum as the whole's.
         atol = 1e-4 if method == "fourier" and "y" in way else 3e-5

@@ -37,14 +37,14 @@ def check(image, mask, device, **options):
 @pytest.mark.parametrize("boundary", BORDERS)
 @pytest.mark.parametrize(("shape", "mask_shape"), SHAPES)
 def test_images_of_awkward_shapes(shape, mask_shape, boundary, device, rng):
-    in_turn(device, SHAPES.index((shape, mask_shape)) + BORDERS.index(boundary), 3)
+    in_turn(device, SHAPES.index((shape, mask_shape)) + BORDERS.index(boundary), len(BORDERS))
     check(rng.standard_normal(shape, "f4"), rng.standard_normal(mask_shape), device, boundary=boundary, cval=2.5)
 
 
 @pytest.mark.parametrize("boundary", BORDERS)
 @pytest.mark.parametrize(("n", "taps"), LINES)
 def test_signals(n, taps, boundary, device, rng):
-    in_turn(device, LINES.index((n, taps)) + BORDERS.index(boundary), 3)
+    in_turn(device, LINES.index((n, taps)) + BORDERS.index(boundary), len(BORDERS))
     check(rng.standard_normal(n, "f4"), rng.standard_normal(taps), device, boundary=boundary, cval=-1)
 
 
@@ -52,6 +52,7 @@ def test_signals(n, taps, boundary, device, rng):
 @pytest.mark.parametrize("mode", ["same", "full", "valid"])
 @pytest.mark.parametrize(("shape", "mask_shape"), [((20, 33), (4, 5)), ((33, 20), (3, 2)), ((50,), (6,)), ((9, 9), (9, 9))])
 def test_modes(shape, mask_shape, mode, boundary, device, rng):
+    in_turn(device, ("same", "full", "valid").index(mode) + (boundary == "mirror") + mask_shape[0], 2)
     image, mask = rng.standard_normal(shape), rng.standard_normal(mask_shape)
     check(image, mask, device, mode=mode, boundary=boundary)
     if boundary == "constant":
@@ -108,7 +109,7 @@ def test_tiny_weights_count(device):
 @pytest.mark.parametrize("dtype", BLOCKS)
 @pytest.mark.parametrize("boundary", BORDERS)
 def test_blocks_of_rows_equal_the_whole_to_the_last_bit(dtype, boundary, device, rng):
-    in_turn(device, BLOCKS.index(dtype) + BORDERS.index(boundary), 3)
+    in_turn(device, BLOCKS.index(dtype) + BORDERS.index(boundary), len(BORDERS))
     image = (100 * rng.standard_normal((101, 67))).astype(dtype)
     mask = rng.standard_normal((8, 5))
     for mode in ("same", "full", "valid"):

@@ -68,6 +68,7 @@ def test_medians_of_awkward_shapes(shape, dtype, device, rng):
 @pytest.mark.parametrize("mode", BORDERS)
 @pytest.mark.parametrize(("size", "origin"), [((1, 1), 0), ((4, 1), (-1, 0)), ((1, 6), (0, 2)), ((5, 4), (2, -1))])
 def test_windows_and_borders(size, origin, mode, device, rng):
+    in_turn(device, size[0] + size[1] + BORDERS.index(mode), 2)
     for shape in ((31, 90), (4, 3)):
         image = values(rng, shape, "f4")
         options = {"mode": mode, "cval": -3.5, "origin": origin}
@@ -85,6 +86,7 @@ def test_large_windows(size, dtype, device, rng):
 
 @pytest.mark.parametrize("dtype", OTHERS)
 def test_other_dtypes(dtype, device, rng):
+    in_turn(device, OTHERS.index(dtype), 2)
     image = values(rng, (20, 77), dtype)
     same(fp.median_filter(image, 3, device=device), reference(image, 4, (3, 3)))
 
@@ -105,12 +107,14 @@ def test_ranks_percentiles_minima_and_maxima_are_scipys(device, rng):
 
 
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
+KINDS = ["u1", "i2", "f4", "f8", "f2"]
 CORNER = np.array([[1, 0, 1, 1], [0, 0, 0, 1]], bool)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "f2"])
+@pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("mode", ["constant", "mirror"])
 def test_footprints(mode, dtype, device, rng):
+    in_turn(device, KINDS.index(dtype) + (mode == "mirror"), 2)
     options = {"mode": mode, "cval": 3, "device": device}
     for shape in ((33, 90), (5, 3)):
         image = values(rng, shape, dtype)

