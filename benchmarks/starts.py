@@ -20,6 +20,8 @@ from pathlib import Path
 import footprint as fp
 
 ROOT = Path(__file__).resolve().parents[1]
+_SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 128, "CRPIX2": 128, "CRVAL1": 10.0, "CRVAL2": -30.0}
+_SKY |= {"CDELT1": -0.001, "CDELT2": 0.001, "BUNIT": "Jy/beam", "BMAJ": 0.004, "BMIN": 0.004}
 # Each prepares ``a`` and names its call; images are small, so that what is timed is the start.
 VERBS = {
     "convolve": "fp.convolve(a, np.ones((13, 13), 'f4'), device=d)",
@@ -31,6 +33,11 @@ VERBS = {
     "label": "fp.label(a > 1, device=d)",
     "sigma_clip": "fp.sigma_clip(a, device=d)",
     "find_sources": "fp.find_sources(a, device=d)",
+    "find_sources, a column": "fp.find_sources(a, device=d)['flux']",
+    "find_sources, mesh": "fp.find_sources(a, background='mesh', device=d)",
+    "find_sources, deblend": "fp.find_sources(a, flood=3, deblend=True, device=d)",
+    "find_sources, WCS": f"fp.find_sources(a, header={_SKY}, device=d)",
+    "measure": "fp.measure(a, (a > 3).astype(np.int32), 1, device=d)",
     "ramp_filter": "fp.ramp_filter(a, device=d)",
     "backproject": "fp.backproject(a, device=d)",
     "fbp": "fp.fbp(a, method='direct', device=d)",
@@ -57,7 +64,9 @@ def _run(call: str, device: str, caches: Path) -> list[float]:
     for folder in folders.values():
         Path(folder).mkdir(exist_ok=True)
     words = [sys.executable, "-c", _CODE.format(call=call, device=device), repr(time.time())]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=os.environ | folders, check=False)
+    # What is installed has its bytecode beside it.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=kept | folders, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return list(json.loads(done.stdout.splitlines()[-1]))

@@ -16,8 +16,8 @@ from footprint.errors import ShapeError, choose
 
 BLANKS = ("auto", "nan", "zero", "none")
 
-# Pixels looked at together while rows are blanked; rows a search for zeros looks at.
-_PIECE, _ROWS = 1 << 16, 16
+# Pixels looked at together while rows are blanked; rows a search for zeros looks at, and how many of their pixels together.
+_PIECE, _ROWS, _LOOK = 1 << 16, 16, 1 << 13
 # Zeros are blank where they are at least so much of an image, lie beside one another to this share, and the other pixels are so
 # seldom equal to their neighbours: counts of a few photons are often equal, and their zeros are measured.
 _SHARE, _BESIDE, _EQUAL = 0.01, 0.9, 0.1
@@ -160,16 +160,19 @@ def zeros_are_blank(image: Image) -> bool:
 
 
 def _some_rows(image: Image) -> Iterator[np.ndarray]:
-    """Blocks of a few rows from top to bottom: one row each, but a device's at once, as every look at one costs as much."""
+    """Blocks of a few rows from top to bottom: short rows together, and all of a device, as every look at a block costs as much."""
     height, width = image.spec.shape
     places = np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int))
     if isinstance(image.face, Array) and image.face.device != "cpu":
         yield on_host(image.face.data[places])
         return
-    row = np.empty((1, width), native(image.spec.dtype))
-    for y in places.tolist():
-        read_rows(image, slice(y, y + 1), row)
-        yield row
+    several = max(1, _LOOK // width)
+    block = np.empty((min(several, len(places)), width), native(image.spec.dtype))
+    for first in range(0, len(places), several):
+        some = places[first : first + several].tolist()
+        for i, y in enumerate(some):
+            read_rows(image, slice(y, y + 1), block[i : i + 1])
+        yield block[: len(some)]
 
 
 def planned_image(image: Any, blank: str, masks: dict[str, Any]) -> Any:

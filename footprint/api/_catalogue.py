@@ -1,4 +1,4 @@
-"""The catalogue as an astropy Table: columns, units, positions, and what was done to get them."""
+"""The catalogue of what was found: columns, units, positions, and what was done to get them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footprint.api._fit import describe_fits
 from footprint.api._light import describe_light
 from footprint.api._search import Search
 from footprint.api._sky import Sky
-from footprint.api._table import table_of
+from footprint.api._table import Columns
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
@@ -28,7 +28,7 @@ def check_noise(clip: Clip, found: int) -> None:
 
 
 def catalogue(
-    columns: dict[str, np.ndarray],
+    found: dict[str, np.ndarray],
     search: Search,
     clip: Clip | None,
     sky: Sky,
@@ -40,7 +40,7 @@ def catalogue(
 
     Parameters
     ----------
-    columns, sky
+    found, sky
         What was measured, and where it lies.
     search
         What was done.
@@ -54,44 +54,44 @@ def catalogue(
     told_by, levels = search.rules.told(), search.levels
     typical = levels.typical if levels is not None else {}
     background, noise = (typical.get(name, float(search.stats[at])) for name, at in (("background", BACKGROUND), ("noise", NOISE)))
-    here = columns.get("noise", noise)
+    here = found.get("noise", noise)
     with np.errstate(invalid="ignore", divide="ignore"):
-        columns["snr"] = columns["peak"] / here
-        columns["flux_err"] = noise_of_sums(columns["npix"], sky.beam_area)
-        columns["flux_err"] *= here
-        columns["x_err"] = noise_of_centres(columns["npix"], sky.beam_area)
-        columns["x_err"] *= here / np.abs(columns["flux"])
-    columns["y_err"] = columns["x_err"].copy()
-    table = table_of(columns)
-    table.meta.update(background=background, noise=noise)
+        found["snr"] = found["peak"] / here
+        found["flux_err"] = noise_of_sums(found["npix"], sky.beam_area)
+        found["flux_err"] *= here
+        found["x_err"] = noise_of_centres(found["npix"], sky.beam_area)
+        found["x_err"] *= here / np.abs(found["flux"])
+    found["y_err"] = found["x_err"].copy()
+    meta: dict[str, Any] = {"background": background, "noise": noise}
     if levels is None:
         level, spread = background, noise
         if search.rules.smooth is not None:
             level, spread = (float(search.filtered[at]) for at in (BACKGROUND, NOISE))
-            table.meta["filtered_noise"] = spread
-        table.meta["threshold"] = level + told_by["flood"] * spread
+            meta["filtered_noise"] = spread
+        meta["threshold"] = level + told_by["flood"] * spread
     else:
-        table.meta.update(levels.tell())
-    table.meta.update({name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by})
-    table.meta.update(more)
+        meta |= levels.tell()
+    meta |= {name: told_by[name] for name in ("sigma", "flood", "kappa") if name in told_by}
+    meta |= more
     if clip is not None:
-        table.meta.update(
+        meta.update(
             clip_mean=clip.mean,
             clip_median=clip.median,
             clip_std=clip.std,
             clip_count=clip.count,
             clip_iterations=clip.iterations,
         )
-    table.meta.update({name: told_by[name] for name in ("connectivity", "min_area")}, blanks=blank)
-    table.meta.update({name: told_by[name] for name in ("contrast", "prominence") if name in told_by})
+    meta |= {"connectivity": told_by["connectivity"], "min_area": told_by["min_area"], "blanks": blank}
+    meta |= {name: told_by[name] for name in ("contrast", "prominence") if name in told_by}
+    columns = Columns(found, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
-    told += sky.describe(table)
-    describe_fits(table, sky)
-    describe_light(table, sky, search.light)
+    told += sky.describe(columns)
+    describe_fits(columns, sky)
+    describe_light(columns, sky, search.light)
     for one in search.others:
-        one.describe(table)
+        one.describe(columns)
     if told:
-        table.meta["warnings"] = "; ".join(told)
+        meta["warnings"] = "; ".join(told)
     for sentence in told:
         warnings.warn(sentence, UserWarning, stacklevel=3)
-    return table
+    return columns.table()

@@ -19,7 +19,7 @@ from footprint.api._image import Image, host, see
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry, describe_light
 from footprint.api._sky import Sky, sky_of
-from footprint.api._table import column_of
+from footprint.api._table import Columns
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.held.contract import CHI2, ERROR, FOUND, HEIGHT, PIXELS, ROW
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
@@ -85,29 +85,29 @@ class Other:
             take(self.light.columns, self.light.op(capacity).columns)
         return made
 
-    def describe(self, table: Any) -> None:
+    def describe(self, columns: Columns) -> None:
         """Add its columns to a catalogue, with errors and units."""
         found, shape = self.columns, ("fit_a", "fit_b", "fit_theta")
         level, noise = float(self.stats[BACKGROUND]), found.pop("noise")
         if self.op.cells is None:
-            noise = np.full(len(table), self.stats[NOISE])
+            noise = np.full(len(columns), self.stats[NOISE])
             del found["background"]
-            table.meta |= {f"background_{self.name}": level, f"noise_{self.name}": float(self.stats[NOISE])}
+            columns.meta |= {f"background_{self.name}": level, f"noise_{self.name}": float(self.stats[NOISE])}
         else:
             found["noise"] = noise
-        error = noise_of_sums(table["npix"].data, self.sky.beam_area, edge=False) * noise
+        error = noise_of_sums(columns.data["npix"], self.sky.beam_area, edge=False) * noise
         first = {"flux": found.pop("flux"), "flux_err": error, "peak": found.pop("peak")}
         with np.errstate(invalid="ignore", divide="ignore"):
             first["snr"] = first["peak"] / noise
         first["flux_err"][np.isnan(first["flux"])] = np.nan
         if "fit_peak" in found:
-            own = None if shape[0] not in table.colnames else tuple(table[name].data for name in shape)
+            own = None if shape[0] not in columns.data else tuple(columns.data[name] for name in shape)
             found = self._fluxes(found, own)
-        part = type(table)(first | found, copy=False)
+        part = Columns(first | found)
         units(part, self.sky)
         describe_light(part, self.sky, self.light)
-        for name in part.colnames:
-            table.add_column(column_of(f"{name}_{self.name}", part[name].data, part[name].unit))
+        columns.data |= {f"{name}_{self.name}": data for name, data in part.data.items()}
+        columns.units |= {f"{name}_{self.name}": unit for name, unit in part.units.items()}
 
     def _fluxes(self, found: dict[str, np.ndarray], shape: tuple[np.ndarray, ...] | None) -> dict[str, np.ndarray]:
         """Heights, and what they are over the plane: of the beam's shape, or of shapes that were fitted."""
@@ -149,15 +149,14 @@ def with_fluxes(found: dict[str, np.ndarray], area: Any) -> dict[str, np.ndarray
     return first | fluxes | {"fit_chi2": chi2, "fit_npix": npix} | found
 
 
-def units(table: Any, sky: Sky) -> None:
+def units(columns: Columns, sky: Sky) -> None:
     """Give units to columns that are so called."""
     flux = flux_of(sky.unit, sky.beam_area, sky.area)
-    for name in table.colnames:
+    for name in columns.data:
         if name in ("flux", "flux_err", "fit_flux", "fit_flux_err"):
-            np.multiply(table[name].data, flux.factor, out=table[name].data)
-            table[name].unit = flux.unit
+            columns.scale(name, flux.factor, flux.unit)
         elif name in ("peak", "fit_peak", "fit_peak_err", "background", "noise"):
-            table[name].unit = sky.unit
+            columns.units[name] = sky.unit
 
 
 def others_of(

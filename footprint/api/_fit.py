@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.api._flux import flux_of
 from footprint.api._sky import Sky
-from footprint.api._table import column_of, insert
+from footprint.api._table import Columns
 from footprint.errors import ArgumentError, choose, flag
 from footprint.kernels.fit.contract import CHI2, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
 from footprint.ops.fit import Fit
@@ -79,55 +79,53 @@ def columns_of(fits: np.ndarray, free: bool) -> dict[str, np.ndarray]:
     return found | {"fit_chi2": fits[:, CHI2].copy()}
 
 
-def describe_fits(table: Any, sky: Sky) -> None:
+def describe_fits(columns: Columns, sky: Sky) -> None:
     """Add units and positions on the sky to a catalogue of fits, and flag what was not fitted."""
-    if "fit_x" not in table.colnames:
+    data = columns.data
+    if "fit_x" not in data:
         return
-    table.meta["fit"] = "gaussian" if "fit_a" in table.colnames else "point"
+    columns.meta["fit"] = "gaussian" if "fit_a" in data else "point"
     flux = flux_of(sky.unit, sky.beam_area, sky.area)
     for name in ("fit_flux", "fit_flux_err"):
-        np.multiply(table[name].data, flux.factor, out=table[name].data)
-        table[name].unit = flux.unit
-    for name in ("fit_peak", "fit_peak_err"):
-        table[name].unit = sky.unit
-    for name in ("fit_theta", "fit_theta_err") if "fit_a" in table.colnames else ():
-        table[name].unit = "deg"
-    if "fit_a" in table.colnames and (beam := inverse_beam(sky)):
-        _take_beam_off(table, beam)
-    if "flags" in table.colnames:
-        unfitted = np.isnan(table["fit_peak"].data)
-        table["flags"].data[unfitted] |= UNFITTED
-        if "deconv_b" in table.colnames:
-            table["flags"].data[np.isnan(table["deconv_b"].data) & ~unfitted] |= UNRESOLVED
-    if "ra" not in table.colnames:
+        columns.scale(name, flux.factor, flux.unit)
+    columns.units |= {"fit_peak": sky.unit, "fit_peak_err": sky.unit}
+    if "fit_a" in data:
+        columns.units |= {"fit_theta": "deg", "fit_theta_err": "deg"}
+        if beam := inverse_beam(sky):
+            _take_beam_off(columns, beam)
+    if "flags" in data:
+        unfitted = np.isnan(data["fit_peak"])
+        data["flags"][unfitted] |= UNFITTED
+        if "deconv_b" in data:
+            data["flags"][np.isnan(data["deconv_b"]) & ~unfitted] |= UNRESOLVED
+    if "ra" not in data:
         return
-    ra, dec = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    ra, dec = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for at in range(0, len(table), _PLACED):
-            rows = at + np.flatnonzero(np.isfinite(table["fit_x"].data[at : at + _PLACED]))
+        for at in range(0, len(columns), _PLACED):
+            rows = at + np.flatnonzero(np.isfinite(data["fit_x"][at : at + _PLACED]))
             if len(rows):
-                world = sky.wcs.pixel_to_world(table["fit_x"].data[rows], table["fit_y"].data[rows]).icrs
+                world = sky.wcs.pixel_to_world(data["fit_x"][rows], data["fit_y"][rows]).icrs
                 ra[rows], dec[rows] = world.ra.deg, world.dec.deg
     new = {"fit_ra": ra, "fit_dec": dec}
     if sky.area is not None:
         # Great-circle degrees, along either axis, as of centres.
-        new |= {
-            f"fit_{name}_err": table[f"fit_{axis}_err"].data * math.sqrt(sky.area) for axis, name in (("x", "ra"), ("y", "dec"))
-        }
-    before = table.colnames[table.colnames.index("fit_x") - 1]
-    insert(table, {before: [column_of(name, data, "deg") for name, data in new.items()]})
+        new |= {f"fit_{name}_err": data[f"fit_{axis}_err"] * math.sqrt(sky.area) for axis, name in (("x", "ra"), ("y", "dec"))}
+    names = list(data)
+    columns.insert({names[names.index("fit_x") - 1]: new})
+    columns.units |= dict.fromkeys(new, "deg")
 
 
-def _take_beam_off(table: Any, beam: tuple[float, ...]) -> None:
+def _take_beam_off(columns: Columns, beam: tuple[float, ...]) -> None:
     """Add what the beam, an inverse covariance, leaves of the fitted shapes: NaN along axes narrower than it."""
     yy, yx, xx = beam
     det = yy * xx - yx * yx
-    shape, n = ("a", "b", "theta"), len(table)
+    shape, n, data = ("a", "b", "theta"), len(columns), columns.data
     found = {f"deconv_{name}{end}": np.empty(n) for name in shape for end in ("", "_err")}
     for at in range(0, n, _PLACED):
         rows = slice(at, at + _PLACED)
-        a, b, theta = (table[f"fit_{name}"].data[rows] for name in shape)
+        a, b, theta = (data[f"fit_{name}"][rows] for name in shape)
         turn = np.radians(theta)
         mean, half = (a * a + b * b) / 2, (a * a - b * b) / 2
         # What is left of the covariance: half the sum and half the difference of xx and yy, and xy.
@@ -139,8 +137,8 @@ def _take_beam_off(table: Any, beam: tuple[float, ...]) -> None:
             angle = np.where(np.isnan(major), np.nan, np.degrees(np.arctan2(cross, plus)) / 2)
             found["deconv_a"][rows], found["deconv_b"][rows], found["deconv_theta"][rows] = major, minor, angle
             # To first order, as if both had the same axes.
-            found["deconv_a_err"][rows] = a * table["fit_a_err"].data[rows] / major
-            found["deconv_b_err"][rows] = b * table["fit_b_err"].data[rows] / minor
-            found["deconv_theta_err"][rows] = np.where(np.isnan(angle), np.nan, table["fit_theta_err"].data[rows] * half / spread)
-    columns = [column_of(name, data, "deg" if "theta" in name else None) for name, data in found.items()]
-    insert(table, {table.colnames[-1]: columns})
+            found["deconv_a_err"][rows] = a * data["fit_a_err"][rows] / major
+            found["deconv_b_err"][rows] = b * data["fit_b_err"][rows] / minor
+            found["deconv_theta_err"][rows] = np.where(np.isnan(angle), np.nan, data["fit_theta_err"][rows] * half / spread)
+    data |= found
+    columns.units |= {name: "deg" for name in found if "theta" in name}

@@ -32,10 +32,10 @@ class Flux:
 
 def parse_unit(text: str) -> Any:
     """An astropy unit of a ``BUNIT``; an unrecognised one, which keeps the text, where nothing knows it; None for no text."""
-    from astropy import units as u
-
     if not text.strip():
         return None
+    from astropy import units as u
+
     # Capitals alone say mJy where it is by the beam: nobody has millions of janskys in one.
     loud = text.upper() == text
     per_beam = re.search(r"\b(beam|bm)", text, re.IGNORECASE) is not None
@@ -67,10 +67,10 @@ def _word(word: str, loud: bool, per_beam: bool) -> str:
 
 def flux_of(unit: Any, beam_area: float | None, pixel_area: float | None) -> Flux:
     """What sums over pixels of this unit are, with the beam's area in pixels and the pixel's in square degrees."""
-    from astropy import units as u
-
     if unit is None:
         return Flux() if beam_area is None else Flux(problem="the image has a beam but no unit (BUNIT)")
+    from astropy import units as u
+
     if not hasattr(unit, "bases") or isinstance(unit, u.UnrecognizedUnit):
         return Flux(unit, problem=f"the image's unit {unit.to_string()!r} is not known")
     powers = dict(zip(unit.bases, unit.powers))

@@ -65,10 +65,10 @@ def fits_header(header: Any) -> Any:
 
 def celestial(header: Any) -> tuple[Any, str]:
     """The celestial astropy WCS of a header's first two axes, or None and why there is none; "" where none is claimed."""
-    from astropy.wcs import WCS
-
     if not any(str(key).startswith("CTYPE") for key in header):
         return None, ""
+    from astropy.wcs import WCS
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

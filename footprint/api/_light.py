@@ -13,6 +13,7 @@ from footprint.api._errors import noise_of_sums
 from footprint.api._flux import flux_of
 from footprint.api._header import pixel_area
 from footprint.api._sky import Sky
+from footprint.api._table import Columns
 from footprint.errors import ArgumentError
 from footprint.kernels.apertures.contract import SUMS
 from footprint.ops.apertures import KRON, Light
@@ -184,18 +185,17 @@ def _number(name: str, value: Any) -> float:
     return found
 
 
-def describe_light(table: Any, sky: Sky, light: Photometry | None) -> None:
+def describe_light(columns: Columns, sky: Sky, light: Photometry | None) -> None:
     """Units of fluxes in apertures, and what was asked for."""
     if light is None:
         return
     flux = flux_of(sky.unit, sky.beam_area, pixel_area(sky.wcs))
-    for name in table.colnames:
+    for name in columns.data:
         if name.startswith(("aper", "kron_")) and name.endswith(("_flux", "_flux_err")):
-            np.multiply(table[name].data, flux.factor, out=table[name].data)
-            table[name].unit = flux.unit
+            columns.scale(name, flux.factor, flux.unit)
         elif name.startswith("aper") and name.endswith("_area"):
-            table[name].unit = "pix"
+            columns.units[name] = "pix"
     told = {"apertures": light.radii, "annulus": light.annulus}
-    table.meta.update({name: ", ".join(f"{radius:.6g}" for radius in radii) for name, radii in told.items() if radii})
+    columns.meta |= {name: ", ".join(f"{radius:.6g}" for radius in radii) for name, radii in told.items() if radii}
     if light.kron:
-        table.meta["kron"] = light.kron
+        columns.meta["kron"] = light.kron

@@ -11,10 +11,12 @@ import numpy as np
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of
 from footprint.api._names import LENGTH, names
-from footprint.api._table import column_of, insert
+from footprint.api._table import Columns
 
 # Sources placed at a time: the library's own arrays are then small, however many there are.
 _PLACED = 4096
+# What errors along the image's axes are called on the sky.
+_AXES = (("x", "ra"), ("y", "dec"))
 
 
 @dataclass(frozen=True)
@@ -46,58 +48,50 @@ class Sky:
         """Of the beam in pixels."""
         return self.beam.pixels if self.beam is not None else None
 
-    def describe(self, table: Any) -> list[str]:
+    def describe(self, columns: Columns) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
         flux = flux_of(self.unit, self.beam_area, self.area)
         if self.unit is not None:
-            for name in ("peak", "peak_interp", "background", "noise"):
-                if name in table.colnames:
-                    table[name].unit = self.unit
-            table["flux"].unit = table["flux_err"].unit = flux.unit
-        if flux.factor != 1:
-            for name in ("flux", "flux_err"):
-                data = table[name].data
-                np.multiply(data, flux.factor, out=data)
-        table["flux"].description = f"{flux.means}{': no flux in Jy, ' + flux.problem if flux.problem else ''}"
+            columns.units |= dict.fromkeys(("peak", "peak_interp", "background", "noise"), self.unit)
+        for name in ("flux", "flux_err"):
+            columns.scale(name, flux.factor, flux.unit)
+        columns.descriptions["flux"] = f"{flux.means}{': no flux in Jy, ' + flux.problem if flux.problem else ''}"
         if flux.problem:
             told.append(f"fluxes are sums over pixels, not in Jy: {flux.problem}")
         if self.beam is not None:
-            table.meta.update(beam_major=self.beam.major, beam_minor=self.beam.minor, beam_angle=self.beam.angle)
+            columns.meta |= {"beam_major": self.beam.major, "beam_minor": self.beam.minor, "beam_angle": self.beam.angle}
             if self.beam_area:
-                table.meta["beam_area"] = self.beam_area
+                columns.meta["beam_area"] = self.beam_area
         why = self.problem
         if self.wcs is not None:
-            why = self._place(table)
+            why = self._place(columns)
         if why:
             told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
         return told
 
-    def _place(self, table: Any) -> str:
+    def _place(self, columns: Columns) -> str:
         """Add names, ra, dec and their errors; return why not."""
-        called = np.empty(len(table), f"S{LENGTH}")
-        ra, dec = np.empty(len(table)), np.empty(len(table))
+        count, data = len(columns), columns.data
+        called, ra, dec = np.empty(count, f"S{LENGTH}"), np.empty(count), np.empty(count)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                for at in range(0, len(table), _PLACED):
+                for at in range(0, count, _PLACED):
                     part = slice(at, at + _PLACED)
-                    sky = self.wcs.pixel_to_world(table["x"].data[part], table["y"].data[part]).icrs
+                    sky = self.wcs.pixel_to_world(data["x"][part], data["y"][part]).icrs
                     ra[part], dec[part] = sky.ra.deg, sky.dec.deg
                     names(ra[part], dec[part], called[part])
             except Exception as error:
                 # Frames no package knows, distortions that do not converge: the catalogue is as good without.
                 return " ".join(str(error).split()) or type(error).__name__
-        placed = {"label": [column_of("name", called)], "y": [column_of("ra", ra, "deg"), column_of("dec", dec, "deg")]}
+        placed = {"label": {"name": called}, "y": {"ra": ra, "dec": dec}}
         if self.area is not None:
             # Great-circle degrees, along either axis.
-            errors = [
-                column_of(f"{name}_err", table[f"{axis}_err"].data * np.sqrt(self.area), "deg")
-                for axis, name in (("x", "ra"), ("y", "dec"))
-            ]
-            placed[table.colnames[-1]] = errors
-        insert(table, placed)
-        table.meta["frame"] = "icrs"
+            placed[next(reversed(data))] = {f"{name}_err": data[f"{axis}_err"] * np.sqrt(self.area) for axis, name in _AXES}
+        columns.insert(placed)
+        columns.units |= dict.fromkeys(("ra", "dec", "ra_err", "dec_err"), "deg")
+        columns.meta["frame"] = "icrs"
         return ""
 
 

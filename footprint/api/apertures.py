@@ -15,6 +15,7 @@ from footprint.api._image import Image, Reading, foretold, from_file, host, see
 from footprint.api._light import Photometry, annulus_of, describe_light, radii_of
 from footprint.api._places import places_of
 from footprint.api._sky import sky_of
+from footprint.api._table import Columns
 from footprint.dtypes import kernel_dtype
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.apertures.contract import PLACE, SUMS
@@ -109,13 +110,11 @@ def apertures(
         memory,
         on_plan=on_plan,
     )
-    from astropy.table import Table
-
     if noise is None:
         columns = {name: data for name, data in columns.items() if not name.endswith("_err")}
-    table = Table({"x": at[:, 0].copy(), "y": at[:, 1].copy()} | columns, copy=False)
-    describe_light(table, sky, light)
-    return table
+    found = Columns({"x": at[:, 0].copy(), "y": at[:, 1].copy()} | columns)
+    describe_light(found, sky, light)
+    return found.table()
 
 
 def plan_apertures(

@@ -10,7 +10,7 @@ from footprint.api._arrays import Memory, described, receive, where
 from footprint.api._call import Face, Stream, call, planned
 from footprint.api._image import foretold
 from footprint.api._shapes import NAMES, shapes
-from footprint.api._table import table_of
+from footprint.api._table import Columns
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import (
     LABEL,
@@ -92,7 +92,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     op = _op(count)
     rows = Islands(int(count))
     call("measure", op, [source, ids], rows.sinks(op.count), where(device, source, ids), memory)
-    return table_of(rows.columns)
+    return Columns(rows.columns).table()
 
 
 class Crowded(Exception):

@@ -19,7 +19,7 @@ from footprint.api._levels import Levels, kinds_of, levels_of, planned_maps
 from footprint.api._light import Photometry, check_photometry, describe_light
 from footprint.api._places import places_of, shapes_of
 from footprint.api._sky import Sky, sky_of
-from footprint.api._table import column_of
+from footprint.api._table import Columns
 from footprint.api.background import cells_of
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.find_sources.contract import LABEL, MOMENTS, PIXELS, SUM, SUM_X, SUM_Y, X_PEAK, Y_PEAK
@@ -192,8 +192,6 @@ def _table(
     positions: Any, at: np.ndarray, columns: dict[str, np.ndarray], fits: np.ndarray, op: Held, sky: Sky, levels: Levels | None,
     light: Photometry | None, stats: np.ndarray, blanks: str,
 ) -> Any:  # fmt: skip
-    from astropy.table import Table
-
     n = len(at)
     area, parts = np.empty(n), [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
     for rows in parts:
@@ -201,8 +199,7 @@ def _table(
     found = with_fluxes(columns, area)
     with np.errstate(invalid="ignore", divide="ignore"):
         found["snr"] = found["fit_peak"] / found["fit_peak_err"]
-    told = [name for name in getattr(positions, "colnames", ()) if str(name).lower() in ("name", "label", "id")]
-    table = Table({name: positions[name] for name in told} | {"x": at[:, 0].copy(), "y": at[:, 1].copy()})
+    placed = {"x": at[:, 0].copy(), "y": at[:, 1].copy()}
     if sky.wcs is not None:
         world = np.empty((2, n))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -210,18 +207,20 @@ def _table(
             for rows in parts:
                 place = sky.wcs.pixel_to_world(at[rows, 0], at[rows, 1]).icrs
                 world[:, rows] = place.ra.deg, place.dec.deg
-        for name, degrees in zip(("ra", "dec"), world):
-            table.add_column(column_of(name, degrees, "deg"))
-    for name, data in found.items():
-        table.add_column(column_of(name, data))
-    units(table, sky)
-    describe_light(table, sky, light)
-    typical = levels.typical if levels is not None else {}
-    table.meta |= {name: typical.get(name, float(stats[i])) for name, i in (("background", BACKGROUND), ("noise", NOISE))}
-    table.meta |= levels.tell() if levels is not None else {}
-    table.meta["blanks"] = blanks
+        placed |= zip(("ra", "dec"), world)
+    made = Columns(placed | found, dict.fromkeys(("ra", "dec"), "deg"))
+    units(made, sky)
+    describe_light(made, sky, light)
+    typical, meta = levels.typical if levels is not None else {}, made.meta
+    meta |= {name: typical.get(name, float(stats[i])) for name, i in (("background", BACKGROUND), ("noise", NOISE))}
+    meta |= levels.tell() if levels is not None else {}
+    meta["blanks"] = blanks
     if sky.beam is not None:
-        table.meta |= {"beam_major": sky.beam.major, "beam_minor": sky.beam.minor, "beam_angle": sky.beam.angle}
+        meta |= {"beam_major": sky.beam.major, "beam_minor": sky.beam.minor, "beam_angle": sky.beam.angle}
+    table = made.table()
+    told = [name for name in getattr(positions, "colnames", ()) if str(name).lower() in ("name", "label", "id")]
+    if told:
+        table.add_columns([positions[name] for name in told], [0] * len(told), told)
     return table
 
 

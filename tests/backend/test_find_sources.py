@@ -53,6 +53,12 @@ def test_options(device, rng, options):
     assert len(check(field(rng), device, **options)) > 3
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_thread_and_all_find_the_same(alone, rng, monkeypatch):
+    monkeypatch.setattr("footprint.kernels.find_sources.cpu.few", lambda pixels: alone)
+    assert len(check(field(rng), "cpu")) > 3
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1), (13, 11), (65, 64), (64, 65), (131, 127)])
 def test_shapes(device, rng, shape):
     check(rng.standard_normal(shape, np.float32), device, sigma=1.0)

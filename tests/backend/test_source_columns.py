@@ -13,7 +13,7 @@ import footprint as fp
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._names import LENGTH, names
 from footprint.api._search import rules_of
-from footprint.api._table import column_of, insert, table_of
+from footprint.api._table import Columns
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 0.01, "CRVAL2": -0.02, "BUNIT": "Jy/beam"}
 SKY |= {"CDELT1": -0.001, "CDELT2": 0.001, "CUNIT1": "deg", "CUNIT2": "deg", "BMAJ": 0.005, "BMIN": 0.005}
@@ -192,8 +192,9 @@ def test_a_catalogue_has_names(rng):
 
 def test_a_table_is_what_astropy_makes_of_its_columns():
     columns = {"label": np.arange(1, 6, dtype=np.int32), "x": np.arange(5.0)[::-1].copy(), "name": np.full(5, b"J0")}
-    made, want, ra = table_of(columns), Table(columns, copy=False), np.linspace(0, 1, 5)
-    insert(made, {"label": [column_of("ra", ra, "deg"), column_of("dec", -ra)]})
+    parts, want, ra = Columns(columns, {"ra": "deg"}), Table(columns, copy=False), np.linspace(0, 1, 5)
+    parts.insert({"label": {"ra": ra, "dec": -ra}})
+    made = parts.table()
     want.add_columns([Column(ra, "ra", unit="deg"), Column(-ra, "dec")], indexes=[1, 1])
     want.add_index("x")
     made.add_index("x")

@@ -36,6 +36,13 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/find_sources/cpu.py",
+        "_flag(block, least, largest, flags, r, r + 1)",
+        "flags[r] = False",
+        ("tests/backend/test_find_sources.py::test_one_thread_and_all_find_the_same",),
+        "rows that threads share have nothing over the threshold",
+    ),
+    Mutant(
+        "footprint/kernels/find_sources/cpu.py",
         "count[0] += count[0] // (FREED - 1) + 1",
         "count[0] -= count[0] // 2",
         AGAIN,

@@ -274,7 +274,14 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_table.py",
-        "column.parent_table = table",
+        "columns is None or columns.made else table",
+        "False else table",
+        ("tests/unit/test_light_table.py::test_a_thread_that_makes_the_table_while_another_asks_what_it_is",),
+        "what becomes a table while isinstance() looks is none",
+    ),
+    Mutant(
+        "footprint/api/_table.py",
+        "column.parent_table = catalogue",
         "pass",
         (BACKEND + "source_columns.py::test_a_table_is_what_astropy_makes_of_its_columns",),
         "columns know no table, so units and names of theirs are not the table's",

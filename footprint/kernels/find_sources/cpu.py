@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import (
     AFTER,
@@ -44,10 +45,10 @@ from footprint.kernels.sigma_clip.cpu import first_above
 PARITY, MET, ABOVE = range(3)
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def _flag(block, least, largest, flags):
-    """Which stretches of FLAG pixels hold one in [least, largest]."""
-    for r in prange(block.shape[0]):
+@njit(cache=True, nogil=True)
+def _flag(block, least, largest, flags, first, last):
+    """Which stretches of FLAG pixels hold one in [least, largest], in these rows."""
+    for r in range(first, last):
         row = block[r]
         for c in range(flags.shape[1]):
             part = row[c * FLAG : (c + 1) * FLAG]
@@ -55,6 +56,12 @@ def _flag(block, least, largest, flags):
             for i in range(part.size):
                 found += np.int32(1) if (part[i] >= least) & (part[i] <= largest) else np.int32(0)
             flags[r, c] = found > 0
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _share_flag(block, least, largest, flags):
+    for r in prange(block.shape[0]):
+        _flag(block, least, largest, flags, r, r + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -329,7 +336,10 @@ def _flagged(block, stats, flags, sigma):
     """The flags of a block, and the values between which a pixel is set; nothing is where the clip found no number."""
     least, largest = _level(stats, block.dtype, sigma), np.finfo(block.dtype).max
     flags = flags[: block.shape[0]]
-    _flag(block, least, largest, flags)
+    if few(block.size * TOUCH):
+        _flag(block, least, largest, flags, 0, block.shape[0])
+    else:
+        _share_flag(block, least, largest, flags)
     return flags, least, largest
 
 
