@@ -32,9 +32,9 @@ def _again(kind: type[FootprintError], args: tuple[object, ...], values: dict[st
     return error
 
 
-def _shortened(text: str, most: int = 400) -> str:
+def _shortened(text: str) -> str:
     """Both ends of a long text: an array or a number of a thousand digits would bury the sentence."""
-    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
+    return text if len(text) <= 400 else f"{text[:200]} ... {text[-200:]}"
 
 
 class ArgumentError(FootprintError, ValueError):

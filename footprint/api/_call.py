@@ -191,13 +191,11 @@ def planned(
     return plan_op(limits, budget, name, op, [meeting(f) for f in ins], [meeting(f) for f in outs], notes)
 
 
-def plan_verb(
-    name: str, op: Op, ins: Sequence[ArraySpec], device: str, memory: Memory, *, fft: str = "auto", notes: Sequence[str] = ()
-) -> Plan:
+def plan_verb(name: str, op: Op, ins: Sequence[ArraySpec], device: str, memory: Memory) -> Plan:
     """The plan of a call on C-contiguous host arrays of these specs, results included."""
-    limits, budget = limits_and_budget(device, memory, fft)
-    givens = [(spec, Given("host", np.dtype(spec.dtype).isnative)) for spec in ins]
-    return plan_op(limits, budget, name, op, givens, [(spec, Given()) for spec in op.out_specs(*op.in_specs(*ins))], notes)
+    givens = [Described(spec, Given("host", np.dtype(spec.dtype).isnative)) for spec in ins]
+    results = [Described(spec, Given()) for spec in op.out_specs(*op.in_specs(*ins))]
+    return planned(name, op, givens, results, device, memory)
 
 
 def _key(

@@ -223,7 +223,7 @@ def _other(
 ) -> Other:  # fmt: skip
     own = None if light is None or not light.radii else replace(light, kron=0.0, beam_area=there.beam_area)
     cells = None if levels is None else replace(levels.cells, alike=there.beam_area or 0.0)
-    how = Elsewhere(number, clip, cells, held_by(fit, sky, there), None if own is None else own.op(1))
+    how = Elsewhere(number, clip, cells, held_by(fit, there), None if own is None else own.op(1))
     return Other(name, pixels, there, how, own)
 
 
@@ -234,7 +234,7 @@ def _called(image: Any) -> str:
     return name.partition(".")[0]
 
 
-def held_by(fit: Fit | None, sky: Sky, there: Sky) -> Held | None:
+def held_by(fit: Fit | None, there: Sky) -> Held | None:
     """Heights of what was fitted by one beam's shape, on an image of another."""
     if fit is None:
         return None

@@ -19,29 +19,31 @@ _SHAPES = (("fit_a", "fit_b", "fit_theta"), ("a", "b", "theta"))
 _PLACED = 4096
 
 
-def places_of(positions: Any, sky: Sky, name: str = "positions") -> np.ndarray:
+def places_of(positions: Any, sky: Sky) -> np.ndarray:
     """Columns x and y in pixels: of an array of them, a SkyCoord, or a table's columns, those of the sky before those of pixels."""
     if isinstance(positions, str | os.PathLike):
         fix = "read it with footprint.read_catalog(...)"
-        raise ArgumentError(name, f"the name {os.fspath(positions)!r}", "a table, a SkyCoord or an array", fix)
+        raise ArgumentError("positions", f"the name {os.fspath(positions)!r}", "a table, a SkyCoord or an array", fix)
     if hasattr(positions, "icrs"):
-        return _on_sky(positions, sky, name)
+        return _on_sky(positions, sky)
     if hasattr(positions, "colnames") or getattr(getattr(positions, "dtype", None), "names", None):
-        return _of_table(positions, sky, name)
+        return _of_table(positions, sky)
     try:
         found = np.asarray(positions, np.float64)
     except (TypeError, ValueError, OverflowError):
         got = repr(type(positions).__name__)
-        raise ArgumentError(name, got, "an array (n, 2) of x and y, a SkyCoord, or a table with ra and dec, or x and y") from None
+        raise ArgumentError(
+            "positions", got, "an array (n, 2) of x and y, a SkyCoord, or a table with ra and dec, or x and y"
+        ) from None
     found = found.reshape(0, 2) if found.size == 0 else found
     if found.ndim != 2 or found.shape[1] != 2:
-        raise ShapeError(name, f"shape {found.shape}", "(n, 2), x and y of every position")
+        raise ShapeError("positions", f"shape {found.shape}", "(n, 2), x and y of every position")
     return found
 
 
-def _on_sky(positions: Any, sky: Sky, name: str) -> np.ndarray:
+def _on_sky(positions: Any, sky: Sky) -> np.ndarray:
     if sky.wcs is None:
-        raise ArgumentError(name, "positions on the sky", "x and y in pixels", "give a header with a WCS")
+        raise ArgumentError("positions", "positions on the sky", "x and y in pixels", "give a header with a WCS")
     positions = positions.reshape(-1) if positions.isscalar else positions
     found = np.empty((len(positions), 2))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -52,18 +54,18 @@ def _on_sky(positions: Any, sky: Sky, name: str) -> np.ndarray:
     return found
 
 
-def _of_table(table: Any, sky: Sky, name: str) -> np.ndarray:
+def _of_table(table: Any, sky: Sky) -> np.ndarray:
     if sky.wcs is not None and (pair := _named(table, _SKY)):
         from astropy import units as u
         from astropy.coordinates import SkyCoord
 
         ra, dec = (_values(table, column) for column in pair)
         unit = getattr(table[pair[0]], "unit", None) or u.deg
-        return _on_sky(SkyCoord(ra, dec, unit=(unit, u.deg)), sky, name)
+        return _on_sky(SkyCoord(ra, dec, unit=(unit, u.deg)), sky)
     pair = _named(table, _PIXELS)
     if pair is None:
         there = "ra and dec, and an image without a WCS" if _named(table, _SKY) else "neither ra and dec nor x and y"
-        raise ArgumentError(name, f"a table with {there}", "a table with ra and dec in degrees, or x and y in pixels")
+        raise ArgumentError("positions", f"a table with {there}", "a table with ra and dec in degrees, or x and y in pixels")
     return np.stack([_values(table, column) for column in pair], 1)
 
 

@@ -96,7 +96,7 @@ def find_tilt(
     how = {"method": method, "i0": i0, "log": log, "memory": memory}
     degrees, before, count = 0.0, None, 0
     while True:
-        turned = untilt_of(degrees, int(scan.shape[1]), int(scan.shape[2]), "tilt") if degrees else None
+        turned = untilt_of(degrees, int(scan.shape[1]), int(scan.shape[2])) if degrees else None
         axis, count = by_row(scan, 1, search, how | {"turned": turned}), count + 1
         rest = axis.degrees
         shown = 1.0

@@ -132,7 +132,7 @@ def measure_at(
     ins += [host(one) for one in _tables(at, op.capacity)] if light is not None else []
     outs = _outs(op, levels, light, seen.spec.shape, stats, len(at), columns)
     call("measure_at", steps, ins, outs, plain.where(device), memory, on_plan=on_plan)
-    return _table(positions, at, columns, fits, op, sky, levels, light, stats, "zero" if padded else blank)
+    return _table(positions, at, columns, fits, sky, levels, light, stats, "zero" if padded else blank)
 
 
 def _held(count: int, sky: Sky, wide: float | None, light: Photometry | None) -> Held:
@@ -189,7 +189,7 @@ def _outs(
 
 
 def _table(
-    positions: Any, at: np.ndarray, columns: dict[str, np.ndarray], fits: np.ndarray, op: Held, sky: Sky, levels: Levels | None,
+    positions: Any, at: np.ndarray, columns: dict[str, np.ndarray], fits: np.ndarray, sky: Sky, levels: Levels | None,
     light: Photometry | None, stats: np.ndarray, blanks: str,
 ) -> Any:  # fmt: skip
     n = len(at)

@@ -126,9 +126,7 @@ def plan_paganin(
     return planned_stack("paganin", shape, dtype, op, memory, device)
 
 
-def phase_of(
-    delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, padding: str = "edge", density: Any = None, name: str = "phase"
-) -> Paganin:
+def phase_of(delta_beta: Any, energy: Any, distance: Any, pixel_size: Any, padding: str = "edge", density: Any = None) -> Paganin:
     """The operation of these settings, every one checked."""
     units = {"energy": " of keV", "distance": " of metres", "pixel_size": " of metres", "delta_beta": ""}
     numbers: list[float] = []

@@ -138,11 +138,10 @@ def stripes_of(
     sigma: float | None = None,
     level: int = 7,
     wavelet: str = "sym16",
-    name: str = "method",
 ) -> Op:
     """The operation of a method by its name, or a peer's, every setting checked."""
     word = SYNONYMS.get(method, method) if isinstance(method, str) else method
-    choose(name, word, (*METHODS, "fw"))
+    choose("method", word, (*METHODS, "fw"))
     size = _SIZES.get(word, 21) if size is None else size
     for what, value in (("size", size), ("small", small)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:

@@ -91,7 +91,7 @@ def plan_remove_zingers(
     return planned_stack("remove_zingers", shape, dtype, op, memory, device)
 
 
-def zingers_of(threshold: Any, size: Any = 3, name: str = "zingers") -> RemoveZingers:
+def zingers_of(threshold: Any, size: Any = 3) -> RemoveZingers:
     """The operation of these settings, every one checked."""
     try:
         number = float(threshold)

@@ -87,7 +87,7 @@ def steps(
     )
 
 
-def unsharp_of(amount: Any, sigma: Any = 1.0, name: str = "unsharp") -> Unsharp:
+def unsharp_of(amount: Any, sigma: Any = 1.0) -> Unsharp:
     """The operation of these settings, every one checked."""
     numbers = []
     for what, value, most in (("amount", amount, 1e6), ("sigma", sigma, 100.0)):
@@ -101,23 +101,23 @@ def unsharp_of(amount: Any, sigma: Any = 1.0, name: str = "unsharp") -> Unsharp:
     return Unsharp(*numbers)
 
 
-def normalization_of(method: Any, array: Any = None, name: str = "normalization") -> Normalize:
+def normalization_of(method: Any, array: Any = None) -> Normalize:
     """The operation of these settings, every one checked."""
-    choose(name, method, METHODS)
+    choose("method", method, METHODS)
     if method == METHODS[0]:
         if array is not None:
-            raise ArgumentError(name, f"an array with {method}", "none: it fits a parabola to every row")
+            raise ArgumentError("method", f"an array with {method}", "none: it fits a parabola to every row")
         return Normalize(method)
     if array is None:
-        raise ArgumentError(name, f"{method} without an array", f"{{'method': {method!r}, 'array': ...}}")
+        raise ArgumentError("method", f"{method} without an array", f"{{'method': {method!r}, 'array': ...}}")
     table = np.asarray(array)
     if table.ndim not in (1, 2) or table.dtype.kind not in "biuf":
-        raise ArgumentError(name, f"an array of {table.dtype} {table.shape}", "real numbers (n_x,) or (n_angles, n_x)")
+        raise ArgumentError("method", f"an array of {table.dtype} {table.shape}", "real numbers (n_x,) or (n_angles, n_x)")
     table = np.atleast_2d(table).astype(np.float32)
     bad = ~np.isfinite(table) | ((table <= 0) & (method == "division"))
     if bad.any():
         wanted = "finite numbers above 0" if method == "division" else "finite numbers"
-        raise ArgumentError(name, f"{float(table[bad][0]):.6g} among the array's values", wanted)
+        raise ArgumentError("method", f"{float(table[bad][0]):.6g} among the array's values", wanted)
     return Normalize(method, Table(table))
 
 
@@ -155,20 +155,20 @@ def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op |
         given = {main: given}
     if not isinstance(given, Mapping):
         raise ArgumentError(name, kind_of(given), f"a {main}, a mapping of settings, or an operation")
-    # Parameters of `make` but the last, which names the argument in errors.
-    known = make.__code__.co_varnames[: make.__code__.co_argcount - 1]
+    known = make.__code__.co_varnames[: make.__code__.co_argcount]
     unknown = [key for key in given if key not in known]
     if unknown:
         raise ArgumentError(name, f"the setting {unknown[0]!r}", f"some of {', '.join(known)}")
     if main not in given:
         raise ArgumentError(name, f"no {main}", f"one, as in {{{main!r}: ...}}")
     try:
-        return make(**given, name=name)
+        return make(**given)
     except ArgumentError as error:
         if error.name not in known:
             raise
-        # Settings of several steps have the same names.
-        raise type(error)(name, f"{error.got} for {error.name}", error.wanted, error.fix) from None
+        # Settings of several steps have the same names; a method is named by its step.
+        setting = "" if error.name == "method" else f" for {error.name}"
+        raise type(error)(name, f"{error.got}{setting}", error.wanted, error.fix) from None
 
 
 def _before_log(found: list[Op], op: Op, name: str) -> None:

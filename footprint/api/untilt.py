@@ -92,7 +92,7 @@ def _detector(shape: Any) -> tuple[Any, Any]:
     return (shape[-2], shape[-1]) if isinstance(shape, tuple | list) and len(shape) > 1 else (1, 1)
 
 
-def untilt_of(degrees: Any, rows: Any, columns: Any, name: str = "tilt") -> Untilt:
+def untilt_of(degrees: Any, rows: Any, columns: Any) -> Untilt:
     """The operation of these settings, every one checked."""
     try:
         angle = float(degrees)

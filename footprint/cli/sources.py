@@ -174,7 +174,7 @@ def plan_only(
     from footprint.io.image import open_image
     from footprint.io.image_writer import writing_bytes
 
-    _check_maps(background_map, noise_map, options["background"])
+    _check_maps(background_map, options["background"])
     maps_of: dict[str, Any] = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     job = Job(image, plane_of(plane), report=report, at=at, measure_on=measure_on, **maps_of)
     with open_image(image, planes_of(job)[0]) as source, extra_images(job) as extra:
@@ -205,7 +205,7 @@ def plan_only(
         return plan if page is None else page.joined(plan)
 
 
-def _check_maps(background_map: str | None, noise_map: str | None, background: str) -> None:
+def _check_maps(background_map: str | None, background: str) -> None:
     """A map that is given leaves nothing to find."""
     if background_map is not None and background != "global":
         raise ArgumentError("--background", f"{background} together with --background-map", "one of them")
@@ -288,7 +288,7 @@ def command(
     outputs = {"out": target, "segmentation": segmentation, "png": png, "report": report}
     outputs |= {"save_background": save_background, "save_noise": save_noise, "save_model": save_model}
     outputs |= {"save_residual": save_residual, "negatives": negatives}
-    _check_maps(background_map, noise_map, options["background"])
+    _check_maps(background_map, options["background"])
     files = {"mask": mask, "weight": weight, "background_map": background_map, "noise_map": noise_map}
     if at is not None:
         check_at(command, outputs, options | {"measure_on": measure_on})

@@ -64,13 +64,13 @@ class FrameSource:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _check(self, name: object, found: tuple[int, ...], dtype: Any, verb: str = "is") -> None:
+    def _check(self, name: object, found: tuple[int, ...], dtype: Any) -> None:
         """Raise FormatError where a frame is unlike the first."""
         if tuple(found) != self.shape[1:] or np.dtype(dtype) != self.dtype:
             words = [
                 f"{np.dtype(kind)} {' x '.join(map(str, shape))}" for kind, shape in ((dtype, found), (self.dtype, self.shape[1:]))
             ]
-            raise FormatError(name, f"{verb} {words[0]}, the first frame is {words[1]}", "frames are of one size and dtype")
+            raise FormatError(name, f"is {words[0]}, the first frame is {words[1]}", "frames are of one size and dtype")
 
 
 def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image | FrameSource:

@@ -20,6 +20,8 @@ from footprint.io.raw import RawFrames
 _CACHE = 0
 # Bytes of a string of fixed length that is still a name or a unit.
 _TEXT = 1 << 16
+# Names that an error shows.
+_SHOWN = 6
 # Objects looked at to find the only array of a file.
 _OBJECTS = 1 << 13
 
@@ -156,11 +158,11 @@ def _listing(arrays: list[h5py.Dataset]) -> str:
     return f"it has {some([f'{str(a.name)[-80:]} {a.shape}' for a in arrays])}" if arrays else ""
 
 
-def some(names: Iterable[str], most: int = 6) -> str:
+def some(names: Iterable[str]) -> str:
     """Some names in words, and how many more there are."""
     shown = list(names)
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return (", ".join(name[:80] for name in shown[:most]) + more) if shown else "nothing"
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return (", ".join(name[:80] for name in shown[:_SHOWN]) + more) if shown else "nothing"
 
 
 def as_stored(dataset: h5py.Dataset) -> bool:

@@ -147,14 +147,13 @@ def create_stack(
     dtype: Any = "float32",
     overwrite: bool = False,
     header: Any = None,
-    attrs: Mapping[str, Any] | None = None,
 ) -> VolumeWriter:
     """Create a stack of images ``(n_frames, n_y, n_x)`` to be written frame by frame: TIFF pages, a FITS cube, ``.npy`` or HDF5.
 
     Parameters and errors are those of `create_image`.
     """
     lengths, asked = described(shape, dtype, "(n_frames, n_y, n_x)")
-    return _writer(path, lengths, asked, overwrite, header, attrs)
+    return _writer(path, lengths, asked, overwrite, header, None)
 
 
 def _writer(

@@ -202,12 +202,12 @@ class VolumeWriter:
             self.discard()
 
 
-def check_volume(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 0) -> None:
+def check_volume(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
     kind = volume_kind(path)
     if kind == "zarr":
         check_ours(path)
-    check_output(path, overwrite, nbytes, *_checks(kind))
+    check_output(path, overwrite, 0, *_checks(kind))
 
 
 def _lay_out(shape: tuple[int, int, int], dtype: np.dtype, attrs: Any, axis: Any, each: Any, file: Any, filters: Any) -> Any:

@@ -73,7 +73,7 @@ class Branches(ImageFilter):
         """Room for sums down that are then summed across, where a branch is not made in one pass."""
         if all(self._fits(b.limits, kind, *branch) for branch in self.branches):
             return None
-        reach = {"x": self.halo("x")} if "x" in dict(x.slot.reach) else {}
+        reach = {"x": self.halo("x")} if b.in_parts(x, "x") else {}
         return b.between(ArraySpec(x.slot.spec.shape, kind, self.dims), "sums down", reach)
 
     def _sum(self, b: Builder, x: Ref, down: Ref | None, y: Ref, out: Ref) -> None:

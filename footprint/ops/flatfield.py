@@ -214,8 +214,7 @@ class ShiftSinograms(Op):
         tables = [b.const(whole, "whole shifts", "a", of=lines), b.const(fraction, "fractions of shifts", "a", of=lines)]
         x = b.bring(lines, "float32")
         with b.deliver(out, "float32") as y:
-            cut = "z" in dict(out.slot.reach)
-            b.launch("flatfield.shift", x, *tables, y, z0=b.first(out, "z") - b.first(lines, "z") if cut else 0)  # type: ignore[operator]
+            b.launch("flatfield.shift", x, *tables, y, z0=b.first(out, "z") - b.first(lines, "z"))
 
 
 def check_shifts(shifts: np.ndarray, n_angles: int, n_z: int) -> None:
@@ -255,7 +254,7 @@ class Rows(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record a copy: of a part that is cut along the axis all, as it has those rows only."""
         given, out = refs
-        cut = not isinstance(b.first(out, self.names_of_axes[0]), int)
         x = b.bring(given)
+        own = x if b.in_parts(out, self.names_of_axes[0]) else x[self.first : self.first + self.count]
         with b.deliver(out) as y:
-            b.copy(x if cut else x[self.first : self.first + self.count], y)
+            b.copy(own, y)

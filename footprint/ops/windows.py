@@ -20,8 +20,7 @@ def reach_of(first: int, size: int, border: str) -> Halo:
 
 def place(b: Builder, axis: str, into: Ref, out: Ref, first: int, border: str) -> tuple[Place | int, str]:
     """Where the first neighbour of a part's first result lies in that part of the input, and the border there."""
-    begins = b.first(out, axis)
-    if isinstance(begins, int):
+    if not b.in_parts(out, axis):
         return first, border
     # What comes from the other end lies beside the part.
-    return begins - b.first(into, axis) + first, NONE if border == "wrap" else border
+    return b.first(out, axis) - b.first(into, axis) + first, NONE if border == "wrap" else border

@@ -170,7 +170,11 @@ class Builder:
     # -- where a part lies -----------------------------------------------------------------------------------------------
     def first(self, ref: Ref, axis: str) -> Place | int:
         """The row of the whole array that ``ref`` begins with along an axis; 0 where that is not cut."""
-        return Place(((ref.slot.id, axis, 1),)) if axis in dict(ref.slot.reach) else 0
+        return Place(((ref.slot.id, axis, 1),)) if self.in_parts(ref, axis) else 0
+
+    def in_parts(self, ref: Ref, axis: str) -> bool:
+        """Whether ``ref`` has only a part's rows along an axis, and not all of them."""
+        return axis in dict(ref.slot.reach)
 
     @property
     def several(self) -> bool:

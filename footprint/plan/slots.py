@@ -206,6 +206,9 @@ class Place:
             return Place(self.terms + other.terms, self.plus + other.plus)
         return Place(self.terms, self.plus + other)
 
+    def __rsub__(self, other: int) -> Place:
+        return -self + other
+
     def __neg__(self) -> Place:
         return Place(tuple((slot, axis, -factor) for slot, axis, factor in self.terms), -self.plus)
 

@@ -143,7 +143,7 @@ def meet(a, b, height, code, near_heights, near, heights, passes, basins, marks,
 
 
 @njit(cache=True, nogil=True)
-def _gather(peaks, basins, heights, passes, near_heights, near, marks, keys, order, spare):
+def _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare):
     """Store what is at hand; give every basin's pixels to the one that it is linked to, and passes their ends."""
     for h in range(near_heights.size):
         if near[h, A] >= 0:
@@ -251,7 +251,7 @@ def settle(
         return
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     level, rise = seed * noise, prominence * noise
-    _gather(peaks, basins, heights, passes, near_heights, near, marks, keys, order, spare)
+    _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare)
     stored = int(marks[STORED])
     _rank(heights, passes, stored, keys, order, spare)
     _open(peaks, basins, heights, passes, stored, order, background, level, rise, float(contrast), int(min_area))

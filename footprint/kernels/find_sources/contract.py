@@ -42,7 +42,7 @@ FREED = 256
 FLAG = 64
 
 
-def default_capacities(size: int, chosen: bool = False) -> tuple[int, ...]:
+def default_capacities(size: int, chosen: bool) -> tuple[int, ...]:
     """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and where memory is short.
 
     Where islands are ``chosen`` among components, those that are none need no room.

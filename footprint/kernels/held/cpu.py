@@ -181,7 +181,7 @@ def _together(places, stamps, within, far, work, vectors, starts, order, near, s
 
 
 @njit(cache=True, nogil=True)
-def _overlap(k, j, n, places, w):
+def _overlap(j, n, places, w):
     """What a neighbour of height 1 adds to the sum of a place's values by its Gaussian."""
     total = 0.0
     for q in range(n):
@@ -194,7 +194,7 @@ def _nearest(k, n, places, good, far, starts, order, w, near, shares):
     """List the neighbours that overlap most, the most first. How many."""
     found = 0
     for j in _beside(k, places, good, far, starts, order):
-        share = _overlap(k, j, n, places, w) / good[k]
+        share = _overlap(j, n, places, w) / good[k]
         if share < SHARE or (found == NEAR and share <= shares[NEAR - 1]):
             continue
         at = min(found, NEAR - 1)
@@ -251,7 +251,7 @@ def _few(places, stamps, within, far, work, good, starts, order, near, shares, f
             for i in range(m):
                 n = _pixels(near[k, i], places, stamps, within, w, 0)
                 for j in range(m):
-                    matrix[i, j] = _overlap(near[k, i], near[k, j], n, places, w) / good[near[k, i]]
+                    matrix[i, j] = _overlap(near[k, j], n, places, w) / good[near[k, i]]
             shares[k, :] = 0.0
             found[k, PIXELS] = _weigh(m, matrix, shares[k])
             if not found[k, PIXELS]:
