@@ -120,9 +120,9 @@ def apertures(
 def plan_apertures(
     shape: tuple[int, int],
     count: int,
+    radii: Any = (5.0,),
     *,
     dtype: str = "float32",
-    radii: Any = (5.0,),
     annulus: Any = None,
     background: float | str = 0.0,
     noise: float | str = 1.0,

@@ -95,9 +95,9 @@ def background(
 
 def plan_background(
     shape: tuple[int, int],
+    box: int = 64,
     *,
     dtype: str = "float32",
-    box: int = 64,
     filter_size: int = 3,
     kappa: float = 3.0,
     robust: bool = True,

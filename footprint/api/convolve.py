@@ -179,9 +179,9 @@ def correlate(
 def plan_convolve(
     shape: tuple[int, ...],
     mask: Any,
+    mode: str = "same",
     *,
     dtype: str = "float32",
-    mode: str = "same",
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
@@ -259,7 +259,7 @@ def _turned(mask: np.ndarray, masks: str) -> np.ndarray:
     return np.flip(mask, tuple(range(masks != "one", mask.ndim)))
 
 
-def plan_correlate(shape: tuple[int, ...], mask: Any, **options: Any) -> Plan:
+def plan_correlate(shape: tuple[int, ...], mask: Any, mode: str = "same", **options: Any) -> Plan:
     """Plan `correlate`; the same as `plan_convolve`."""
     plan = answering(plan_convolve)
-    return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, **options)
+    return plan(shape, _turned(mask, options.get("masks", "one")) if isinstance(mask, np.ndarray) else mask, mode, **options)

@@ -273,9 +273,9 @@ def find_sources(
 
 def plan_find_sources(
     shape: tuple[int, int],
+    sigma: float = 5.0,
     *,
     dtype: str = "float32",
-    sigma: float = 5.0,
     flood: float | None = None,
     kappa: float = 3.0,
     maxiters: int | None = None,

@@ -120,7 +120,7 @@ def _roomier(op: Label, needed: int, mask: ArraySpec, marks: Face, ids: Face, de
 
 
 def plan_label(
-    shape: tuple[int, ...], *, dtype: str = "bool", connectivity: int = 4, memory: Memory = None, device: str = "auto"
+    shape: tuple[int, ...], connectivity: int = 4, *, dtype: str = "bool", memory: Memory = None, device: str = "auto"
 ) -> Plan:
     """Plan `label` of a C-contiguous mask of this shape and dtype.
 

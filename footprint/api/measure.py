@@ -150,7 +150,7 @@ class Islands:
 
 
 def plan_measure(
-    shape: tuple[int, int], *, dtype: str = "float32", count: int = 1000, memory: Memory = None, device: str = "auto"
+    shape: tuple[int, int], count: int = 1000, *, dtype: str = "float32", memory: Memory = None, device: str = "auto"
 ) -> Plan:
     """Plan `measure` of a C-contiguous image of this shape and dtype with int32 labels.
 

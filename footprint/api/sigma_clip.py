@@ -115,9 +115,9 @@ def clip_of(stats: np.ndarray, counts: np.ndarray, image: ArraySpec | None) -> C
 
 def plan_sigma_clip(
     shape: tuple[int, ...],
+    sigma: float = 3.0,
     *,
     dtype: str = "float32",
-    sigma: float = 3.0,
     maxiters: int | None = None,
     strict: bool = True,
     streamed: bool = False,

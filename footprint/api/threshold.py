@@ -74,9 +74,9 @@ def threshold(
 
 def plan_threshold(
     shape: tuple[int, ...],
+    level: float = 0.0,
     *,
     dtype: str = "float32",
-    level: float = 0.0,
     background: float = 0.0,
     memory: Memory = None,
     device: str = "auto",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -64,6 +65,7 @@ def test_catalogues_of_very_large_images_fit_small_budgets(monkeypatch):
         assert next(one.spec.shape[0] for one in plan.outputs if one.name == "boxes") >= rows
 
 
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 # An open scan, which is all that plan_rotation_axis takes, has its own dtype, and its search runs on the host.
 PLANS = sorted(name for name in fp.__all__ if name.startswith("plan_") and name not in ("plan_rotation_axis", "plan_correlate"))
 # What a verb must be given, and a plan need not: no value of it changes the memory; and results that a plan is only told of.
@@ -75,7 +77,7 @@ def test_plans_take_what_is_planned_its_dtype_the_options_of_the_verb_memory_and
     taken = dict(inspect.signature(getattr(fp, name)).parameters)
     of_verb = dict(inspect.signature(getattr(fp, name.removeprefix("plan_"))).parameters)
     assert next(iter(taken)) in ("shape", "scan")
-    by_name = [one for one, how in taken.items() if how.kind is inspect.Parameter.KEYWORD_ONLY]
+    by_name = [one for one, how in taken.items() if how.kind is KEYWORD]
     assert by_name[0] == "dtype"
     assert by_name[-2:] == ["memory", "device"] or by_name[-3:] == ["memory", "device", "fft"]
     # The dtype of a plan is the input's, of some verbs the result's.
@@ -83,6 +85,10 @@ def test_plans_take_what_is_planned_its_dtype_the_options_of_the_verb_memory_and
     assert [one for one in taken if one in both] == [one for one in of_verb if one in both]
     for one in both - FREE:
         assert taken[one].default == of_verb[one].default or one.startswith("save_"), one
+    # What the verb takes by place the plan takes so, too, up to the array for the result, which a plan has not.
+    places = [one for one in of_verb if of_verb[one].kind is not KEYWORD and one in both | {"output"}]
+    want = list(itertools.takewhile(lambda one: one != "output", places))
+    assert [one for one in taken if one in both and taken[one].kind is not KEYWORD] == want
 
 
 def test_a_described_scan_is_read_as_fast_as_memory_is_copied():
