@@ -11,8 +11,8 @@ from footprint.errors import ArgumentError
 
 CENTER = (
     "Rotation axis in pixels from the centre of pixel 0; auto finds it, as do registration, overlap, sliding-window, "
-    "growing-window and vo, each with :per-slice after it for an axis of every row; try:A:B:STEP reconstructs the middle row about "
-    "each of several."
+    "growing-window and vo; with :per-slice after any of them, an axis for every row; try:A:B:STEP reconstructs the middle row "
+    "about each axis from A to B."
 )
 
 # Pixels by which a tilt moves the ends of the detector, below which projections stay as they are.

@@ -14,7 +14,7 @@ from footprint.errors import ArgumentError, FormatError
 def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that name what lies beside the image."""
     for option in (
-        click.option("--weight", default=None, metavar="FILE", help="How much each pixel counts; none that is not over 0."),
+        click.option("--weight", default=None, metavar="FILE", help="How much each pixel counts; those not above 0 are left out."),
         click.option("--masked", default=None, metavar="FILE", help="Leave out the pixels where this image is not 0."),
     ):
         command = option(command)

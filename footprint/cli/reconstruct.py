@@ -22,7 +22,7 @@ from footprint.units import counted
 
 _FILTERS = "Filter of the rows: ramlak, shepp-logan, cosine, hamming, hann, tukey, lanczos, hilbert, parzen or none."
 
-_METHODS = "Backprojection by direct sums, or fourier, far faster; for few or noisy projections iterations: sirt, cgls or tv."
+_METHODS = "Backprojection: direct (sums), or fourier, far faster; or, for few or noisy projections, iterative: sirt, cgls or tv."
 
 # What the volume's metadata say in other words.
 _APART = ("center", "out_dtype", "out_range")
@@ -49,19 +49,19 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="auto",
             show_default=True,
             metavar="LEVEL",
-            help="Raw value from which on pixels are saturated, and replaced; none, or auto: the largest of 16 bits and more.",
+            help="Raw value from which pixels are saturated, and replaced; none, or auto: the type's largest, from 16 bits on.",
         ),
         click.option(
             "--machine-current/--no-machine-current",
             default=None,
             help="Whether projections and flats are divided by the machine's current (default: where an NXtomo file has it).",
         ),
-        click.option("--dark-reduction", default="mean", show_default=True, help="The same of darks: mean or median."),
+        click.option("--dark-reduction", default="mean", show_default=True, help="How darks are combined: mean or median."),
         click.option(
             "--flat-reduction",
             default="mean",
             show_default=True,
-            help="What flats taken together are made one by: mean, or median, which no zinger in a few of them moves.",
+            help="How flats taken together are combined: mean, or median, which ignores zingers in a few of them.",
         ),
         click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
         click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
@@ -77,7 +77,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "log",
             flag_value=False,
             default=True,
-            help="SCAN holds line integrals: take no flats and no logarithm.",
+            help="SCAN holds line integrals: use no flats and take no logarithm.",
         ),
         click.option(
             "--half-acquisition/--full-acquisition",
@@ -94,10 +94,10 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         chosen_options,
         step_options,
         cast_options,
-        click.option("--circle", is_flag=True, help="Set what lies outside the circle that every projection sees to 0."),
+        click.option("--circle", is_flag=True, help="Set pixels outside the circle that every projection sees to 0."),
         click.option("--roi", default=None, metavar="X0,X1,Y0,Y1", help="Part of each slice, X1 and Y1 excluded."),
         click.option(
-            "--margin", type=int, default=0, show_default=True, metavar="N", help="Slices are N pixels larger at all sides."
+            "--margin", type=int, default=0, show_default=True, metavar="N", help="Make slices N pixels larger on every side."
         ),
         click.option("--centered-axis", "centered", is_flag=True, help="Move slices so that the axis lies in their middle."),
         click.option(
@@ -120,7 +120,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Interpolation between pixels of a row: linear, or sinc (Fourier method only).",
         ),
-        click.option("--nonnegative", is_flag=True, help="Allow sirt and tv no values below 0."),
+        click.option("--nonnegative", is_flag=True, help="Keep values at 0 or above, with sirt and tv."),
         click.option(
             "--weight", type=float, default=None, help="Weight of the total variation in tv: larger is smoother between edges."
         ),
@@ -206,9 +206,7 @@ def plan_only(scan: str, target: str | None, memory: str | None, device: str, **
 @click.option(
     "--image-format", default="tif", show_default=True, help="Files of a folder: tif, or jp2 (JPEG 2000 of 8 or 16 bits)."
 )
-@click.option(
-    "--quality", type=float, default=None, metavar="DB", help="Peak signal-to-noise ratio of jp2 (default: nothing is lost)."
-)
+@click.option("--quality", type=float, default=None, metavar="DB", help="Peak signal-to-noise ratio of jp2 (default: lossless).")
 @click.option("--resume", is_flag=True, help="Continue where a stopped run of this job ended, and let this one be resumed.")
 @config_option("reconstruct")
 @common_options

@@ -46,16 +46,19 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--measure-on",
             multiple=True,
             metavar="FILE",
-            help="Measure what is found on this image of the same grid, too; may be repeated; NAME=FILE names its columns.",
+            help="Also measure what is found on this image, of the same grid; may be repeated; NAME=FILE names its columns.",
         ),
         click.option(
-            "--shapes", default=None, metavar="WORD", help="With --at: catalogue for its shapes; by default all have the beam's."
+            "--shapes",
+            default=None,
+            metavar="WORD",
+            help="With --at: catalogue, to take its shapes; else all have the beam's.",
         ),
         click.option(
             "--at",
             default=None,
             metavar="FILE",
-            help="Find nothing, but measure at the places of this catalogue: fluxes of Gaussians that are held, and --apertures.",
+            help="Search for nothing; measure Gaussians of fixed place and shape, and --apertures, at this catalogue's positions.",
         ),
         click.option(
             "--reliability",
@@ -70,7 +73,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help="Also write a catalogue of what is found, by the same rules, in the inverted image.",
         ),
-        click.option("--windowed", is_flag=True, help="Also tell centres in windows of the beam's size, or of each source's own."),
+        click.option("--windowed", is_flag=True, help="Also find centres in windows of the beam's size, or of each source's own."),
         click.option("--kron", is_flag=True, help="Sum over ellipses of 2.5 Kron radii."),
         click.option("--annulus", default=None, metavar="R1,R2", help="With --apertures: subtract the mean between these radii."),
         click.option(
@@ -79,26 +82,26 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="R,...",
             help='Sum over discs of these radii: pixels such as 3,5, "1.5 beam" or "10 arcsec".',
         ),
-        click.option("--residual", is_flag=True, help="Search what the fits leave once again; with --deblend and --fit."),
+        click.option("--residual", is_flag=True, help="Search again in what the fits leave; with --deblend and --fit."),
         click.option("--deblend", is_flag=True, help="Separate sources that share an island; best with --flood 3."),
         click.option(
             "--lesson",
             is_flag=True,
-            help="Take the background as 0, as the Carpentries' GPU lesson does; of one image also print its table.",
+            help="Take the background as 0, as the Carpentries' GPU lesson does; for a single image, also print its table.",
         ),
-        click.option("--weight", default=None, metavar="FILE", help="No data where this image is not over 0."),
+        click.option("--weight", default=None, metavar="FILE", help="No data where this image is not above 0."),
         click.option("--mask", default=None, metavar="FILE", help="No data where this image is not 0."),
         click.option(
             "--blank",
             default="auto",
             show_default=True,
-            help="What means no data besides NaN: zero; nan or none for nothing else; auto finds out whether zeros do.",
+            help="Values that mean no data: zero (and NaN); nan or none: NaN alone; auto: zeros, too, where they pad the image.",
         ),
         click.option(
             "--min-area",
             default="auto",
             show_default=True,
-            help='Smallest number of pixels in an island, or "0.3 beam" of the beam; auto: by the beam, --sigma and --flood.',
+            help='Smallest number of pixels in an island, or a share such as "0.3 beam"; auto: by the beam, --sigma and --flood.',
         ),
         click.option(
             "--connectivity", type=int, default=4, show_default=True, help="4, or 8 to join pixels that touch at a corner."
@@ -119,8 +122,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--report", default=None, metavar="FILE", help="Also write a page of everything: picture, table, theory, plan (.html)."
         ),
         click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
-        click.option("--save-residual", default=None, metavar="FILE", help="Also write the image less all fits."),
-        click.option("--save-model", default=None, metavar="FILE", help="Also write the image of all fits."),
+        click.option("--save-residual", default=None, metavar="FILE", help="Also write the image minus all fits."),
+        click.option("--save-model", default=None, metavar="FILE", help="Also write the sum of all fits, as an image."),
         click.option("--save-noise", default=None, metavar="FILE", help="Also write the noise at every pixel."),
         click.option("--save-background", default=None, metavar="FILE", help="Also write the background at every pixel."),
         click.option("--noise-map", default=None, metavar="FILE", help="Take the noise from this image."),
@@ -268,7 +271,7 @@ def command(
     median and the standard deviation that remain after clipping at --kappa, or differ from place to place with --background mesh or
     maps that are given. Positions come from the header's WCS; fluxes are in Jy
     where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
-    same to the last bit, whatever the blocks. Several images share one start; --plane all takes every plane of a cube.
+    same to the last bit, whatever the blocks. Several images may be given; --plane all takes every plane of a cube.
 
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png

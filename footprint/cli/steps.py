@@ -13,10 +13,10 @@ from footprint.errors import ArgumentError
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
 
 _LEVEL = (
-    "Bring rows of sinograms to one level before --rings: chebyshev takes a parabola off each; subtraction:file=FILE and "
-    "division:file=FILE an array, a row for all projections or one each (image, .npy, or FILE.h5:/DATASET)."
+    "Level the rows of sinograms before --rings: chebyshev subtracts a parabola from each; subtraction:file=FILE and "
+    "division:file=FILE use an array, a row for all projections or one each (image, .npy, or FILE.h5:/DATASET)."
 )
-_ZINGERS = "Replace what is above (1 + THRESHOLD) times the median around it; with another window, 0.2:size=5."
+_ZINGERS = "Replace values above (1 + THRESHOLD) times the median around them; with another window, 0.2:size=5."
 _TILT = "Turn projections so that an axis at c + tan(DEGREES) (z - middle) stands upright; auto finds the tilt."
 _PHASE = (
     "Phase retrieval by Paganin's filter; with its padding, 500:padding=air; of a material (extra optics), SiO2:density=2.65. "

@@ -21,7 +21,7 @@ def command(volume: str, memory: str | None, port: int, no_browser: bool) -> Non
     VOLUME is HDF5 (FILE.h5:/DATASET where it holds several arrays), TIFF or JPEG 2000 (a file, or a folder of slices), OME-Zarr,
     .npy or FITS.
     It may be larger than memory, as only the planes shown are read. The page is served to this machine alone, at an address that
-    nobody can guess, and asks nothing of any other.
+    nobody can guess, and loads nothing from anywhere else.
     """
     from footprint.api._arrays import limits_and_budget
     from footprint.cli.view_server import Server

@@ -1,6 +1,6 @@
 """Planes of a volume across any of its axes, made small enough for a screen, in a number of bytes that was given.
 
-A slice is averaged over blocks. Planes across slices take every so-manyth slice (and row, where they cut rows, too): to average
+A slice is averaged over blocks. Planes across slices take every n-th slice (and row, where they cut rows, too): to average
 there would be to read the volume for a picture.
 """
 
