@@ -61,7 +61,7 @@ class Blanked:
     zero
         Whether zeros are blank.
     masks
-        Images of the same shape, and whether they are weights: blank is what is not 0 in a mask, what is not over 0 in a weight.
+        Images of the same shape, and whether they are weights: blank is what is not 0 in a mask, what is not above 0 in a weight.
     """
 
     def __init__(self, image: Image, zero: bool, masks: tuple[tuple[Image, bool], ...]) -> None:

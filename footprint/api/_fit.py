@@ -35,7 +35,7 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
     beam = inverse_beam(sky)
     if not beam:
         if not free:
-            raise ArgumentError("fit", "'point'", "an image whose header tells the beam and the size of a pixel", "give 'gaussian'")
+            raise ArgumentError("fit", "'point'", "an image whose header has the beam and the pixel size", "give 'gaussian'")
         return Fit(1, free, _USUAL)
     yy, yx, xx = beam
     wide = 1 / math.sqrt((yy + xx) / 2 - math.hypot((yy - xx) / 2, yx))

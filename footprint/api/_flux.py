@@ -78,14 +78,14 @@ def flux_of(unit: Any, beam_area: float | None, pixel_area: float | None) -> Flu
         if beam_area:
             # A sum of Jy/beam counts every pixel as a whole beam.
             return Flux(unit * u.beam, 1 / beam_area, "sum over the pixels less the background, over the beam's area")
-        return Flux(unit * u.pix, problem=f"the image is in {unit} and its header tells no beam (BMAJ, BMIN) or no size of a pixel")
+        return Flux(unit * u.pix, problem=f"the image is in {unit} and its header has no beam (BMAJ, BMIN) or no pixel size")
     if powers.get(u.pix) == -1:
         return Flux(unit * u.pix)
     angles = sum(power for base, power in powers.items() if base.is_equivalent(u.rad))
     solid = sum(power for base, power in powers.items() if base.is_equivalent(u.sr))
     if solid == -1 or angles == -2:
         if pixel_area is None:
-            return Flux(unit * u.pix, problem=f"the image is in {unit} and its header tells no size of a pixel")
+            return Flux(unit * u.pix, problem=f"the image is in {unit} and its header has no pixel size")
         found = 1 * unit * (pixel_area * u.deg**2).to(u.sr)
         found = found.to(u.Jy) if found.unit.is_equivalent(u.Jy) else found.decompose(found.unit.bases)
         return Flux(found.unit, float(found.value), "sum over the pixels less the background, times the pixel's solid angle")

@@ -118,7 +118,7 @@ def check_photometry(apertures: Any, annulus: Any, kron: Any, sky: Sky) -> Photo
     factor = _KRON if kron is True else 0.0 if kron is False or kron is None else _number("kron", kron)
     around = annulus_of(annulus, sky)
     if around and not radii:
-        raise ArgumentError("annulus", "no apertures", "apertures that it tells the sky of", "give apertures=[...]")
+        raise ArgumentError("annulus", "no apertures", "apertures whose sky it measures", "give apertures=[...]")
     return Photometry(radii, around, factor, sky.beam_area) if radii or factor else None
 
 
@@ -150,7 +150,7 @@ def _radius(name: str, value: Any, sky: Sky) -> float:
         if word.endswith("beam"):
             share = _number(name, word[:-4].strip() or 1)
             if not sky.beam_area:
-                raise ArgumentError(name, repr(value), "pixels", "the image tells no beam")
+                raise ArgumentError(name, repr(value), "pixels", "the image has no known beam")
             # The geometric mean of the beam's full widths.
             return share * math.sqrt(sky.beam_area * 4 * math.log(2) / math.pi)
         try:
@@ -170,7 +170,7 @@ def _radius(name: str, value: Any, sky: Sky) -> float:
         area = pixel_area(sky.wcs)
         if not value.unit.is_equivalent(u.deg) or area is None:
             fix = "give pixels" if area is None else ""
-            raise ArgumentError(name, str(value), "pixels, or an angle where the header tells the size of a pixel", fix)
+            raise ArgumentError(name, str(value), "pixels, or an angle where the header has the pixel size", fix)
         return _number(name, value.to_value(u.deg) / math.sqrt(area))
     return _number(name, value)
 
@@ -181,7 +181,7 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if isinstance(value, bool) or not (found > 0 and math.isfinite(found)):
-        raise ArgumentError(name, repr(value), "a number over 0")
+        raise ArgumentError(name, repr(value), "a number above 0")
     return found
 
 

@@ -32,11 +32,11 @@ def filter_of(matched_filter: Any, sky: Sky) -> tuple[Smooth | None, dict[str, A
         inverse = inverse_beam(sky)
         if not inverse:
             fix = "give the full width of a point source in pixels"
-            raise ArgumentError("matched_filter", repr(matched_filter), "an image whose header tells the beam", fix)
+            raise ArgumentError("matched_filter", repr(matched_filter), "an image whose header has the beam", fix)
         yy, yx, xx = inverse
         covariance = np.linalg.inv(np.array([[yy, yx], [yx, xx]]))
     else:
-        width = check_positive("matched_filter", matched_filter, "True, 'beam', or a full width in pixels over 0")
+        width = check_positive("matched_filter", matched_filter, "True, 'beam', or a full width in pixels above 0")
         _check_width(width)
         covariance = np.eye(2) * width**2 / (8 * math.log(2))
     sizes = np.sqrt(8 * math.log(2) * np.linalg.eigvalsh(covariance))

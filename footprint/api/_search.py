@@ -233,7 +233,7 @@ def check_min_area(value: Any, beam_area: float | None, sigma: float, flood: flo
             share = 0.0
         if share > 0 and unit:
             if beam_area is None:
-                raise ArgumentError("min_area", repr(value), "pixels", "the image tells no beam")
+                raise ArgumentError("min_area", repr(value), "pixels", "the image has no known beam")
             return max(1, math.ceil(min(share * beam_area, 2.0**62)))
         value = int(share) if share == int(share) and share > 0 else value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:

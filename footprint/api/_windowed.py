@@ -63,5 +63,5 @@ def check_windowed(windowed: Any, sky: Sky) -> Windows | None:
         return None
     if windowed is True:
         return Windows(math.sqrt(sky.beam_area / (2 * math.pi)) if sky.beam_area else 0.0, sky.beam_area)
-    width = check_positive("windowed", windowed, "True, or a full width in pixels over 0")
+    width = check_positive("windowed", windowed, "True, or a full width in pixels above 0")
     return Windows(width / _FWHM, sky.beam_area)

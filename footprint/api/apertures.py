@@ -41,7 +41,7 @@ def apertures(
 ) -> Any:
     """Sum the light within discs about given positions, sum_i A_i (image_i - background_i), A_i being the area of pixel i inside.
 
-    Areas are exact, as photutils' and SEP's are. What is not finite, masked, or where a noise map is not over 0 has no data: it is
+    Areas are exact, as photutils' and SEP's are. What is not finite, masked, or where a noise map is not above 0 has no data: it is
     left out, and flagged. The image is read once, in arrays where they lie, in files by blocks of rows, to the same bits.
 
     Parameters
@@ -193,13 +193,13 @@ def _places(at: np.ndarray, count: int) -> np.ndarray:
 
 
 def _number(name: str, value: Any, instead: str = "a map") -> float:
-    """One number for all pixels; a noise is over 0."""
+    """One number for all pixels; a noise is above 0."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or (name == "noise" and number <= 0):
-        raise ArgumentError(name, repr(value), f"a {'number over 0' if name == 'noise' else 'finite number'}, or {instead}")
+        raise ArgumentError(name, repr(value), f"a {'number above 0' if name == 'noise' else 'finite number'}, or {instead}")
     return number
 
 

@@ -74,7 +74,7 @@ def convolve(
         ``numpy.ma`` array brings its own.
     weight : array, optional
         Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight),
-        the normalised convolution; what is not over 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
+        the normalised convolution; what is not above 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
         lies outside as ``cval`` has no weight; beside ``masked`` alone it is known, unless ``cval`` is NaN. Where weight times
         image is beyond float32, as where variances are of tiny units, scale the weights, or ask for ``dtype="float64"``.
     origin : int or tuple of int

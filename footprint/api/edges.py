@@ -319,7 +319,7 @@ def curvatures(n_axes: int, axes: Any, sigma: Any, mode: Any, truncate: Any, rad
     """Second derivatives of Gaussians, a branch an axis."""
     wanted = axes_of(axes, n_axes)
     if min(each("sigma", sigma, len(wanted), number), default=1) <= 0:
-        raise ArgumentError("sigma", sigma, "over 0")
+        raise ArgumentError("sigma", sigma, "above 0")
     orders = [tuple(2 * (a == axis) for a in wanted) for axis in wanted]
     return [(gaussians(sigma, order, mode, truncate, radius, wanted, n_axes), 1.0) for order in orders]
 

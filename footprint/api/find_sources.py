@@ -138,13 +138,13 @@ def find_sources(
         Which values mean that there is no data: what is not finite always does; zeros do with "zero", and with "auto" where a
         floating image is padded with them, which is said in a warning.
     mask, weight : array or open image (n_y, n_x), optional
-        No data where the mask is not 0, or where the weight is not over 0.
+        No data where the mask is not 0, or where the weight is not above 0.
     header : mapping, optional
         FITS header of the image, for positions and units; an image from a file brings its own.
     background : {"global", "mesh"}, or array or open image (n_y, n_x)
         Where the background comes from: one clip of the whole image, a mesh of cells, or a map.
     noise : {"mesh"}, or array or open image (n_y, n_x), optional
-        Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not over 0
+        Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not above 0
         there is no data. Maps are in the image's unit.
     box, filter_size : int
         Pixels along a side of the mesh's cells, some times the largest source; cells along a side of its median filter.

@@ -139,7 +139,7 @@ def _held(count: int, sky: Sky, wide: float | None, light: Photometry | None) ->
     """What is solved, with windows for the beam's shape, or for Gaussians so ``wide``."""
     beam = inverse_beam(sky)
     if wide is None and not beam:
-        raise ArgumentError("shapes", "none", "an image whose header tells the beam and the size of a pixel", "give a, b and theta")
+        raise ArgumentError("shapes", "none", "an image whose header has the beam and the pixel size", "give a, b and theta")
     wide, within = widest(beam) if wide is None else wide, BEAMED if beam else UNBEAMED
     given = _GIVEN + (_SUMMED if light is not None else 0)
     return Held(max(count, 1), window(wide, within), within, far_of(max(wide, 1.0)), beam, given=given)

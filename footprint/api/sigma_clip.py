@@ -83,7 +83,7 @@ def sigma_clip(
     ShapeError
         An empty image, or one without a finite pixel.
     ArgumentError, BudgetError
-        A sigma that is not over 0, or a budget that is too small.
+        A sigma that is not above 0, or a budget that is too small.
 
     Examples
     --------

@@ -154,14 +154,14 @@ class Backend(ABC):
 
     @abstractmethod
     def fault(self, error: BaseException) -> BackendError | None:
-        """An error of the device's driver in the midst of a run, in words for the user; None for any other error."""
+        """An error of the device's driver during a run, in words for the user; None for any other error."""
 
 
 def failed(device: str, error: BaseException) -> BackendError:
     """What `fault` returns: a device that fell off the bus, ran into an error of its own, or was taken away."""
     said = str(error).strip().split("\n")[0][:200]
     fix = "start the job anew, on another device where this one is lost; with --resume (resume=True) it goes on where it was"
-    problem = BackendError(device, f"failed in the midst of a run ({said})", fix)
+    problem = BackendError(device, f"failed during a run ({said})", fix)
     # It is handed from a lane's thread to the caller's before it is raised.
     problem.__cause__ = error
     return problem

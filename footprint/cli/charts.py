@@ -50,7 +50,7 @@ class Axis:
 
 
 def bars(values: np.ndarray, label: str, name: str) -> Iterator[str]:
-    """How many of the numbers over 0 lie in each of some bins of equal width in their logarithm.
+    """How many of the numbers above 0 lie in each of some bins of equal width in their logarithm.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def bars(values: np.ndarray, label: str, name: str) -> Iterator[str]:
     low = min((float(np.min(one, where=one > 0, initial=np.inf)) for one in pieces), default=np.inf)
     high = max((float(np.max(one, where=np.isfinite(one), initial=-np.inf)) for one in pieces), default=-np.inf)
     if not 0 < low <= high:
-        yield f"<figure><figcaption>{text(name)}: none over 0</figcaption></figure>\n"
+        yield f"<figure><figcaption>{text(name)}: none above 0</figcaption></figure>\n"
         return
     # A little wider than the numbers, so that rounding leaves none out.
     edges = np.geomspace(low * (1 - 1e-6), high * (1 + 1e-6), _BINS + 1) if high > 1.01 * low else np.array([low / 1.1, high * 1.1])

@@ -92,6 +92,7 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
                 sentence = sentence.replace(f"{param.name}=False", option)
             for off in param.secondary_opts[:1]:
                 sentence = sentence.replace(f"{param.name}=False", off).replace(f"{param.name}=True", option)
+            sentence = re.sub(rf"\b{name}='([\w.:-]+)'", rf"{option} \1", sentence)
             sentence = re.sub(rf"\b{name}=(?=['\w])", f"{option} ", sentence)
             if names_argument:
                 sentence = re.sub(rf"^{name}: ", f"{option}: ", sentence)

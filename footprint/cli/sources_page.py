@@ -167,16 +167,18 @@ def _theory(catalogue: Any) -> Iterator[str]:
     needed = [sigma + normal.inv_cdf(share) for share in _SHARES]
     low, high = max(sigma - 4, 0.0), sigma + 4
     x = np.linspace(low, high, 161).tolist()
-    yield "<h2>Completeness that theory expects</h2>\n"
-    yield f"<p>Of sources whose true peak is s times the noise, the share &Phi;(s &minus; {sigma:.4g}) is over the threshold of "
-    yield f"{sigma:.4g} noises, &Phi; being the integral of the Gaussian distribution: a source is found where its peak's "
-    yield "pixel, its true value and Gaussian noise added, is over the threshold. This is theory, and not measured on the image. "
-    yield "Sources that blend, peaks between two pixels, and a smallest area make it less.</p>\n"
+    yield "<h2>Expected completeness</h2>\n"
+    yield f"<p>Of sources whose true peak is s times the noise, the share &Phi;(s &minus; {sigma:.4g}) is above the threshold of "
+    yield f"{sigma:.4g} times the noise, &Phi; being the integral of the Gaussian distribution: a source is found where its peak's "
+    yield "pixel, its true value and Gaussian noise added, is above the threshold. This is theory, not measured on the image. "
+    yield "Blended sources, peaks between two pixels and a smallest area lower it.</p>\n"
     marks = [(needed[k], f"{100 * _SHARES[k]:g} %") for k in (1, 2, 3)]
-    yield from curve(x, [normal.cdf(s - sigma) for s in x], marks, "true peak / noise", "Share over the threshold")
+    yield from curve(x, [normal.cdf(s - sigma) for s in x], marks, "true peak / noise", "Share above the threshold")
     rows = [(f"{100 * p:g} %", f"{s:.2f}", f"{s * noise:.4g} {unit}") for p, s in zip(_SHARES, needed) if s > 0]
-    yield f"<figure>{table([('share', 'true peak / noise', 'true peak over the background'), *rows])}"
-    typical = "The noise differs from place to place; these are over a typical one." if "noise" in catalogue.colnames else ""
+    yield f"<figure>{table([('share', 'true peak / noise', 'true peak above the background'), *rows])}"
+    typical = (
+        "The noise differs from place to place; these values are for a typical noise." if "noise" in catalogue.colnames else ""
+    )
     yield f"<figcaption>{typical}</figcaption></figure>\n"
 
 

@@ -239,7 +239,7 @@ class _Query:
         server.planes.check(axis, self.whole("index"))
         box = tuple(self.numbers("box", 4, int)) if "box" in self._words else None
         if side is not None and side < 1:
-            raise ArgumentError("side", side, "a number over 0")
+            raise ArgumentError("side", side, "a number above 0")
         wanted = server.turn(self.word("page"), axis) if "page" in self._words else lambda: True
         return server.planes.plane(axis, self.whole("index"), box, side, wanted)  # type: ignore[arg-type]
 

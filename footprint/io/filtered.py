@@ -51,7 +51,7 @@ def filtered_header(
             del made[key]
         told = beams_untold(made)
         if found or told:
-            note = "the beam (BMAJ, BMIN, BPA) is left out, as the filtered image has another"
+            note = "the beam (BMAJ, BMIN, BPA) is left out, as the filtered image has a different one"
             numbers = ", ".join(f"{key} {value}" for key, value in found.items())
             lines.append("the beam before was " + (numbers or "that of the CLEAN line above") + "; it is not this image's")
             if "BEAM" in str(made.get("BUNIT", "")).upper():

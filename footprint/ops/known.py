@@ -19,7 +19,7 @@ TREATMENTS = ("propagate", "interpolate", "ignore")
 class Known(OfSums):
     """The sums of ``of`` over all that is known; with ``scaled`` over the sum of the weights there, times that of all weights.
 
-    Not known is NaN, unless it ``spreads``, what the input ``masked`` marks, and what has no weight over 0 in the input ``weight``;
+    Not known is NaN, unless it ``spreads``, what the input ``masked`` marks, and what has no weight above 0 in ``weight``;
     the two are there where the fields say so. A NaN that lies outside as the constant is none of what is known either, and beside
     weights, whose scale is the caller's, no number there is; without them any other number there has a weight of 1.
     """

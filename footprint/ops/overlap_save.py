@@ -151,7 +151,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     if method == "auto" and spent > _WORTH[limits.family] * direct:
         return given
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
-    compared = f"{format_seconds(spent)} {whose} by prediction, direct sums {format_seconds(direct)}"
+    compared = f"predicted {format_seconds(spent)} {whose}, direct sums {format_seconds(direct)}"
     shape = f"{'segments' if len(op.taps) == 1 else 'tiles'} of {' x '.join(map(str, found.sides))}"
     return replace(found, masks=several, why=f"method: fft, in {shape}; {compared}")
 

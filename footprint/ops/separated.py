@@ -202,7 +202,7 @@ def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits) -
     if spent > _QUICK * else_:
         return None
     name = "direct sums" if type(other) is Correlate else "transforms of tiles"
-    return f"; {format_seconds(spent)} by prediction, {name} {format_seconds(else_)}"
+    return f"; predicted {format_seconds(spent)}, {name} {format_seconds(else_)}"
 
 
 def separated_plan(op: Correlate) -> Separated:

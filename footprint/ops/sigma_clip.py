@@ -16,7 +16,7 @@ from footprint.spec import ArraySpec
 
 
 def check_positive(name: str, value: object, wanted: str = "a number above 0") -> float:
-    """A number over 0, such as one of sigmas."""
+    """A number above 0, such as one of sigmas."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -36,7 +36,7 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
             continue
         whose = "yours, not counted" if slot.given.owner == "caller" else "in blocks, counted above"
         kind = "input" if slot.kind == "inp" else "output"
-        name = kind if slot.name in ("out", "in") else f"{kind} {slot.name}"
+        name = kind if slot.name in (kind, "out", "in") else f"{kind} {slot.name}"
         rows.append((name, f"{slot.spec}, {format_bytes(slot.spec.nbytes)} in all, {whose}"))
     for cut in plan.cuts:
         rows.append(("parts", f"{cut.size} of {counted(cut.total, cut.unit or cut.axis)} at a time, {counted(cut.count, 'parts')}"))

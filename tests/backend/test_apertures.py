@@ -140,14 +140,14 @@ def test_light_of_a_pixel_has_a_disc(rng):
     ("call", "words"),
     [
         (lambda x: fp.apertures(x, [(1, 2, 3)], 2), "positions: got shape (1, 3), wanted (n, 2)"),
-        (lambda x: fp.apertures(x, [(1, 2)], "1 beam"), "radii: got '1 beam', wanted pixels; the image tells no beam"),
-        (lambda x: fp.apertures(x, [(1, 2)], [3, -1]), "radii: got -1, wanted a number over 0"),
+        (lambda x: fp.apertures(x, [(1, 2)], "1 beam"), "radii: got '1 beam', wanted pixels; the image has no known beam"),
+        (lambda x: fp.apertures(x, [(1, 2)], [3, -1]), "radii: got -1, wanted a number above 0"),
         (lambda x: fp.apertures(x, [(1, 2)], "3 parsnips"), "radii: got '3 parsnips'"),
         (lambda x: fp.apertures(x, [(1, 2)], 3, annulus=(5, 4)), "annulus: got (5, 4), wanted an inner and a larger"),
-        (lambda x: fp.apertures(x, [(1, 2)], 3, noise=0), "noise: got 0, wanted a number over 0"),
+        (lambda x: fp.apertures(x, [(1, 2)], 3, noise=0), "noise: got 0, wanted a number above 0"),
         (lambda x: fp.apertures(x, [(1, 2)], 3, background=x[1:]), "background: got shape (7, 8)"),
         (lambda x: fp.find_sources(x, annulus=(5, 6)), "annulus: got no apertures"),
-        (lambda x: fp.find_sources(x, kron=-2), "kron: got -2, wanted a number over 0"),
+        (lambda x: fp.find_sources(x, kron=-2), "kron: got -2, wanted a number above 0"),
         (lambda x: fp.plan_apertures((5, 5), -1), "count: got -1"),
     ],
 )

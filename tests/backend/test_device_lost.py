@@ -1,4 +1,4 @@
-"""A device that fails in the midst of a run: one sentence, no thread left, and a run after it goes on to the same bits."""
+"""A device that fails during a run: one sentence, no thread left, and a run after it goes on to the same bits."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits(device, scan, tm
         Driver(patched, kind, lane, int(0.6 * driver.asked), error)
         patched.setattr(threading, "excepthook", uncaught.append)
         patched.setattr(BoundPlan, "_free", lambda bound: (freed.append(lanes()), free(bound)))
-        with pytest.raises(fp.BackendError, match=rf"device {device}: failed in the midst of a run \(.*\); .*--resume") as said:
+        with pytest.raises(fp.BackendError, match=rf"device {device}: failed during a run \(.*\); .*--resume") as said:
             with pytest.warns(UserWarning, match="--resume goes on with it"):
                 run("v.h5")
         assert said.value.__cause__ is error and "\n" not in str(said.value)

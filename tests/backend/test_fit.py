@@ -184,7 +184,7 @@ def test_the_beam_lies_as_the_header_says(east, degrees):
 
 def test_bad_fits_are_named(rng):
     image = rng.standard_normal((40, 40))
-    with pytest.raises(fp.ArgumentError, match="fit: got 'point', wanted an image whose header tells the beam"):
+    with pytest.raises(fp.ArgumentError, match="fit: got 'point', wanted an image whose header has the beam"):
         fp.find_sources(image, fit="point", device="cpu")
     with pytest.raises(fp.ArgumentError, match="fit: got 'round'"):
         fp.find_sources(image, fit="round", device="cpu")

@@ -182,7 +182,7 @@ def test_bad_places_are_named(rng):
     for given, sentence in (
         ({"positions": "a.fits"}, "positions: got the name 'a.fits', wanted a table.*read_catalog"),
         ({"positions": Table({"ra": [1.0]})}, "positions: got a table with neither ra and dec nor x and y"),
-        ({"positions": [(1, 2)]}, "shapes: got none, wanted an image whose header tells the beam"),
+        ({"positions": [(1, 2)]}, "shapes: got none, wanted an image whose header has the beam"),
         ({"positions": [(1, 2)], "shapes": (1, 2)}, "shapes"),
     ):
         with pytest.raises((fp.ArgumentError, fp.ShapeError), match=sentence):

@@ -84,7 +84,7 @@ def test_the_filter_has_the_beams_shape():
 
 
 @pytest.mark.parametrize(
-    ("given", "match"), [(0, "matched_filter"), ("wide", "matched_filter"), ("beam", "tells the beam"), (1e6, "up to 300")], ids=str
+    ("given", "match"), [(0, "matched_filter"), ("wide", "matched_filter"), ("beam", "has the beam"), (1e6, "up to 300")], ids=str
 )
 def test_bad_filters_are_named(given, match):
     with pytest.raises(fp.ArgumentError, match=match):

@@ -171,7 +171,7 @@ def test_charts():
         1.2,
     ]
     for values in ([], [np.nan, -1.0, 0.0]):
-        assert "none over 0" in "".join(bars(np.array(values), "x", "x"))
+        assert "none above 0" in "".join(bars(np.array(values), "x", "x"))
     values = np.append(np.random.default_rng(0).lognormal(size=100_000), [np.nan, -1, 0, np.inf])
     counts = re.findall(r": (\d+)</title>", "".join(bars(values, "x", "x")))
     assert sum(map(int, counts)) == 100_000 and "4.545 to 5.5: 3<" in "".join(bars(np.full(3, 5.0), "x", "x"))

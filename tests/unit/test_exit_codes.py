@@ -12,7 +12,7 @@ from footprint.errors import ArgumentError, BudgetError, FormatError
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (ArgumentError("sigma", -1, "a number over 0", "give 5"), 2, "footprint: sigma: got -1, wanted a number over 0; give 5."),
+        (ArgumentError("sigma", -1, "a number above 0", "give 5"), 2, "footprint: sigma: got -1, wanted a number above 0; give 5."),
         (
             ArgumentError("half", "a gap", "a whole turn", "half=False takes what is there"),
             2,
