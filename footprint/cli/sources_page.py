@@ -176,9 +176,7 @@ def _theory(catalogue: Any) -> Iterator[str]:
     yield from curve(x, [normal.cdf(s - sigma) for s in x], marks, "true peak / noise", "Share above the threshold")
     rows = [(f"{100 * p:g} %", f"{s:.2f}", f"{s * noise:.4g} {unit}") for p, s in zip(_SHARES, needed) if s > 0]
     yield f"<figure>{table([('share', 'true peak / noise', 'true peak above the background'), *rows])}"
-    typical = (
-        "The noise differs from place to place; these values are for a typical noise." if "noise" in catalogue.colnames else ""
-    )
+    typical = "The noise differs from place to place; these are for a typical one." if "noise" in catalogue.colnames else ""
     yield f"<figcaption>{typical}</figcaption></figure>\n"
 
 
