@@ -177,10 +177,11 @@ def fill_from(
             given.fill(region, part)
 
 
-def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray) -> None:
-    """Carry a block to an array or a sink."""
+def take_to(given: Any, window: tuple[tuple[int, int], ...], block: np.ndarray, alone: bool = False) -> None:
+    """Carry a block to an array or a sink, ``alone`` in this thread, as copiers have it."""
     if isinstance(given, np.ndarray):
-        COPIERS.copy(part_of(given, window), block)
+        part = part_of(given, window)
+        put(part, block) if alone else COPIERS.copy(part, block)
     else:
         given.take(region_of(window), block)
 
