@@ -138,8 +138,12 @@ class CpuBackend(Backend):
         """A writable alias, so that a read-only input does not make Numba compile every kernel a second time."""
         if spec.size == 0:
             return np.empty(spec.shape, spec.dtype)
-        if offset == 0 and array.shape == spec.shape and array.flags.writeable:
-            return array
+        if offset == 0 and array.flags.writeable:
+            if array.shape == spec.shape:
+                return array
+            # In other axes: a tenth of the time that a window onto its bytes takes, which small jobs feel.
+            if array.flags.c_contiguous and array.size == spec.size and array.dtype == spec.dtype:
+                return array.reshape(spec.shape)
         window = (ctypes.c_char * spec.nbytes).from_address(array.__array_interface__["data"][0] + offset)
         return np.ndarray(spec.shape, spec.dtype, memoryview(window))
 
