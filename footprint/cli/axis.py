@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from footprint.cli.chosen import axis_apart, axis_out
+from footprint.cli.chosen import axis_apart, axis_out, binning_of, sign_of, to_detector
 from footprint.errors import ArgumentError
 
 CENTER = (
@@ -58,7 +58,7 @@ def find_axis(source: Any, job: dict[str, Any], half: bool, memory: int | None) 
     method = searches(job["center"])
     if method is None:
         own = float(job["center"])
-        return Found({"center": source.detector_axis(own) if hasattr(source, "kept") else own, **axis_apart(source, own)})
+        return Found({"center": to_detector(source, own), **axis_apart(source, own)})
     how = {"method": method, "search": search_of(half, source.n_x), "i0": job["i0"], "log": job["log"], "memory": memory}
     if per_slice(job["center"]):
         return _by_row(source, job, how)
@@ -78,13 +78,11 @@ def _by_row(source: Any, job: dict[str, Any], how: dict[str, Any]) -> Found:
     first, last = (job["rows"].start, job["rows"].stop) if job["rows"] else (0, source.n_z)
     mean = float(axis.centers.mean())
     apart = axis_apart(source, mean)
-    to_detector = getattr(source, "detector_axis", lambda centers: centers)
-    own = to_detector(axis.centers)
-    scale = getattr(source, "binning", 1)
+    own, scale = to_detector(source, axis.centers), binning_of(source)
     figures = {"center": float(own.mean()), "center_method": f"{how['method']}:per-slice", "center_score": axis.score}
     figures |= {"center_spread": axis.spread * scale, "center_of_first_row": float(own[0]), "center_of_last_row": float(own[-1])}
     each = {"center_of_slice": [float(value) for value in own[first:last]]}
-    return Found(figures | apart, axis._replace(found=to_detector(axis.found)), each)
+    return Found(figures | apart, axis._replace(found=to_detector(source, axis.found)), each)
 
 
 def set_upright(source: Any, job: dict[str, Any], memory: str | None, device: str) -> dict[str, Any]:
@@ -97,8 +95,7 @@ def set_upright(source: Any, job: dict[str, Any], memory: str | None, device: st
     budget = limits_and_budget(where(device), memory)[1]
     tilt = find_tilt(source, i0=job["i0"], log=job["log"], memory=budget)
     # Seen by who turns the detector by hand, rows and columns as they are stored.
-    sign = -1 if getattr(source, "flip", False) else 1
-    found = {"tilt_degrees": sign * tilt.degrees, "tilt_error": tilt.error, "tilt_score": tilt.score}
+    found = {"tilt_degrees": sign_of(source) * tilt.degrees, "tilt_error": tilt.error, "tilt_score": tilt.score}
     moved = math.tan(math.radians(abs(tilt.degrees))) * (max(source.n_z, source.n_x) - 1) / 2
     turn = moved >= _MOVED and abs(tilt.degrees) > 2 * tilt.error
     steps = job["steps"]

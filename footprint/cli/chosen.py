@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from footprint.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from footprint.api.select import Selected
 
 _EXCLUDE = "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
 _BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size still count detector pixels."
@@ -69,25 +72,49 @@ def _numbers(text: str, n_angles: int) -> list[int]:
 
 
 # -- positions of the detector as those of what is taken, and back -----------------------------------------------------
+def selection(source: Any) -> Selected | None:
+    """The scan itself where it is a selection of another; None where all is taken as it is."""
+    from footprint.api.select import Selected
+
+    return source if isinstance(source, Selected) else None
+
+
+def binning_of(source: Any) -> int:
+    """Detector pixels along a side of one that is taken."""
+    some = selection(source)
+    return some.binning if some is not None else 1
+
+
+def sign_of(source: Any) -> int:
+    """-1 where the detector's columns are taken in reverse order: angles and directions then have the other sign."""
+    some = selection(source)
+    return -1 if some is not None and some.flip else 1
+
+
 def axis_in(source: Any, center: float) -> float:
     """The axis in pixels of what is taken."""
-    return float(source.own_axis(center)) if hasattr(source, "own_axis") else center
+    some = selection(source)
+    return float(some.own_axis(center)) if some is not None else center
+
+
+def to_detector(source: Any, center: Any) -> Any:
+    """The way back, of one axis or of an array of them."""
+    some = selection(source)
+    return some.detector_axis(center) if some is not None else center
 
 
 def axis_out(source: Any, axis: Any) -> Any:
     """A search's result in pixels of the detector."""
-    if not hasattr(source, "detector_axis"):
+    if selection(source) is None:
         return axis
-    tried = source.detector_axis(axis.tried)
-    order = slice(None, None, -1 if source.flip else None)
-    spread = axis.spread * source.binning
-    center = float(source.detector_axis(axis.center))
-    return axis._replace(center=center, spread=spread, tried=tried[order], values=axis.values[order])
+    order = slice(None, None, sign_of(source))
+    center, spread = float(to_detector(source, axis.center)), axis.spread * binning_of(source)
+    return axis._replace(center=center, spread=spread, tried=to_detector(source, axis.tried)[order], values=axis.values[order])
 
 
 def rows_in(source: Any, rows: slice) -> slice:
     """Rows of the detector as those of what is taken: all that hold some of them."""
-    size = getattr(source, "binning", 1)
+    size = binning_of(source)
     stop = min(-(-rows.stop // size), source.n_z)
     if size == 1:
         return rows
@@ -99,22 +126,24 @@ def rows_in(source: Any, rows: slice) -> slice:
 
 def shifts_in(source: Any, shifts: Any) -> Any:
     """Vertical shifts of all projections as those of what is taken."""
-    return source.of(shifts) / source.binning if hasattr(source, "kept") else shifts
+    some = selection(source)
+    return some.of(shifts) / some.binning if some is not None else shifts
 
 
 def axis_shifts_in(source: Any, shifts: Any) -> Any:
     """How far the axis of every projection is off, as that of what is taken: a flip turns the direction round."""
-    return shifts_in(source, shifts) * (-1 if getattr(source, "flip", False) else 1)
+    return shifts_in(source, shifts) * sign_of(source)
 
 
 def size_in(source: Any, size: float | None) -> float | None:
     """A pixel of the detector as one of what is taken."""
-    return size if size is None else size * getattr(source, "binning", 1)
+    return size if size is None else size * binning_of(source)
 
 
 def detector_of(source: Any) -> tuple[int, int]:
     """Projections and rows of the scan as it is stored."""
-    whole = getattr(source, "whole", source.shape)
+    some = selection(source)
+    whole = some.whole if some is not None else source.shape
     return int(whole[0]), int(whole[1])
 
 
@@ -125,4 +154,4 @@ def centers_in(source: Any, tries: Any) -> list[float]:
 
 def axis_apart(source: Any, center: Any) -> dict[str, Any]:
     """The axis in pixels of what is taken, for report and metadata, where it is not that of the detector."""
-    return {"center_of_pixels_taken": center} if hasattr(source, "own_axis") else {}
+    return {"center_of_pixels_taken": center} if selection(source) is not None else {}

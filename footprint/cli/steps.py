@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from footprint.cli.chosen import sign_of
 from footprint.errors import ArgumentError
 
 _RINGS = "Remove rings: mean, mean-division, double-flatfield, sorting, large, dead, all, fw; with settings: all:snr=3,size=61."
@@ -86,7 +87,7 @@ def _tilt(source: Any, text: str | float | None) -> Any:
         degrees = float(text)
     except ValueError:
         raise ArgumentError("--tilt", repr(text), "degrees, or auto") from None
-    return {"degrees": -degrees if getattr(source, "flip", False) else degrees, "rows": source.n_z, "columns": source.n_x}
+    return {"degrees": sign_of(source) * degrees, "rows": source.n_z, "columns": source.n_x}
 
 
 def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
