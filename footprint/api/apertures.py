@@ -55,7 +55,7 @@ def apertures(
         In pixels; words such as ``"1.5 beam"`` (the geometric mean of its full widths at half maximum) or ``"10 arcsec"``; angles
         go by the pixel's size at the reference point.
     annulus : two radii, optional
-        Between them the sky is told, the mean of the pixels there by their areas, and taken off.
+        Radii between which the sky is measured, the mean of the pixels there by their areas, and subtracted.
     background, noise : number, or array or open image (n_y, n_x)
         What is taken off every pixel; the standard deviation of a pixel's noise, without which there are no errors.
     mask : array or open image (n_y, n_x), optional

@@ -41,7 +41,7 @@ def background(
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
         Real numbers of any dtype, byte order and strides; what is not finite is ignored.
     box : int
-        Pixels along a side of a cell, 4 to 1024: some times the largest source.
+        Pixels along a side of a cell, 4 to 1024: several times the largest source.
     filter_size : int
         Cells along a side of the median filter, odd; 1 for none.
     kappa : float

@@ -62,7 +62,7 @@ def convolve(
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
         differ: "edge" and "replicate" are "nearest", "symmetric" is "reflect", "circular" is "wrap".
     cval : float
-        Value outside for "constant"; NaN is none of what is known.
+        Value outside for "constant"; NaN means that it is not known.
     nan : {"propagate", "interpolate", "ignore"}
         What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
         share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which

@@ -118,7 +118,7 @@ def find_sources(
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
-        Between them the sky about the discs is told, as in `apertures`; else it is the background.
+        Radii between which the sky about the discs is measured, as in `apertures`; else it is the background.
     kron : bool or float
         Sum over ellipses of 2.5, or so many, Kron radii.
     windowed : bool or float
@@ -147,7 +147,7 @@ def find_sources(
         Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not above 0
         there is no data. Maps are in the image's unit.
     box, filter_size : int
-        Pixels along a side of the mesh's cells, some times the largest source; cells along a side of its median filter.
+        Pixels along a side of the mesh's cells, several times the largest source; cells along a side of its median filter.
     save_background, save_noise : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
         Receive background and noise at every pixel.
     save_model, save_residual : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional

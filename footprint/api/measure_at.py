@@ -59,7 +59,7 @@ def measure_at(
     device: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
 ) -> Any:
-    """Measure the sources that a catalogue knows: heights a_k of Gaussians g_k whose places and shapes are held, all at once.
+    """Measure the sources that a catalogue knows: heights a_k of Gaussians g_k of fixed places and shapes, all at once.
 
     Linear least squares: sum_p g_k(p) (image(p) - background(p) - sum_j a_j g_j(p)) = 0 for every source k, over the pixels within
     a quarter of its full width at half maximum (as few pixels are best in noise correlated by the beam; to a hundredth of its peak
@@ -92,7 +92,7 @@ def measure_at(
     astropy.table.Table
         One row a position, in their order: name, label or id, where the table given has them; x, y, ra and dec (where the image
         has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them so), fit_flux_err,
-        fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels that told it), snr (fit_peak over its
+        fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr (fit_peak over its
         error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where one is known, with
         the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at one place, and
         where so many are so close together that 100 steps do not settle their heights.

@@ -300,19 +300,19 @@ def open_scan(
     sinograms
         The stack is ``(n_z, n_angles, n_x)``; of an HDF5 file then a dataset is read, the only one where none is named.
     flat_reduction, dark_reduction : {"mean", "median"}
-        What many flats taken together, and all darks, are made one frame by: a median takes no notice of a zinger in a few of them,
-        and holds all of a group in memory, of the rows that are read at a time.
+        How flats taken together, and all darks, are combined into one frame: a median ignores a zinger in a few of them, and holds
+        all of a group in memory, of the rows that are read at a time.
     machine_current : bool, optional
         Whether projections and flats are divided by the machine's current (or a monitor's counts) at each, ``control/data`` of an
         NXtomo file. By default where the file has it for all of them.
     saturation : "auto", "none" or float
-        The raw value from which on pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of
+        The raw value from which pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of
         integers of 16 bits and more, and none of 8 bits and floating-point numbers.
     direction : {"clockwise", "counterclockwise"}
-        How the sample turns as angles grow, in a slice whose row 0 is on top: the other way angles change their sign, and slices
-        that were mirrored are right.
+        How the sample turns as angles grow, in a slice whose row 0 is on top: the other direction changes the sign of the angles,
+        and sets slices right that were mirrored.
     angle_offset : float
-        Degrees added to every angle, after that: slices are turned by so much.
+        Degrees added to every angle, after that: slices are turned by as much.
 
     Returns
     -------

@@ -279,9 +279,9 @@ def create_volume(
     zarr_format
         2 for OME-Zarr 0.4, 3 for OME-Zarr 0.5.
     image_format : {"tif", "jp2"}
-        Of a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, by the extra ``jp2``.
+        Of a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, with the extra ``jp2``.
     quality
-        Of JPEG 2000: peak signal to noise in decibels; without it nothing is lost.
+        Of JPEG 2000: peak signal to noise in decibels; lossless without it.
     told
         Names of what is said of it, beside ``attrs``, only when it is whole: a sentence each, by `VolumeWriter.tell`.
 
