@@ -136,7 +136,7 @@ BAD = {
     "uneven-volume": (lambda: fp.project([[1, 2], [3]], 5), "volume uneven"),
     "uneven-filter": (lambda: fp.fbp(IMAGE, filter=[[1, 2], [3]]), "filter numbers"),
     "apertures-background": (lambda: fp.apertures(IMAGE, [(2, 2)], 1, background=None), "background None number map"),
-    "apertures-noise": (lambda: fp.plan_apertures((5, 5), 1, noise={}), "noise {} number over 'map'"),
+    "apertures-noise": (lambda: fp.plan_apertures((5, 5), 1, noise={}), "noise {} number above 'map'"),
     "contrast-beyond-floats": (lambda: fp.find_sources(IMAGE, contrast=10**400), "contrast 100 ... number"),
     "filter-beyond-floats": (lambda: fp.plan_find_sources((5, 5), matched_filter=1e300), "matched_filter 1e+300 pixels 300"),
     "images-without-end": (lambda: fp.plan_find_sources((5, 5), measure_on=10**12), "measure_on 1000000000000 images"),

@@ -117,7 +117,7 @@ _RECONSTRUCT_OPTIONS = {
     "padding": ("--padding soft", "--padding 'soft' constant edge"),
     "method": ("--method magic", "--method 'magic' direct fourier"),
     "accuracy": ("--method fourier --accuracy 1e-9", "accuracy 1e-09 1e-04"),
-    "interpolation": ("--interpolation sinc", "interpolation 'sinc' --method 'fourier'"),
+    "interpolation": ("--interpolation sinc", "interpolation 'sinc' --method fourier"),
     "rows-words": ("--rows some", "--rows 'some' A:B"),
     "rows-backwards": ("--rows 3:1", "--rows 3:1"),
     "rows-outside": ("--rows 2:99", f"--rows 99 {N_Z}"),
