@@ -85,9 +85,9 @@ def test_plans_take_what_is_planned_its_dtype_the_options_of_the_verb_memory_and
     assert [one for one in taken if one in both] == [one for one in of_verb if one in both]
     for one in both - FREE:
         assert taken[one].default == of_verb[one].default or one.startswith("save_"), one
-    # What the verb takes by place the plan takes so, too, up to the array for the result, which a plan has not.
+    # What the verb takes by place the plan takes so, too, up to a footprint in place of a size, or the array for the result.
     places = [one for one in of_verb if of_verb[one].kind is not KEYWORD and one in both | {"output"}]
-    want = list(itertools.takewhile(lambda one: one != "output", places))
+    want = list(itertools.takewhile(lambda one: one not in ("footprint", "output"), places))
     assert [one for one in taken if one in both and taken[one].kind is not KEYWORD] == want
 
 

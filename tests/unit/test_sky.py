@@ -91,8 +91,8 @@ def test_sums_of_other_units(image, text, unit, factor):
     ("cards", "word"),
     [
         (SKY | {"BUNIT": "Jy/beam"}, "no beam"),
-        (BEAM | {"BUNIT": "Jy/beam"}, "no size of a pixel"),
-        ({"BUNIT": "MJy/sr"}, "no size of a pixel"),
+        (BEAM | {"BUNIT": "Jy/beam"}, "no pixel size"),
+        ({"BUNIT": "MJy/sr"}, "no pixel size"),
         (SKY | BEAM, "no unit"),
         (SKY | BEAM | {"BUNIT": "frobs"}, "frobs"),
         (SKY | {"BUNIT": "K"}, "in K"),
