@@ -100,6 +100,10 @@ def test_an_error_that_was_caught_is_gone(tmp_path: Path, fail: Callable[[Path],
             fail(tmp_path)
         except (Broken, fp.FormatError) as error:
             left = weakref.ref(error)
+        # The thread it comes from lets go of it when it is told, or a moment later.
+        until = time.monotonic() + 5
+        while left() is not None and time.monotonic() < until:
+            time.sleep(0.001)
         assert left() is None
     finally:
         gc.enable()
