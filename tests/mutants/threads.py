@@ -127,8 +127,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "if len(self._kept) > 1:",
-        "if False:",
+        " <= self.budget:\n                    self._keep(shape, plan)",
+        " > 0:\n                    self._kept[shape] = plan",
         ("tests/null/test_planning.py::test_a_plan_of_millions_of_samples_holds_none_of_them",),
         "all plans that were tried are kept",
     ),
