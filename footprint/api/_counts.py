@@ -112,7 +112,7 @@ class Tally:
         finally:
             thread.join()
         if errors:
-            raise errors[0]
+            raise errors.pop()
 
     def flats(self, region: Region, block: np.ndarray, dark: Callable[[], Any]) -> None:
         """Count the detector pixels that are dead; ``dark`` reads the dark of the same rows, or 0."""

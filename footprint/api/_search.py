@@ -210,8 +210,11 @@ def largest_plan(searches: Sequence[Search], ins: list[Face] | None = None) -> P
             plans.append(one.plan(ins))
         except BudgetError as error:
             short = error if short is None or error.smallest > short.smallest else short
-    if short is not None:
-        raise short
+    try:
+        if short is not None:
+            raise short
+    finally:
+        del short
     return max(plans, key=lambda plan: plan.footprint.total)
 
 

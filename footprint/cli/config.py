@@ -69,7 +69,8 @@ def _table(path: str, job: str) -> dict[str, Any]:
 
     try:
         whole = tomllib.loads(existing_file(path, "a TOML file").read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
+        # No valid TOML, no UTF-8, numbers of thousands of digits; tables within tables within tables.
         raise FormatError(path, f"is not valid TOML ({error})", "footprint config writes one to begin with") from error
     for name, value in whole.items():
         if not isinstance(value, dict):

@@ -20,7 +20,6 @@ from footprint.cli.tries import Files
 from footprint.cli.warm import warm
 from footprint.errors import ArgumentError
 from footprint.io.output import together
-from footprint.io.packing import Packed
 from footprint.io.slice_files import slice_name
 from footprint.io.slice_png import write_slice_png
 from footprint.io.volume import create_volume
@@ -83,15 +82,11 @@ class Run:
         self.found = find_axis(source, job, half, budget) if half else None
         check_roi(source, job, half)
 
-        def make(memory: int | None) -> Any:
-            plan = plan_reconstruct(source, written=True, memory=memory, device=self.device, **job)
-            packed = Packed(self.files.target, plan.outputs[0].spec.shape, self.files.packing)
-            if not packed.host_bytes(self.cast.dtype):
-                return plan
-            return plan_reconstruct(source, written=packed, memory=memory, device=self.device, **job)
+        def make(written: Any, memory: int | None) -> Any:
+            return plan_reconstruct(source, written=written, memory=memory, device=self.device, **job)
 
         def cast(memory: int | None) -> Any:
-            plan, self.budget = self.cast.plan(memory, make)
+            plan, self.budget = self.cast.plan(memory, lambda rest: self.files.plan(make, rest, self.cast.dtype))
             return plan
 
         self.plan = beside(PICTURES, PICTURE_BYTES, budget, cast)[0] if self.files.report else cast(budget)

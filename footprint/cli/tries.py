@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from footprint.cli.chosen import axis_apart, centers_in
-from footprint.errors import ArgumentError
+from footprint.errors import ArgumentError, BudgetError
 from footprint.units import counted
 
 _WANTED = "try:A:B:STEP, such as try:290:300:0.5, with at most {most} axes from A to B"
@@ -48,6 +49,20 @@ class Files:
         from footprint.io.packing import USUAL
 
         return {name: getattr(self, name) for name in USUAL}
+
+    def plan(self, make: Callable[[Any, Any], Any], memory: Any, dtype: str, n_slices: int | None = None) -> Any:
+        """The plan that ``make(written, memory)`` makes, with what packing the volume's slices takes."""
+        from footprint.io.packing import Packed
+
+        plan = None
+        try:
+            plan = make(True, memory)
+            shape = plan.outputs[0].spec.shape
+        except BudgetError:
+            # The budget that would do is one for packing, too.
+            shape = make(True, None).outputs[0].spec.shape
+        packed = Packed(self.target, (n_slices or shape[0], *shape[1:]), self.packing)
+        return make(packed, memory) if plan is None or packed.host_bytes(dtype) else plan
 
     def check(self, dtype: str) -> None:
         """Raise where one of them could not be written; ``dtype`` is the volume's."""
@@ -111,7 +126,11 @@ def run_tries(
     tries, settings = job["center"], _settings(source, job)
     centers = centers_in(source, tries)
     budget = limits_and_budget(where(device), memory)[1]
-    plan = plan_try_axes(source, centers, written=True, memory=budget, device=device, **settings)
+
+    def make(written: Any, memory: Any) -> Any:
+        return plan_try_axes(source, centers, written=written, memory=memory, device=device, **settings)
+
+    plan = files.plan(make, budget, "float32", len(centers))
     reporter.plan(plan)
     n_y, n_x = plan.outputs[0].spec.shape[1:]
     shape = (len(tries.words), n_y, n_x)

@@ -36,6 +36,8 @@ _UCDS = {
 }  # fmt: skip
 _KINDS_OF = {bool: "boolean", int: "long", float: "double"}
 _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "beam_area": "pixel"}
+# Columns of a catalogue at most, beyond which its parser takes minutes, and what is read of a line to count them.
+_COLUMNS, _LINE = 10_000, 1 << 20
 
 
 def catalog_kind(path: str | os.PathLike[str]) -> str:
@@ -154,6 +156,8 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
             if kind == "parquet":
                 arrow = _pyarrow("reading").parquet.read_table(path)
                 return Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
+            if kind == "csv":
+                _check_width(path)
             table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
         except (MemoryError, ImportError, FootprintError):
             raise
@@ -166,6 +170,13 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
             table[name].unit = found[2]
             table.rename_column(name, found[1])
     return table
+
+
+def _check_width(path: str | os.PathLike[str]) -> None:
+    with open(path, "rb") as file:
+        columns = 1 + file.readline(_LINE).count(b",")
+    if columns > _COLUMNS:
+        raise FormatError(path, f"has more than {_COLUMNS} columns", "it is no catalogue, or damaged")
 
 
 def _pyarrow(purpose: str = "writing") -> Any:

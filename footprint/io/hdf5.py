@@ -75,8 +75,12 @@ def first(group: h5py.Group, names: tuple[str, ...]) -> h5py.Dataset | None:
             continue
         if isinstance(found, h5py.Dataset):
             return found
-    if broken is not None:
-        raise broken
+    try:
+        if broken is not None:
+            raise broken
+    finally:
+        # Named here, it would keep the file open until Python looks for cycles.
+        del broken
     return None
 
 

@@ -224,7 +224,8 @@ class Hdf5Chunks:
                     break
         give_back()
         if taken.error is not None:
-            raise taken.error
+            # Kept there, it would keep what it is raised through, this frame's buffers too, until Python looks for cycles.
+            raise taken.gone()
 
     def _filters(self) -> dict[str, Any]:
         how: dict[str, Any] = {"chunks": (1, self._tall, self._shape[2])}
@@ -256,6 +257,12 @@ class _Faults:
 
     def flush(self) -> None:
         """Nothing is buffered."""
+
+    def gone(self) -> OSError:
+        """The error, which is kept here no more."""
+        error, self.error = self.error, None
+        assert error is not None
+        return error
 
     def _all(self, data: memoryview) -> None:
         done = 0

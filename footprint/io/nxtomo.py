@@ -105,8 +105,12 @@ def _find(path: str, file: h5py.File, entry: str | None, notes: list[str]) -> tu
         if others:
             notes.append(f"{path} holds several scans: reading {found[0][0]}, not {', '.join(others)}; choose with entry")
         return found[0][1:]
-    if broken is not None:
-        raise broken
+    try:
+        if broken is not None:
+            raise broken
+    finally:
+        # Named here, it would keep the file open until Python looks for cycles.
+        del broken
     if entry is not None:
         raise FormatError(path, f"holds no scan in entry {entry}", f"it has {hdf5.some(file)}")
     return None

@@ -11,7 +11,7 @@ from typing import IO
 from footprint.errors import ArgumentError
 
 # Letters that there is room for: a sentence. What is read of a file at a time.
-_ROOM, _PIECE = 240, 1 << 20
+_ROOM, _PIECE = 240, 64 << 10
 
 
 def attributes(attrs: object) -> dict[str, object]:

@@ -137,7 +137,10 @@ class BoundPlan(Steps):
             found = self.backend.fault(error)
             if found is None:
                 raise
-            raise found from error
+            try:
+                raise found from error
+            finally:
+                del found
 
     def _run_straight(self, feeds: Feeds) -> None:
         assert self._straight is not None

@@ -42,7 +42,10 @@ def drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None = Non
         found = bounds[0].backend.fault(error)
         if found is None:
             raise
-        raise found from error
+        try:
+            raise found from error
+        finally:
+            del found
 
 
 def _drive(bounds: list[BoundPlan], feeds: Feeds, progress: Progress | None, done: Any) -> None:

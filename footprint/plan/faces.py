@@ -121,11 +121,13 @@ class Copiers:
         rows = [(*lead, slice(at, at + step)) for at in range(0, dst.shape[axis], step)]
         for some in rows[1:]:
             self.start(box, None, put, dst[some], src[some])
-        put(dst[rows[0]], src[rows[0]])
-        errors = [box.get()[1] for _ in rows[1:]]
-        for error in errors:
-            if error is not None:
-                raise error
+        try:
+            put(dst[rows[0]], src[rows[0]])
+        finally:
+            errors = list(filter(None, (box.get()[1] for _ in rows[1:])))
+        if errors:
+            # Kept here, it would keep this frame with the arrays until Python looks for cycles.
+            raise errors.pop(0)
 
 
 def _copy_on(tasks: SimpleQueue[Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from footprint.errors import BudgetError
 from footprint.plan.builder import RING, Builder
@@ -74,6 +75,16 @@ class _Rung:
     keep: bool = False
 
 
+_Shape = tuple[tuple[Cut, ...], _Rung]
+
+
+class _Size(NamedTuple):
+    """Bytes of a plan, and its parts."""
+
+    nbytes: int
+    n_parts: int
+
+
 _SERIAL = _Rung(SERIAL, 1, RING)
 # Two copies: a third gained nothing on an H100, and what is kept from call to call should stay small.
 _LADDER = (
@@ -116,30 +127,52 @@ class _Search:
         self.rate: Rates = rates(limits)
         self.smallest: Plan | None = None
         self.refused: BudgetError | None = None
-        self._made: dict[tuple[tuple[Cut, ...], _Rung], Plan | None] = {}
+        # What every shape that was tried came to, and the last plans that fit: all of them would be megabytes.
+        self._tried: dict[_Shape, _Size | None] = {}
+        self._kept: dict[_Shape, Plan] = {}
         self._again: dict[int, float] = {}
 
-    def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan | None:
-        """The plan of one shape; None where one of its arrays is larger than the device's largest block."""
-        key = (cuts, rung)
-        if key not in self._made:
-            builder = Builder(self.limits, cuts, rung.ring, rung.keep)
+    def size(self, cuts: tuple[Cut, ...], rung: _Rung) -> _Size | None:
+        """What one shape comes to; None where one of its arrays is larger than the device's largest block."""
+        shape = (cuts, rung)
+        if shape not in self._tried:
+            self._tried[shape] = None
             try:
-                self.job.record(builder)
-                # A job in one part has nothing to run beside, and no use for more copies than parts.
-                parts = math.prod(cut.count for cut in builder.cuts)
-                lanes = rung.lanes if parts > 1 else SERIAL
-                plan = finish(builder, self.name, lanes, min(rung.copies, parts))
-                crossing = crossed(builder, self.rate)
-                self._made[key] = plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
-                self._again[id(plan)] = crossing.again
-                if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
-                    self.smallest = plan
+                plan = self._record(cuts, rung)
             except BudgetError as error:
                 if self.refused is None or error.smallest < self.refused.smallest:
-                    self.refused = error
-                self._made[key] = None
-        return self._made[key]
+                    self.refused = error.with_traceback(None)
+            else:
+                self._tried[shape] = _Size(plan.footprint.total, plan.n_parts)
+                if self.budget is None or plan.footprint.total <= self.budget:
+                    self._keep(shape, plan)
+        return self._tried[shape]
+
+    def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
+        """The plan of a shape that fits."""
+        shape = (cuts, rung)
+        if shape not in self._kept:
+            self._keep(shape, self._record(cuts, rung))
+        return self._kept[shape]
+
+    def _keep(self, shape: _Shape, plan: Plan) -> None:
+        if len(self._kept) > 1:
+            del self._kept[next(iter(self._kept))]
+        self._kept[shape] = plan
+
+    def _record(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
+        builder = Builder(self.limits, cuts, rung.ring, rung.keep)
+        self.job.record(builder)
+        # A job in one part has nothing to run beside, and no use for more copies than parts.
+        parts = math.prod(cut.count for cut in builder.cuts)
+        lanes = rung.lanes if parts > 1 else SERIAL
+        plan = finish(builder, self.name, lanes, min(rung.copies, parts))
+        crossing = crossed(builder, self.rate)
+        plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
+        self._again[id(plan)] = crossing.again
+        if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
+            self.smallest = plan
+        return plan
 
     def share(self, total: int) -> int:
         """The largest part that leaves several for every device, where there are several."""
@@ -147,8 +180,8 @@ class _Search:
         return total if n == 1 else -(-total // min(4 * n, max(total, 1)))
 
     def fits(self, cuts: tuple[Cut, ...], rung: _Rung) -> bool:
-        plan = self.at(cuts, rung)
-        return plan is not None and (self.budget is None or plan.footprint.total <= self.budget)
+        size = self.size(cuts, rung)
+        return size is not None and (self.budget is None or size.nbytes <= self.budget)
 
     def grains(self) -> int:
         """How many of the smallest parts there are along the first axis."""
@@ -192,7 +225,6 @@ class _Search:
                 cuts = (self.cut(-(-total // -(-total // size))),)
                 if self.fits(cuts, rung):
                     plan = self.at(cuts, rung)
-                    assert plan is not None
                     if best is None or self.total(plan) < 0.98 * self.total(best):
                         best = plan
             if best is not None and rung.copies == 2 and self._again[id(best)] < _DEAR:
@@ -238,7 +270,6 @@ class _Search:
             return None
         even = -(-most // -(-most // best))
         plan = self.at(cuts(even if self.fits(cuts(even), rung) else best), rung)
-        assert plan is not None
         return self.with_choices(plan, rung)
 
     def largest(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> int:
@@ -262,17 +293,19 @@ class _Search:
         most = self.grains() if self.job.axes else 1
         found: list[Choice] = []
         for size in sorted({max(1, most >> k) for k in (0, 1, 2, 4, 8, 63)}, reverse=True):
-            other = self.at((self.cut(size),) if self.job.axes else (), rung)
-            if other is not None and (not found or other.footprint.total < found[-1].nbytes):
+            other = self.size((self.cut(size),) if self.job.axes else (), rung)
+            if other is not None and (not found or other.nbytes < found[-1].nbytes):
                 rows = self.cut(size).size if self.job.axes else size
-                found.append(Choice(rows, other.n_parts, other.footprint.total))
+                found.append(Choice(rows, other.n_parts, other.nbytes))
         return replace(plan, choices=tuple(found))
 
     def refusal(self) -> BudgetError:
         """Why nothing fits: the smallest plan there is, or the block that no device has."""
         if self.smallest is None or self.budget is None:
-            assert self.refused is not None
-            return self.refused
+            # Kept here, it would keep what it is raised through, this search too, until Python looks for cycles.
+            refused, self.refused = self.refused, None
+            assert refused is not None
+            return refused
         return BudgetError(self.budget, self.smallest.footprint.terms(), self.smallest.footprint.total, self.name)
 
 

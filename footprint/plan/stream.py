@@ -167,6 +167,8 @@ class FrameJob(Job):
             self._handing.wait_for(lambda: self.running == 0, _PATIENCE)
             self._handing.wait_for(self._still)
             self._results.clear()
+        # Who still waits for the source finds that the job has failed; why, the consumer knows, or does not want to.
+        self.error, self.cut_off = Stopped(), None
         if self.asking.acquire(blocking=False):
             try:
                 self._close()
@@ -280,11 +282,14 @@ class FrameStream(Iterator[np.ndarray]):
             raise StopIteration
         result = self._job.take()
         if result is None:
+            job = self._job
+            first = job.error if job.error is not None and not isinstance(job.error, Stopped) else job.cut_off
             self.close()
-            error = self._job.error if not isinstance(self._job.error, Stopped) else self._job.cut_off
-            if error is not None:
-                raise error
-            raise StopIteration
+            try:
+                raise first if first is not None else StopIteration
+            finally:
+                # As in `drive.Job.side_by_side`: named here, it would keep the memory its frames hold.
+                del first
         self._taken += 1
         self._seconds = time.perf_counter() - self._start
         return result

@@ -318,8 +318,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "plan.footprint.total <= self.budget)",
-        "plan.footprint.total <= 1.1 * self.budget)",
+        "size.nbytes <= self.budget)",
+        "size.nbytes <= 1.1 * self.budget)",
         (NULL + "test_budget_is_kept_or_the_error_names_one_that_works", DRAWN + "test_budgets"),
     ),
     Mutant(

@@ -119,6 +119,20 @@ MUTANTS = [
         "an error keeps its job's memory",
     ),
     Mutant(
+        STREAM,
+        "        self.error, self.cut_off = Stopped(), None\n",
+        "",
+        ("tests/unit/test_caught.py::test_an_error_that_was_caught_is_gone",),
+        "an error of its source keeps a stream's memory",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        " <= self.budget:\n                    self._keep(shape, plan)",
+        " > 0:\n                    self._kept[shape] = plan",
+        ("tests/null/test_planning.py::test_a_plan_of_millions_of_samples_holds_none_of_them",),
+        "all plans that were tried are kept",
+    ),
+    Mutant(
         CREW,
         "error, self._error = self._error, None",
         "error = self._error",

@@ -22,6 +22,7 @@ JOBS = {
     "convolve, thin": lambda: fp.plan_convolve((N, 3), (9, 3), dtype=">f4", memory="2MB", device="cpu"),
     "threshold": lambda: fp.plan_threshold((N,), dtype=">f4", memory="2MB", device="cpu"),
     "muladd": lambda: fp.plan_muladd((N,), dtype=">f4", memory="2MB", device="cpu"),
+    "a scan, by very many tries": lambda: fp.plan_reconstruct((900, 512, 1024), center=500.0, memory="3MB", device="cpu"),
 }
 
 

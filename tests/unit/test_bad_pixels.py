@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import warnings
 
 import h5py
@@ -13,6 +14,7 @@ import tifffile
 import footprint as fp
 from footprint.api._counts import Tally
 from footprint.io.phantom import write_scan
+from footprint.io.told import room, tell
 from tests.pages import Page
 from tests.unit.cli_files import shell
 
@@ -135,6 +137,19 @@ def test_joined_parts_say_it_each(scans, tmp_path):
     with h5py.File(tmp_path / "v.h5") as file:
         first, last = file["entry/reconstruction"].attrs["bad_pixels"]
     assert first.startswith("rows 0:1: 1 of 48 detector") and last.startswith("rows 1:4: 3 of 144 detector")
+
+
+@pytest.mark.parametrize("before", [0, (64 << 10) - 5, 3_000_000])
+def test_it_is_put_into_a_file_piece_by_piece(tmp_path, before):
+    """No budget has room for a large piece of a volume."""
+    file, kept = tmp_path / "v", json.dumps(room("bad_pixels")).encode()
+    file.write_bytes(b"-" * before + kept + b"-" * 3_000_000)
+    tracemalloc.start()
+    tell([file], "bad_pixels", "none")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert file.read_bytes()[before:].startswith(b'"none"  ') and file.stat().st_size == before + len(kept) + 3_000_000
+    assert most < 256 << 10
 
 
 class Stop(Exception):

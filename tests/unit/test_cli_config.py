@@ -117,6 +117,8 @@ def test_the_defaults_written_are_the_defaults(said, scan):
         ("[reconstruct]\nrings = { snr = 3 }", "write rings = { method = ..., ... }"),
         ("[reconstruct]\ncenter = { a = 3 }", 'write center = "..."'),
         ("[reconstruct\n", "is not valid TOML"),
+        pytest.param("x = " + "[" * 9999, "is not valid TOML", id="lists in lists"),
+        pytest.param(f"[reconstruct]\nbinning = {'9' * 9999}", "is not valid TOML", id="a number of very many digits"),
         ("[reconstruct]\nconfig = 'x'", "unknown key 'config'"),
     ],
 )

@@ -147,3 +147,13 @@ def test_the_plan_of_the_shell(scan):
     assert result.exit_code == 0, result.exception
     found = json.loads(result.stdout)
     assert found["nbytes"] > 0 and any("4 axes" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("center", ["try:10:11:1", "10.5"])
+def test_a_refusal_counts_what_packs_the_volume(said, center):
+    """The budget it names does."""
+    words = f"--center {center} --rows 2:3 --device cpu --json --overwrite --compression gzip -o v.h5"
+    refused = said(f"{words} --memory 1", code=1).exception
+    found = said(f"{words} --memory {refused.smallest}")
+    assert found["plan_total"] <= refused.smallest and found["plan_library"] > 1 << 20
+    said(f"{words} --memory {refused.smallest - 1}", code=1)

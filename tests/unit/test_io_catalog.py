@@ -14,7 +14,7 @@ from astropy.io import votable
 from astropy.table import Table
 
 from footprint.errors import ArgumentError, FootprintError, FormatError
-from footprint.io.catalog import check_catalog, write_catalog
+from footprint.io.catalog import check_catalog, read_catalog, write_catalog
 from footprint.io.shifts import read_numbers, read_shifts
 
 
@@ -157,3 +157,9 @@ def test_binary_shifts(tmp_path: Path) -> None:
     np.save(tmp_path / "s.npy", np.array(["a"]))
     with pytest.raises(FormatError, match="wanted real numbers"):
         read_shifts(tmp_path / "s.npy", 1)
+
+
+def test_a_line_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("," * 300_000 + "\n")
+    with pytest.raises(FormatError, match="more than 10000 columns"):
+        read_catalog(tmp_path / "c.csv")
