@@ -7,7 +7,7 @@ import numpy as np
 from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Defines, Launch, Program
 from footprint.kernels.common.load import c_type
-from footprint.kernels.convolve.gpu import convolve_program
+from footprint.kernels.convolve.gpu import CHAIN, convolve_program
 from footprint.kernels.separable.contract import flat
 from footprint.spec import ArraySpec, Limits
 
@@ -19,6 +19,16 @@ BESIDE, REGISTERS = 56, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
 CORES = 132
 """Of a GPU that does not say how many it has."""
+DOWN = {4: 640, 8: 256}
+"""Most weights of float32 and float64 that are summed down in a few launches; by the kernel ``convolve`` each takes eight times as long."""
+PIECE = 160
+"""Most words of sums that a work-item going down one column has in registers."""
+SIDE_BY_SIDE = ((4, 12), (2, 40))
+"""Columns of a work-item, where a column's sums are so many words at most; one where they are more."""
+THREADS, BESIDE_LINES, AHEAD = 128, 48, 4
+"""Work-items of a group that goes down, registers of one beside its sums, and rows on their way to it."""
+START = 8
+"""Rows' worth of time before a group's first input is there."""
 ROWS = (8, 192)
 """Fewest and most rows of results of a group: those above and below them are read again, and long strips end at different times."""
 
@@ -84,9 +94,68 @@ def line_program(
     border: str,
     cval: float,
 ) -> Program:
-    """That of the kernel ``convolve``."""
+    """Down the columns, each input read once; else, and for very many weights, by the kernel ``convolve``."""
+    if out.size == 0:
+        return Program(())
+    if down and weights.size <= DOWN[out.itemsize]:
+        return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
     mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
     places = {"y0": first, "x0": 0, "border_y": border, "border_x": NONE}
     if not down:
         places = {"y0": 0, "x0": first, "border_y": NONE, "border_x": border}
     return convolve_program(limits, flat(image, down), mask, flat(out, down), cval=cval, **places)  # type: ignore[arg-type]
+
+
+def columns_program(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, first: int, border: str, cval: float
+) -> Program:
+    """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to."""
+    kind, taps = np.dtype(out.dtype), weights.size
+    words, (height, width) = kind.itemsize // 4, out.shape
+    most, longest = PIECE // words, taps if words > 1 else CHAIN
+    pieces = -(-taps // most)
+    while waiting(-(-taps // pieces), longest) * THREADS * kind.itemsize > limits.local_mem:
+        pieces += 1
+    stored = image.itemsize if np.dtype(image.dtype) != kind else 0
+    launches = []
+    for piece in range(pieces):
+        begin, end = taps * piece // pieces, taps * (piece + 1) // pieces
+        n = end - begin
+        each = next((cx for cx, few in SIDE_BY_SIDE if n * words <= few and cx * words <= 4), 1) if pieces == 1 else 1
+        items = min(THREADS, -(-width // (32 * each)) * 32)
+        resident = max(min(REGISTERS // ((BESIDE_LINES + n * each * words) * items), 2048 // items), 1)
+        strips = -(-width // (items * each))
+        rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident)
+        chain, wait = chain_of(n, longest), waiting(n, longest)
+        raw = f"{c_type(kind)}{f'x{each}' if each > 1 else ''}"
+        defines: Defines = (
+            *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("CX", each), ("RESULT", raw)),
+            ("RAW", f"u{8 * stored * each}" if stored else raw),
+            *(("KH", n), ("TAPS", taps), ("FIRST", begin), ("CHAIN", chain), ("MORE", int(piece > 0)), ("AHEAD", AHEAD)),
+            *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border])),
+        )
+        args = (A(0), A(2), *map(np.int64, (image.shape[0], width, height, first + begin, rows)), kind.type(cval))
+        grid = (strips, -(-height // rows), 1)
+        local = wait * each * items * kind.itemsize
+        launches.append(Launch("column.knl", "column", grid, (items, 1, 1), args, defines, local, (("tall", A(1)),)))
+    return Program(tuple(launches))
+
+
+def chain_of(taps: int, longest: int) -> int:
+    """Weights of a chain: nearly as many in each."""
+    return -(-taps // -(-taps // longest))
+
+
+def waiting(taps: int, longest: int) -> int:
+    """Rows of results whose first chains have ended and whose last one has not."""
+    return taps - chain_of(taps, longest)
+
+
+def rows_between(height: int, halo: int, strips: int, together: int) -> int:
+    """Rows of results of a group, so that all end soonest: ``together`` at a time, each reading ``halo`` rows more."""
+    found = []
+    for rounds in range(1, 33):
+        groups = min(max(rounds * together // strips, 1), height, MAX_GROUPS_Y)
+        rows = -(-height // groups)
+        found.append((-(-strips * -(-height // rows) // together) * (rows + halo + START), rows))
+    return min(found)[1]
