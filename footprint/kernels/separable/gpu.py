@@ -13,14 +13,14 @@ from footprint.spec import ArraySpec, Limits
 
 COLUMNS = 512
 """Columns of a strip, of which as many as there are weights across, less one, are only read."""
-TALL = 20
-"""Most weights down of which a work-item's registers hold the sums for four columns; two where there are more."""
+ACROSS = ((4, 20), (2, 64))
+"""Columns of a work-item that sums in one pass, where a column's sums are so many words at most."""
 BESIDE, REGISTERS = 56, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
 CORES = 132
 """Of a GPU that does not say how many it has."""
 DOWN = {4: 640, 8: 256}
-"""Most weights of float32 and float64 that are summed down in a few launches; by the kernel ``convolve`` each takes eight times as long."""
+"""Most weights of float32 and float64 that are summed down in a few launches."""
 PIECE = 160
 """Most words of sums that a work-item going down one column has in registers."""
 SIDE_BY_SIDE = ((4, 12), (2, 40))
@@ -51,18 +51,19 @@ def separable_program(
         return Program(())
     kind, kh, kw = np.dtype(out.dtype), tall.shape[0], wide.shape[0]
     planes, height, width = out.shape
-    words = kind.itemsize // 4
-    each = 4 if words == 1 and kh <= TALL else 2
+    words, side = kind.itemsize // 4, 16 // kind.itemsize
+    each = next((cx for cx, few in ACROSS if kh * words <= few and cx <= side), 1)
     used = BESIDE + each * words * kh
     most = COLUMNS // 4 if each == 4 or used > 128 else COLUMNS // 2
-    strips = -(-width // results(most, each, kw))
-    items = next(n for n in range(32, most + 1, 32) if n == most or results(n, each, kw) * strips >= width)
+    shift = x0 % each
+    strips = -(-width // results(most, each, shift + kw, side))
+    items = next(n for n in range(32, most + 1, 32) if n == most or results(n, each, shift + kw, side) * strips >= width)
     resident = min(max(REGISTERS // (used * items), 1), 8)
     rows = rows_of(height, planes * strips, (limits.cores or CORES) * resident)
     defines: Defines = (
-        *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("VECTOR", f"{c_type(kind)}x{each}"), ("RX", each)),
-        ("RAW", c_type(kind) if np.dtype(image.dtype) == kind else "i32"),
-        *(("KH", kh), ("KW", kw), ("NT", items), ("MIN_GROUPS", resident)),
+        *columns_of(image, kind, each),
+        *(("VECTOR", f"{c_type(kind)}x{side}"), ("RX", side), ("RY", side // each), ("AHEAD", 2 * side // each)),
+        *(("KH", kh), ("KW", kw), ("SHIFT", shift), ("NT", items), ("MIN_GROUPS", resident)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
     )
     grid = (strips, min(-(-height // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
@@ -71,9 +72,17 @@ def separable_program(
     return Program((Launch("separable.knl", "separable", grid, (items, 1, 1), args, defines, tables=tables),))
 
 
-def results(items: int, each: int, taps: int) -> int:
+def results(items: int, each: int, taps: int, side: int) -> int:
     """Columns of results of a strip."""
-    return (items * each - taps + 1) // each * each
+    return (items * each - taps + 1) // side * side
+
+
+def columns_of(image: ArraySpec, kind: np.dtype, each: int) -> Defines:
+    """What ``columns.h`` is told: ``each`` columns of the image are read as one word or vector."""
+    stored = image.itemsize if np.dtype(image.dtype) != kind else 0
+    vector = f"{c_type(kind)}{f'x{each}' if each > 1 else ''}"
+    raw = f"u{8 * stored * each}" if stored else vector
+    return (("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("CX", each), ("RAW", raw), ("RESULT", vector))
 
 
 def rows_of(height: int, strips: int, together: int) -> int:
@@ -116,7 +125,6 @@ def columns_program(
     pieces = -(-taps // most)
     while waiting(-(-taps // pieces), longest) * THREADS * kind.itemsize > limits.local_mem:
         pieces += 1
-    stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     launches = []
     for piece in range(pieces):
         begin, end = taps * piece // pieces, taps * (piece + 1) // pieces
@@ -127,10 +135,8 @@ def columns_program(
         strips = -(-width // (items * each))
         rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident)
         chain, wait = chain_of(n, longest), waiting(n, longest)
-        raw = f"{c_type(kind)}{f'x{each}' if each > 1 else ''}"
         defines: Defines = (
-            *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("CX", each), ("RESULT", raw)),
-            ("RAW", f"u{8 * stored * each}" if stored else raw),
+            *columns_of(image, kind, each),
             *(("KH", n), ("TAPS", taps), ("FIRST", begin), ("CHAIN", chain), ("MORE", int(piece > 0)), ("AHEAD", AHEAD)),
             *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border])),
         )
