@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from footprint.kernels.common.borders import CODES, NONE
-from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Defines, Launch, Program
+from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import CHAIN, convolve_program
 from footprint.kernels.separable.contract import flat
@@ -17,8 +17,6 @@ ACROSS = ((4, 20), (2, 64))
 """Columns of a work-item that sums in one pass, where a column's sums are so many words at most."""
 BESIDE, REGISTERS = 56, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
-CORES = 132
-"""Of a GPU that does not say how many it has."""
 DOWN = {4: 640, 8: 256}
 """Most weights of float32 and float64 that are summed down in a few launches."""
 PIECE = 160
@@ -27,8 +25,6 @@ SIDE_BY_SIDE = ((4, 12), (2, 40))
 """Columns of a work-item, where a column's sums are so many words at most; one where they are more."""
 THREADS, BESIDE_LINES, AHEAD = 128, 48, 4
 """Work-items of a group that goes down, registers of one beside its sums, and rows on their way to it."""
-START = 8
-"""Rows' worth of time before a group's first input is there."""
 ROWS = (8, 192)
 """Fewest and most rows of results of a group: those above and below them are read again, and long strips end at different times."""
 
@@ -155,13 +151,3 @@ def chain_of(taps: int, longest: int) -> int:
 def waiting(taps: int, longest: int) -> int:
     """Rows of results whose first chains have ended and whose last one has not."""
     return taps - chain_of(taps, longest)
-
-
-def rows_between(height: int, halo: int, strips: int, together: int) -> int:
-    """Rows of results of a group, so that all end soonest: ``together`` at a time, each reading ``halo`` rows more."""
-    found = []
-    for rounds in range(1, 33):
-        groups = min(max(rounds * together // strips, 1), height, MAX_GROUPS_Y)
-        rows = -(-height // groups)
-        found.append((-(-strips * -(-height // rows) // together) * (rows + halo + START), rows))
-    return min(found)[1]
