@@ -8,7 +8,7 @@ from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import CHAIN, convolve_program
-from footprint.kernels.separable.contract import flat
+from footprint.kernels.separable.contract import flat, launches_down
 from footprint.spec import ArraySpec, Limits
 
 COLUMNS = 512
@@ -17,10 +17,6 @@ ACROSS = ((4, 20), (2, 64))
 """Columns of a work-item that sums in one pass, where a column's sums are so many words at most."""
 BESIDE, REGISTERS = 56, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
-DOWN = {4: 640, 8: 256}
-"""Most weights of float32 and float64 that are summed down in a few launches."""
-PIECE = 160
-"""Most words of sums that a work-item going down one column has in registers."""
 SIDE_BY_SIDE = ((4, 12), (2, 40))
 """Columns of a work-item, where a column's sums are so many words at most; one where they are more."""
 THREADS, BESIDE_LINES, AHEAD = 128, 48, 4
@@ -102,7 +98,7 @@ def line_program(
     """Down the columns, each input read once; else, and for very many weights, by the kernel ``convolve``."""
     if out.size == 0:
         return Program(())
-    if down and weights.size <= DOWN[out.itemsize]:
+    if down and launches_down(weights.size, out.itemsize):
         return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
     mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
     places = {"y0": first, "x0": 0, "border_y": border, "border_x": NONE}
@@ -117,8 +113,7 @@ def columns_program(
     """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to."""
     kind, taps = np.dtype(out.dtype), weights.size
     words, (height, width) = kind.itemsize // 4, out.shape
-    most, longest = PIECE // words, taps if words > 1 else CHAIN
-    pieces = -(-taps // most)
+    pieces, longest = launches_down(taps, kind.itemsize), taps if words > 1 else CHAIN
     while waiting(-(-taps // pieces), longest) * THREADS * kind.itemsize > limits.local_mem:
         pieces += 1
     launches = []
