@@ -10,7 +10,7 @@ from .kernels import bound, need_gpu
 
 # Weights, shape, dtype of the image: columns side by side as words that are read at once or put together, and chains that wait.
 DOWN = [
-    (12, (30, 52), "u1", "reflect"),
+    (14, (30, 52), "u1", "reflect"),
     (30, (41, 53), "i2", "constant"),
     (150, (90, 37), "f4", "wrap"),
     (150, (70, 34), "f8", "mirror"),

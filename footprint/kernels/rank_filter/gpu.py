@@ -18,7 +18,7 @@ LOCAL_BYTES = 40 << 10
 """Most bytes of sorted columns on chip: five groups then fit on a core of an H100."""
 COLUMNS, ROWS_AT_ONCE = 128, 4
 """Columns of a strip, and rows of it that are sorted before their ranks are found."""
-RESIDENT = ((9, 8), (25, 5), (49, 3))
+RESIDENT = ((9, 12), (25, 5), (49, 3))
 """Groups a core must hold, of windows of so many elements at most."""
 TX, TY, ROWS = 64, 4, 4
 """Of some places of a window: work-items, and rows of each."""

@@ -13,14 +13,17 @@ from footprint.spec import ArraySpec, Limits
 
 COLUMNS = 512
 """Columns of a strip, of which as many as there are weights across, less one, are only read."""
-ACROSS = ((4, 20), (2, 64))
-"""Columns of a work-item that sums in one pass, where a column's sums are so many words at most."""
-BESIDE, REGISTERS = 56, 65536
+ACROSS = ((4, 12), (2, 48))
+"""Columns of a work-item that sums in one pass, where a column's sums are so many words at most; one where they are more."""
+BESIDE, REGISTERS = 48, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
-SIDE_BY_SIDE = ((4, 12), (2, 40))
-"""Columns of a work-item, where a column's sums are so many words at most; one where they are more."""
-THREADS, BESIDE_LINES, AHEAD = 128, 48, 4
-"""Work-items of a group that goes down, registers of one beside its sums, and rows on their way to it."""
+PAIR, TILED = 40, (41, 63)
+"""Words of a column's sums with which a work-item takes two columns; and weights from which and to which tiles of the kernel
+``convolve`` are quicker than it is with one (on an H100)."""
+FAR = 20
+"""Weights beyond which a row's sums take so long that more rows are on their way."""
+THREADS = 128
+"""Work-items of a group that goes down."""
 ROWS = (8, 192)
 """Fewest and most rows of results of a group: those above and below them are read again, and long strips end at different times."""
 
@@ -98,7 +101,7 @@ def line_program(
     """Down the columns, each input read once; else, and for very many weights, by the kernel ``convolve``."""
     if out.size == 0:
         return Program(())
-    if down and launches_down(weights.size, out.itemsize):
+    if down and launches_down(weights.size, out.itemsize) and not TILED[0] <= weights.size <= TILED[1]:
         return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
     mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
     places = {"y0": first, "x0": 0, "border_y": border, "border_x": NONE}
@@ -120,16 +123,16 @@ def columns_program(
     for piece in range(pieces):
         begin, end = taps * piece // pieces, taps * (piece + 1) // pieces
         n = end - begin
-        each = next((cx for cx, few in SIDE_BY_SIDE if n * words <= few and cx * words <= 4), 1) if pieces == 1 else 1
+        each = 2 if pieces == 1 and n * words <= PAIR else 1
         items = min(THREADS, -(-width // (32 * each)) * 32)
-        resident = max(min(REGISTERS // ((BESIDE_LINES + n * each * words) * items), 2048 // items), 1)
+        resident = max(min(REGISTERS // ((BESIDE + n * each * words) * items), 2048 // items), 1)
         strips = -(-width // (items * each))
         rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident)
         chain, wait = chain_of(n, longest), waiting(n, longest)
         defines: Defines = (
             *columns_of(image, kind, each),
-            *(("KH", n), ("TAPS", taps), ("FIRST", begin), ("CHAIN", chain), ("MORE", int(piece > 0)), ("AHEAD", AHEAD)),
-            *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border])),
+            *(("KH", n), ("TAPS", taps), ("FIRST", begin), ("CHAIN", chain), ("MORE", int(piece > 0))),
+            *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border]), ("AHEAD", 8 if n > FAR else 4)),
         )
         args = (A(0), A(2), *map(np.int64, (image.shape[0], width, height, first + begin, rows)), kind.type(cval))
         grid = (strips, -(-height // rows), 1)
