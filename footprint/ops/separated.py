@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.kernels.separable.contract import DOWN, at_once, read_as
+from footprint.kernels.separable.contract import at_once, launches_down, read_as
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import predicted
 from footprint.ops.windows import place
@@ -76,7 +76,7 @@ class Separated(Correlate):
         passes, flops = 1 if self._one_pass(limits, out.itemsize) else 2, self.flops(*specs)
         if limits.host:
             flops *= 1 + _EDGES * max(self.taps) / max(min(out.shape), 1)
-        elif self.taps[0] > DOWN:
+        elif not launches_down(self.taps[0], out.itemsize):
             flops *= 8
         read = np.dtype(read_as(limits, image.dtype, out.dtype))
         cast = 0 if np.dtype(image.dtype) == read else image.nbytes + image.size * out.itemsize

@@ -8,7 +8,7 @@ import scipy.ndimage
 
 import footprint as fp
 from footprint.kernels.common.borders import BORDERS
-from footprint.kernels.rank_filter.networks import across, column, picked, ranks
+from footprint.kernels.rank_filter.networks import across, alone, column, of_column, picked, ranks, rows_in, shared
 from footprint.reference.rank_filter import rank_filter as reference
 
 from .kernels import in_turn, quick_compiler
@@ -55,6 +55,12 @@ def test_networks_find_every_rank_of_every_window(tall, rng):
             found = run(across(tall, wide, rank), kept)[0]
             np.testing.assert_array_equal(found, run(picked(count, rank), window.reshape(count, -1))[0])
             np.testing.assert_array_equal(found, np.sort(window.reshape(count, -1), axis=0)[rank])
+            # As two windows side by side find it.
+            both, own = rows_in(tall, wide, rank)
+            columns = [run(of_column(tall, both), window[:, j]) for j in range(wide - 1)]
+            left = run(shared(tall, wide, rank), [columns[j][i] for i in range(len(both)) for j in range(wide - 1)])
+            last = run(of_column(tall, own), window[:, -1])
+            np.testing.assert_array_equal(run(alone(tall, wide, rank), [*left, *last])[0], found)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -28,6 +28,10 @@ Defines = tuple[tuple[str, int | float | str], ...]
 
 MAX_GROUPS_Y = 65535
 """Work-groups a grid may have down and deep (CUDA's limit; across it is 2^31 - 1)."""
+CORES = 132
+"""Of a GPU that does not say how many it has."""
+START = 8
+"""Rows' worth of time before the first input of a group that goes down a strip is there."""
 TABLE_BYTES = 48 << 10
 """Bytes of tables a kernel may have: of the 64 KB of constant memory, what the kernel's own literals leave for certain."""
 
@@ -74,3 +78,13 @@ class Program:
 
     launches: tuple[Launch, ...]
     work: tuple[ArraySpec, ...] = ()
+
+
+def rows_between(height: int, halo: int, strips: int, together: int) -> int:
+    """Rows of results of a group that goes down a strip, reading ``halo`` more: all end soonest, ``together`` at a time."""
+    found = []
+    for rounds in range(1, 33):
+        groups = min(max(rounds * together // strips, 1), height, MAX_GROUPS_Y)
+        rows = -(-height // groups)
+        found.append((-(-strips * -(-height // rows) // together) * (rows + halo + START), rows))
+    return min(found)[1]

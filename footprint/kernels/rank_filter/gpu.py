@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.common.launch import MAX_GROUPS_Y, A, Defines, Launch, Program
+from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.rank_filter.contract import key_of, keys, lowest
-from footprint.kernels.rank_filter.networks import Network, across, column, ranks
+from footprint.kernels.rank_filter.networks import Network, alone, kept, of_column, rows_in, shared
 from footprint.spec import ArraySpec, Limits
 
 LOCAL_BYTES = 40 << 10
 """Most bytes of sorted columns on chip: five groups then fit on a core of an H100."""
+COLUMNS, ROWS_AT_ONCE = 128, 4
+"""Columns of a strip, and rows of it that are sorted before their ranks are found."""
+RESIDENT = ((9, 12), (25, 5), (49, 3))
+"""Groups a core must hold, of windows of so many elements at most."""
 TX, TY, ROWS = 64, 4, 4
+"""Of some places of a window: work-items, and rows of each."""
 
 
 def rank_filter_program(
@@ -36,27 +42,39 @@ def rank_filter_program(
     if out.size == 0:
         return Program(())
     kind, window = np.dtype(keys(out.dtype)), (tall, wide, rank)
-    row = len(ranks(*window)) * TY * (TX + wide - 1) * kind.itemsize
-    rows = max(min(ROWS, LOCAL_BYTES // row), 1)
-    compared = np.dtype(kind if kind.itemsize >= 4 else "i4")
-    most = int(np.iinfo(kind).max)
+    ranks, compared = kept(*window), np.dtype(kind if kind.itemsize >= 4 else "i4")
+    planes, height, width = out.shape
+    items = next((n for n in (32, 64) if (n - wide + 1) // 2 * 2 >= width), COLUMNS)
+    line = 2 * len(ranks) * pitch(items, wide) * kind.itemsize
+    together = next((n for n in (ROWS_AT_ONCE, 2) if n * line <= LOCAL_BYTES), 1)
+    resident = next((groups for size, groups in RESIDENT if tall * wide <= size), 1)
     defines: Defines = (
+        *(("T", c_type(kind)), ("U", c_type(f"u{kind.itemsize}")), ("S", c_type(compared)), ("BITS", 8 * kind.itemsize)),
+        *(("TWO", f"u{16 * kind.itemsize}" if kind.itemsize < 8 else "u64x2"), ("REAL", int(np.dtype(out.dtype).kind == "f"))),
+        *(("LEAST", f"({lowest(out.dtype)})"), ("MOST", str(int(np.iinfo(kind).max)))),
         *(
-            ("T", c_type(kind)),
-            ("S", c_type(compared)),
-            ("BITS", 8 * kind.itemsize),
-            ("REAL", int(np.dtype(out.dtype).kind == "f")),
+            ("KH", tall),
+            ("KW", wide),
+            ("KEPT", len(ranks)),
+            ("PITCH", pitch(items, wide)),
+            ("NT", items),
+            ("RY", together),
+            ("MIN_GROUPS", resident),
         ),
-        *(("LEAST", f"({lowest(out.dtype)})"), ("MOST", str(most))),
-        *(("KH", tall), ("KW", wide), ("KEPT", len(ranks(*window))), ("TX", TX), ("TY", TY), ("RY", rows)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
         *_texts(*window),
     )
-    planes, height, width = out.shape
-    grid = (-(-width // TX), min(-(-height // (TY * rows)), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
-    sizes = map(np.int64, (planes, *image.shape[1:], height, width, y0, x0))
+    strips = -(-width // ((items - wide + 1) // 2 * 2))
+    rows = rows_between(height, tall - 1, strips * planes, (limits.cores or CORES) * resident)
+    grid = (strips, -(-height // rows), min(planes, MAX_GROUPS_Y))
+    sizes = map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows))
     args = (A(0), A(1), *sizes, compared.type(key_of(cval, out.dtype)))
-    return Program((Launch("rank_filter.knl", "rank_filter", grid, (TX, TY, 1), args, defines),))
+    return Program((Launch("rank_filter.knl", "rank_filter", grid, (items, 1, 1), args, defines),))
+
+
+def pitch(items: int, wide: int) -> int:
+    """Elements of a row of ranks of columns on the chip: an even number, and what a last window reads in vain."""
+    return items + (wide + 2) // 2 * 2
 
 
 def chosen_program(
@@ -97,36 +115,55 @@ def chosen_program(
 
 @functools.cache
 def _texts(tall: int, wide: int, rank: int) -> Defines:
-    first, second = column(tall, wide, rank), across(tall, wide, rank)
-    kept = enumerate(first.outputs)
+    both, own = rows_in(tall, wide, rank)
+    ranks = kept(tall, wide, rank)
+    first, second, third = of_column(tall, ranks), shared(tall, wide, rank), alone(tall, wide, rank)
+    seen: set[tuple[int, int]] = set()
+    # Columns 1 to wide - 1 of two windows are in common; the left one has column 0 alone, the right one `wide`.
+    places = [(ranks.index(i), j) for i in both for j in range(1, wide)]
+    common = _lines(second, lambda n: _element(f"v{n}", *places[n], seen))
+    found = [f"v{value}" for value in second.outputs]
+    sides = []
+    for name, j, before in (("one", 0, set(seen)), ("two", wide, set(seen))):
+        load = lambda n, j=j, before=before: (
+            f"const S w{n} = {found[n]};" if n < len(found) else _element(f"w{n}", ranks.index(own[n - len(found)]), j, before)
+        )
+        sides.append(f"{_lines(third, load, 'w')} {name} = w{third.outputs[0]};")
     return (
         ("INPUTS", ", ".join(f"v{k}" for k in range(tall))),
         ("READ_ROWS", " ".join(f"READ_ROW({k})" for k in range(tall))),
         ("COLUMN", _lines(first)),
-        ("KEEPS", " ".join(f"KEEP({k}, v{value})" for k, value in kept)),
-        ("ACROSS", _lines(second, wide)),
-        ("FOUND", f"v{second.outputs[0]}"),
+        ("KEEPS", " ".join(f"KEEP({k}, v{value})" for k, value in enumerate(first.outputs))),
+        *(("SHARED_ONES", common), ("LEFT", sides[0]), ("RIGHT", sides[1])),
     )
 
 
-def _lines(network: Network, wide: int = 0) -> str:
-    """The comparisons in order; with ``wide`` every input is loaded where it is first needed, so that few live at once."""
+def _element(name: str, k: int, j: int, seen: set[tuple[int, int]]) -> str:
+    """Rank k of column j, from a word of two columns that is read when the first of them is asked for."""
+    word, at = f"k{k}_{j // 2}", (k, j // 2)
+    read = "" if at in seen else f"WORD({word}, {k}, {j // 2 * 2}) "
+    seen.add(at)
+    return f"{read}const S {name} = {'SECOND_OF' if j % 2 else 'FIRST_OF'}({word});"
+
+
+def _lines(network: Network, load: Callable[[int], str] | None = None, v: str = "v") -> str:
+    """The comparisons in order; with ``load`` every input is had where it is first needed, so that few live at once."""
     found, loaded = [], set()
 
-    def load(value: int) -> None:
-        if wide and value < network.inputs and value not in loaded:
+    def need(value: int) -> None:
+        if load is not None and value < network.inputs and value not in loaded:
             loaded.add(value)
-            found.append(f"SORTED({value}, {value // wide}, {value % wide})")
+            found.append(load(value))
 
     for a, b, low, high in network.pairs:
-        load(a)
-        load(b)
+        need(a)
+        need(b)
         if low < 0:
-            found.append(f"HIGH(v{a}, v{b}, v{high})")
+            found.append(f"HIGH({v}{a}, {v}{b}, {v}{high})")
         elif high < 0:
-            found.append(f"LOW(v{a}, v{b}, v{low})")
+            found.append(f"LOW({v}{a}, {v}{b}, {v}{low})")
         else:
-            found.append(f"PAIR(v{a}, v{b}, v{low}, v{high})")
+            found.append(f"PAIR({v}{a}, {v}{b}, {v}{low}, {v}{high})")
     for value in network.outputs:
-        load(value)
+        need(value)
     return " ".join(found)

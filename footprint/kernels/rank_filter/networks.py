@@ -3,6 +3,9 @@
 Columns of the window are sorted first, which neighbouring windows share; then its rows, of which each holds one rank of every
 column. Of an element in row i and column j of what is then sorted both ways, (i + 1)(j + 1) elements are surely not larger and
 (height - i)(width - j) not smaller: few can have the wanted rank, and only those are merged (Batcher's odd-even merge).
+
+Two windows side by side have all columns but one of each in common. What those in common leave as possible is found once for both
+(`shared`), and merged with the column that a window has alone (`alone`).
 """
 
 from __future__ import annotations
@@ -55,6 +58,13 @@ class _Draft:
                 out.append(odd[i] if i < len(odd) else even[i + 1])
         return out
 
+    def merged(self, lists: list[list[int]]) -> list[int]:
+        """Sorted lists as one, the shortest first."""
+        while len(lists) > 1:
+            lists.sort(key=len)
+            lists = [self.merge(lists[0], lists[1]), *lists[2:]]
+        return lists[0] if lists else []
+
     def sort(self, x: list[int]) -> list[int]:
         if len(x) < 2:
             return x
@@ -85,9 +95,7 @@ class _Draft:
 
 def _may(i: int, j: int, tall: int, wide: int, rank: int) -> int:
     """-1 where element (i, j) of the sorted window is surely before the rank, 1 where it is after it, else 0."""
-    if (i + 1) * (j + 1) > rank + 1:
-        return 1
-    return -1 if (tall - i) * (wide - j) > tall * wide - rank else 0
+    return _between(i, j, tall, wide, rank, rank)
 
 
 @functools.cache
@@ -99,8 +107,13 @@ def ranks(tall: int, wide: int, rank: int) -> tuple[int, ...]:
 @functools.cache
 def column(tall: int, wide: int, rank: int) -> Network:
     """From a column of the window to those of its `ranks`."""
+    return of_column(tall, ranks(tall, wide, rank))
+
+
+def of_column(tall: int, wanted: tuple[int, ...]) -> Network:
+    """From a column to those of its ranks that are wanted."""
     draft = _Draft(tall)
-    return draft.done(draft.ranked(list(range(tall)), list(ranks(tall, wide, rank))))
+    return draft.done(draft.ranked(list(range(tall)), list(wanted)))
 
 
 @functools.cache
@@ -113,10 +126,61 @@ def across(tall: int, wide: int, rank: int) -> Network:
     for at, i in enumerate(rows):
         wanted = [j for j in range(wide) if _may(i, j, tall, wide, rank) == 0]
         lists.append(draft.ranked(list(range(at * wide, (at + 1) * wide)), wanted))
-    while len(lists) > 1:
-        lists.sort(key=len)
-        lists = [draft.merge(lists[0], lists[1]), *lists[2:]]
-    return draft.done([lists[0][rank - before]])
+    return draft.done([draft.merged(lists)[rank - before]])
+
+
+def _possible(tall: int, wide: int, rank: int) -> tuple[int, int]:
+    """First and last rank among the elements of all columns but one that the wanted one of the window may be."""
+    return max(0, rank - tall), min(rank, tall * (wide - 1) - 1)
+
+
+@functools.cache
+def rows_in(tall: int, wide: int, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Ranks of a column that are looked at where windows share it, and where one has it alone."""
+    (low, high), n = _possible(tall, wide, rank), tall * (wide - 1)
+    both = [i for i in range(tall) if any(_between(i, j, tall, wide - 1, low, high) == 0 for j in range(wide - 1))]
+    return tuple(both), tuple(range(max(0, rank - n), min(rank, tall - 1) + 1))
+
+
+def kept(tall: int, wide: int, rank: int) -> tuple[int, ...]:
+    """Ranks of a column that are looked at."""
+    both, own = rows_in(tall, wide, rank)
+    return tuple(sorted({*both, *own}))
+
+
+def _between(i: int, j: int, tall: int, wide: int, low: int, high: int) -> int:
+    """-1 where element (i, j) of a sorted window is surely before the rank ``low``, 1 where it is after ``high``, else 0."""
+    if (i + 1) * (j + 1) > high + 1:
+        return 1
+    return -1 if (tall - i) * (wide - j) > tall * wide - low else 0
+
+
+@functools.cache
+def shared(tall: int, wide: int, rank: int) -> Network:
+    """From those ranks of all columns but one, one rank after another, to what among them the wanted one of the window may be."""
+    (low, high), wide = _possible(tall, wide, rank), wide - 1
+    rows = rows_in(tall, wide + 1, rank)[0]
+    draft = _Draft(len(rows) * wide)
+    before = sum(_between(i, j, tall, wide, low, high) < 0 for i in range(tall) for j in range(wide))
+    lists = []
+    for at, i in enumerate(rows):
+        wanted = [j for j in range(wide) if _between(i, j, tall, wide, low, high) == 0]
+        lists.append(draft.ranked(list(range(at * wide, (at + 1) * wide)), wanted))
+    return draft.done(draft.merged(lists)[low - before : high - before + 1])
+
+
+@functools.cache
+def alone(tall: int, wide: int, rank: int) -> Network:
+    """From what `shared` leaves, and then the ranks of a window's other column, to the wanted one."""
+    (low, high), rows = _possible(tall, wide, rank), rows_in(tall, wide, rank)[1]
+    some = max(high - low + 1, 0)
+    draft, wanted = _Draft(some + len(rows)), rank - low - rows[0] + 1
+    # So many are taken of the first list, the rest of the second: the largest of those taken is least where it is right.
+    largest = []
+    for n in range(max(0, wanted - len(rows)), min(wanted, some) + 1):
+        ends = [*([n - 1] if n else []), *([some + wanted - n - 1] if n < wanted else [])]
+        largest.append(draft.extreme(ends, True))
+    return draft.done([draft.extreme(largest, False)])
 
 
 @functools.cache

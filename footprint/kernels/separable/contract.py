@@ -23,8 +23,10 @@ from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
-DOWN = 63
-"""Most weights that are summed down an image at full speed on a GPU; more take eight times as long each."""
+PIECE = 640
+"""Bytes of the most weights whose sums down a GPU makes in one launch: a work-item has as many in registers."""
+DOWN = 4
+"""Most such launches; by the kernel ``convolve``, which sums down more weights than these, each takes eight times as long."""
 STRIP = 1024
 """Most results of a row that are made at once."""
 
@@ -69,6 +71,12 @@ def line_work(
 def one_pass(limits: Limits, taps: tuple[int, int], itemsize: int) -> bool:
     """Whether a device makes both sums at once: a GPU has all sums down that a row adds to in registers."""
     return limits.family == "cpu" or max(taps) <= FUSED // itemsize
+
+
+def launches_down(taps: int, itemsize: int) -> int:
+    """In how many launches a GPU makes sums down; 0 where the kernel ``convolve`` does."""
+    pieces = -(-taps * itemsize // PIECE)
+    return pieces if pieces <= DOWN else 0
 
 
 def read_as(limits: Limits, dtype: str, sums: str) -> str:
