@@ -86,6 +86,12 @@ def table(size: int, turns: int) -> None:
         ours = lambda x=signal, y=out: fp.convolve(x, taps, out=y, **how)
         row(f"4 million samples by 15 taps, {dtype}", "a copy", ours, lambda x=signal, y=out: np.copyto(y, x))
     image = rng.standard_normal((size, size), "f4")
+    for side in (3, 5, 7, 11):
+        out, other, mask = np.empty_like(image), np.empty_like(image), rng.random((side, side), "f4")
+        turned = mask[::-1, ::-1].copy()
+        ours = lambda m=mask, y=out: fp.convolve(image, m, out=y, **how)
+        theirs = lambda m=turned, y=other: cv2.filter2D(image, -1, m, dst=y, borderType=cv2.BORDER_CONSTANT)
+        row(f"{side} x {side} mask over {size} x {size} float32", "OpenCV", ours, theirs)
     for sigma in (1, 2, 5, 10):
         out, other = np.empty_like(image), np.empty_like(image)
         ours = lambda s=sigma, y=out: fp.gaussian_filter(image, s, output=y, **how)

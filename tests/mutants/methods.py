@@ -356,4 +356,25 @@ MUTANTS = [
         ("tests/backend/test_rank_filter.py::test_other_dtypes[cpu-i1]",),
         "the last window of a row reads the next row's first pixel",
     ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu_vectors.py",
+        "place.add_incoming(then, body)",
+        "place.add_incoming(start, body)",
+        ("tests/backend/test_rank_filter.py::test_other_dtypes[cpu-i1]",),
+        "every vector's neighbour is the first one's",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu.py",
+        "to + q % most * block + q // most * slot",
+        "to + q % most * block + q // most * columns",
+        ("tests/unit/test_cpu_kernels.py::test_every_way_a_mask_is_cut[2-3]",),
+        "what lies side by side at the ends of rows is taken from its neighbours",
+    ),
+    Mutant(
+        "footprint/kernels/convolve/cpu.py",
+        "once = at + right - block, to + right - block, min(count, 1)",
+        "once = at + right - block, to + right - block + 1, min(count, 1)",
+        ("tests/unit/test_cpu_kernels.py::test_every_way_a_mask_is_cut[2-3]",),
+        "the block that reaches back is a column off",
+    ),
 ]

@@ -10,7 +10,7 @@ from footprint.kernels.convolve import cpu
 
 def test_masks_of_all_sizes_share_one_kernel():
     """A kernel a mask height took 2 to 3 s to compile, for every new one."""
-    functions = (cpu._image_units, cpu._line_units, cpu._images, cpu._lines)
+    functions = (cpu._image_units, cpu.line_units, cpu._images, cpu.lines)
     image = np.ones((40, 50), "f4")
     fp.convolve(image, np.ones((3, 3)), device="cpu")
     fp.convolve(image, np.ones((1, 3)), device="cpu")

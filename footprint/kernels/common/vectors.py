@@ -6,7 +6,7 @@ operand again. The text of an ``Emit`` is LLVM's, so the same one serves every p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import binding, ir
@@ -90,6 +90,22 @@ class Emit:
 
     def _at(self, array: int, i: Any, kind: ir.Type) -> ir.Value:
         return self.b.bitcast(self.b.gep(self._data[array], [self._int(i)]), kind.as_pointer())
+
+
+def own(context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], write: Callable[[Emit], None]) -> ir.Value:
+    """Have ``write`` fill a function of its own, and call it: where several loops share one, they share its registers, too.
+
+    The compiler would unroll it and copy it to wherever it is called: nothing gained, and slow to compile.
+    """
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in args])
+    function = ir.Function(builder.module, kind, builder.module.get_unique_name("footprint.loop"))
+    function.linkage = "internal"
+    set.update(function.attributes, ("noinline", "optsize"))
+    inside = ir.IRBuilder(function.append_basic_block("entry"))
+    write(Emit(context, inside, signature, function.args))
+    inside.ret_void()
+    builder.call(function, args)
+    return context.get_dummy_value()
 
 
 @intrinsic

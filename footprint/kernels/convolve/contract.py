@@ -24,6 +24,8 @@ from footprint.spec import ArraySpec, Limits
 
 ROWS = 4
 """Rows of outputs that are summed together, in registers."""
+UNIT_ROWS = 16
+"""Rows that a thread takes at a time: of so many, what lies at the ends is summed together."""
 BLOCK = 64
 """Most outputs of such a row."""
 SPAN = 32
@@ -44,6 +46,8 @@ LINE_GROUP = 8
 """The same as GROUP, for masks of a single row."""
 TOGETHER = 8
 """Blocks that a few taps go by before the next ones do: as many as stay near."""
+BLOCKS = (1 + 2 * TOGETHER) * ROWS * BLOCK
+"""Elements of a thread's workspace for a block of outputs, and for a group's sums of so many and what their totals lost."""
 STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
@@ -87,8 +91,8 @@ def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: Arr
     """
     height, width = weights.shape
     line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
-    size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + 3 * ROWS * BLOCK
+    size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS
     if height > 1 and np.dtype(image.dtype) != np.dtype(out.dtype):
-        size = stored_rows(height) * (stored_strip(out.shape[1]) + width - 1) + 3 * ROWS * BLOCK
+        size = stored_rows(height) * (stored_strip(out.shape[1]) + width - 1) + BLOCKS
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

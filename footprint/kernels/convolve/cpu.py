@@ -1,8 +1,8 @@
 """Direct correlation on the CPU: the image is read where it lies, but for the blocks that reach beyond an edge.
 
 One kernel serves masks of every size: some tap rows at a time go by a block of outputs held in registers, and sums have the
-levels that the contract speaks of. Blocks at an edge are computed
-whole, from a copy with the border and into a copy, so that every output goes through the same sums wherever it lies.
+levels that the contract speaks of. Blocks at an edge are computed whole, from a copy with the border and into a copy, so that
+every output goes through the same sums wherever it lies; of many rows those few columns lie side by side in one block.
 An image of another dtype than the sums is read once: the rows a strip needs are converted as it goes down.
 """
 
@@ -16,86 +16,47 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.vectors import BYTES, alone, apart
+from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.convolve import cpu_sums
 from footprint.kernels.convolve.contract import (
-    CHAIN,
     GROUP,
-    LINE_GROUP,
-    LINE_ROWS,
-    LINE_TAPS,
-    ROWS,
     SPAN,
-    STEP,
     STRIP,
     TAP_ROWS,
     TOGETHER,
+    UNIT_ROWS,
     line_piece,
     stored_rows,
     stored_strip,
 )
+from footprint.kernels.convolve.cpu_lines import (
+    cast,
+    chained,
+    fill,
+    fill_stored,
+    line_units,
+    lines,
+    source_index,
+    stored_line_units,
+    stored_lines,
+)
 from footprint.kernels.convolve.cpu_sums import (
-    VECTORS,
-    image1,
+    FLAT_ROWS,
+    flat1,
+    flat2,
+    flat3,
+    flat4,
+    flat5,
+    flat_total,
     image2,
     image3,
     image4,
     image5,
     image_total,
-    line1,
-    line2,
-    line3,
-    line4,
-    line_total,
 )
 
-source_index = njit(cache=True, nogil=True)(borders.source_index)
 _stored_rows = njit(cache=True, nogil=True)(stored_rows)
-
-
-@njit(cache=True, nogil=True)
-def _cast(source, target):
-    alone()
-    for k in range(source.size):
-        target[k] = source[k]
-
-
-@njit(cache=True, nogil=True)
-def fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
-    """Copy ``count`` elements of row ``y`` from column ``x`` on, both of which may lie outside."""
-    apart()
-    row = source_index(y, height, code_y)
-    first = min(max(-x, 0), count) if row >= 0 else count
-    last = max(first, min(width - x, count))
-    start = row * width
-    # From 0: an index that might be negative would cost a test an element, and all vector instructions.
-    _cast(image[start + x + first : start + x + last], line[at + first : at + last])
-    for i in range(first + count - last):
-        k = i if i < first else i - first + last
-        column = source_index(x + k, width, code_x) if row >= 0 else -1
-        line[at + k] = image[start + column] if column >= 0 else cval
-
-
-@njit(cache=True, nogil=True)
-def fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
-    """The same of an image that is given as bytes: one loop over units then serves every dtype."""
-    apart()
-    if kind == 0:
-        fill(line, at, count, image, height, width, y, x, code_y, code_x, cval)
-    elif kind == 1:
-        fill(line, at, count, image.view(np.int8), height, width, y, x, code_y, code_x, cval)
-    elif kind == 2:
-        fill(line, at, count, image.view(np.uint16), height, width, y, x, code_y, code_x, cval)
-    else:
-        fill(line, at, count, image.view(np.int16), height, width, y, x, code_y, code_x, cval)
-
-
-@njit(cache=True, nogil=True)
-def _chain(columns, taps):
-    """Columns of a chain, so that chains are nearly equal."""
-    if columns * taps <= CHAIN:
-        return columns  # without the divisions, which small masks would feel
-    chains = (columns * taps + CHAIN - 1) // CHAIN
-    return (columns + chains - 1) // chains
+held = njit(cache=True, nogil=True)(cpu_sums.held)
 
 
 @njit(cache=True, nogil=True)
@@ -104,35 +65,53 @@ def blocks(image, at, plane, pitch, weights, mask, first, last, start, stop, out
 
     An image's mask is of one plane.
     """
+    apart()
     depth, height, width = mask
-    parts, block = (height + TAP_ROWS - 1) // TAP_ROWS, VECTORS * BYTES // image.itemsize
+    parts, (rows, vectors) = (height + TAP_ROWS - 1) // TAP_ROWS, held(height, width)
+    flat, block = rows == FLAT_ROWS, vectors * BYTES // image.itemsize
     spans = (width + SPAN - 1) // SPAN
     turns = depth * spans * parts
-    direct = turns <= GROUP
-    target, pace = (out, step) if direct else (work, block)
-    for x in range(0, count * block, block):
-        goal = to + x if direct else free
+    direct, x = turns <= GROUP, 0
+    target, pace, leap = (out, step, block) if direct else (work, block, 2 * rows * block)
+    while x < count:
+        # What goes by once need not stay near.
+        many = count if turns == 1 else min(TOGETHER, count - x)
+        goal = to + x * block if direct else free
         for k in range(first, last):
             turn = (k * spans + start // SPAN) * parts
             for j in range(start, stop, SPAN):
                 i, n = 0, min(SPAN, stop - j)
                 for part in range(parts):
                     taps, weight = (height + parts - 1 - part) // parts, (k * height + i) * width + j
-                    source, fresh, chain = at + k * plane + i * pitch + x + j, turn % GROUP == 0, _chain(n, taps)
-                    if taps == 5:
-                        image5(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                    source, fresh, chain = at + k * plane + i * pitch + x * block + j, turn % GROUP == 0, chained(n, taps)
+                    how = (weights, weight, width, n, chain, target, goal, pace, leap, fresh, many)
+                    if flat and taps == 5:
+                        flat5(image, source, pitch, *how)
+                    elif taps == 5:
+                        image5(image, source, pitch, *how)
+                    elif flat and taps == 4:
+                        flat4(image, source, pitch, *how)
                     elif taps == 4:
-                        image4(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                        image4(image, source, pitch, *how)
+                    elif flat and taps == 3:
+                        flat3(image, source, pitch, *how)
                     elif taps == 3:
-                        image3(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                        image3(image, source, pitch, *how)
+                    elif flat and taps == 2:
+                        flat2(image, source, pitch, *how)
                     elif taps == 2:
-                        image2(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                        image2(image, source, pitch, *how)
                     else:
-                        image1(image, source, pitch, weights, weight, width, n, chain, target, goal, pace, fresh)
+                        flat1(image, source, pitch, *how)
                     i += taps
                     turn += 1
                     if not direct and (turn % GROUP == 0 or turn == turns):
-                        image_total(work, free, out, to + x, step, turn <= GROUP, turn == turns)
+                        end = step, turn <= GROUP, turn == turns, many
+                        if flat:
+                            flat_total(work, free, out, to + x * block, *end)
+                        else:
+                            image_total(work, free, out, to + x * block, *end)
+        x += many
 
 
 @njit(cache=True, nogil=True)
@@ -140,10 +119,11 @@ def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0
     """One block that reaches beyond an edge, of the image or of the outputs."""
     apart()
     image_height, image_width, height, width, _, step = shapes
-    block = VECTORS * BYTES // image.itemsize
+    most, vectors = held(height, width)
+    block = vectors * BYTES // image.itemsize
     pitch = block + SPAN  # not a literal: Numba would compile what it is handed to once more
-    to = base + (ROWS + height - 1) * pitch
-    free = to + ROWS * block
+    to = base + (most + height - 1) * pitch
+    free = to + most * block
     for j in range(0, width, SPAN):
         for r in range(rows + height - 1):
             place, n = (y + y0 + r, x + x0 + j), columns + min(SPAN, width - j) - 1
@@ -158,54 +138,96 @@ def _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0
 
 
 @njit(cache=True, nogil=True)
+def _image_sides(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval):
+    """Some columns of many rows: what they need is put side by side as if it were one group's."""
+    apart()
+    image_height, image_width, height, width, _, step = shapes
+    most, vectors = held(height, width)
+    block = vectors * BYTES // image.itemsize
+    pitch, slot = block + SPAN, columns + width - 1
+    to = base + (most + height - 1) * pitch
+    free, many = to + most * block, block // slot
+    for top in range(y, y + rows, many * most):
+        left = rows + y - top
+        for r in range(most + height - 1):
+            for k in range(min(many, (left + height - 2 - r) // most + 1)):
+                row, at = source_index(top + k * most + r + y0, image_height, code_y), base + r * pitch + k * slot
+                for i in range(slot):
+                    column = source_index(x + x0 + i, image_width, code_x) if row >= 0 else -1
+                    work[at + i] = image[row * image_width + column] if column >= 0 else cval
+        blocks(work, base, 0, pitch, weights, (1, height, width), 0, 1, 0, width, work, to, block, 1, work, free)
+        for q in range(min(left, many * most)):
+            at, goal = to + q % most * block + q // most * slot, (top + q) * step + x
+            for i in range(columns):
+                out[goal + i] = work[at + i]
+
+
+@njit(cache=True, nogil=True)
 def _image_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
-    """Groups of ROWS rows, strip after strip."""
+    """Some rows of a strip each, in groups."""
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
-    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
-    free = base + (ROWS + height - 1) * (block + SPAN) + ROWS * block
+    most, vectors = held(height, width)
+    units, block = (all_rows + UNIT_ROWS - 1) // UNIT_ROWS, vectors * BYTES // image.itemsize
+    free = base + (most + height - 1) * (block + SPAN) + most * block
+    border = y0, x0, code_y, code_x, cval
     for unit in range(first, last):
-        strip, y = unit // groups * piece, unit % groups * ROWS
-        rows, stop = min(ROWS, all_rows - y), min(strip + piece, all_columns)
-        inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
-        # The blocks that lie inside with all they need are neighbours.
-        first_inside = max(strip, strip + (-x0 - strip + block - 1) // block * block)
-        end = min(stop, image_width - width + 1 - x0)
-        count = max(0, (end - first_inside) // block) if inside else 0
-        if count > 0:
-            at, to = (y + y0) * image_width + first_inside + x0, y * all_columns + first_inside
-            args = weights, (1, height, width), 0, 1, 0, width, out, to, all_columns, count, work, free
-            blocks(image, at, 0, image_width, *args)
-        for x in range(strip, stop, block):
-            if count == 0 or not first_inside <= x < first_inside + count * block:
-                columns = min(block, stop - x)
-                _image_edge(image, weights, out, work, base, y, x, rows, columns, shapes, y0, x0, code_y, code_x, cval)
+        strip, top = unit // units * piece, unit % units * UNIT_ROWS
+        stop, bottom = min(strip + piece, all_columns), min(top + UNIT_ROWS, all_rows)
+        # Columns from `left` to `right` have all they need inside, and so have rows from `upper` to `lower`.
+        left = max(strip, -x0)
+        right = min(stop, image_width - width + 1 - x0)
+        lower = upper = top
+        for y in range(top, bottom, most):
+            rows, start = min(most, bottom - y), y + y0
+            inside = rows == most and start >= 0 and start + most + height - 1 <= image_height and right - left >= block
+            if inside:
+                args = weights, (1, height, width), 0, 1, 0, width, out
+                at, to, count = start * image_width + x0, y * all_columns, (right - left) // block
+                blocks(image, at + left, 0, image_width, *args, to + left, all_columns, count, work, free)
+                if left + count * block < right:
+                    # Again, where the last block reaches back: to the same bits. For a literal 1 Numba would compile anew.
+                    at, to, once = at + right - block, to + right - block, min(count, 1)
+                    blocks(image, at, 0, image_width, *args, to, all_columns, once, work, free)
+                upper, lower = (y if lower == upper else upper), y + most
+            else:
+                for x in range(strip, stop, block):
+                    _image_edge(image, weights, out, work, base, y, x, rows, min(block, stop - x), shapes, *border)
+        for side in range(2 if lower > upper else 0):
+            begin, end = (right, stop) if side else (strip, left)
+            if 0 < end - begin <= block + 1 - width:
+                _image_sides(image, weights, out, work, base, upper, begin, lower - upper, end - begin, shapes, *border)
+            elif begin < end:
+                for y in range(upper, lower, most):
+                    for x in range(begin, end, block):
+                        _image_edge(image, weights, out, work, base, y, x, most, min(block, end - x), shapes, *border)
 
 
 @njit(cache=True, nogil=True)
 def _stored_image_units(image, kind, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
-    """Groups of ROWS rows, strip after strip, from a copy of the rows they need, converted and with the border."""
+    """Groups of rows, strip after strip, from a copy of the rows they need, converted and with the border."""
     apart()
     image_height, image_width, height, width, all_rows, all_columns = shapes
-    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // work.itemsize
-    held, pitch, mask = _stored_rows(height), piece + width - 1, (1, height, width)
-    to = base + held * pitch
-    free = to + ROWS * block
+    most, vectors = held(height, width)
+    groups, block = (all_rows + most - 1) // most, vectors * BYTES // work.itemsize
+    room, pitch, mask = _stored_rows(height), piece + width - 1, (1, height, width)
+    to = base + room * pitch
+    free = to + most * block
     before, top, filled = -1, 0, 0
     for unit in range(first, last):
-        strip, y = unit // groups * piece, unit % groups * ROWS
-        rows, columns, start = min(ROWS, all_rows - y), min(piece, all_columns - strip), y + y0
+        strip, y = unit // groups * piece, unit % groups * most
+        rows, columns, start = min(most, all_rows - y), min(piece, all_columns - strip), y + y0
         if strip != before:
             before, top, filled = strip, start, 0
-        if start + ROWS + height - 1 > top + held:
+        if start + most + height - 1 > top + room:
             # What the next rows need, too, goes to the front.
-            _cast(work[base + (start - top) * pitch : base + filled * pitch], work[base : base + filled * pitch])
+            cast(work[base + (start - top) * pitch : base + filled * pitch], work[base : base + filled * pitch])
             top, filled = start, filled - (start - top)
         for r in range(filled, start - top + rows + height - 1):
             place = work, base + r * pitch, columns + width - 1, image, kind, image_height, image_width, top + r, strip + x0
             fill_stored(*place, code_y, code_x, cval)
         filled, at = start - top + rows + height - 1, base + (start - top) * pitch
-        count = columns // block if rows == ROWS else 0
+        count = columns // block if rows == most else 0
         if count > 0:
             goal = y * all_columns + strip
             blocks(work, at, 0, pitch, weights, mask, 0, 1, 0, width, out, goal, all_columns, count, work, free)
@@ -217,89 +239,11 @@ def _stored_image_units(image, kind, weights, out, work, base, first, last, piec
                     out[goal + k] = work[to + q * block + k]
 
 
-@njit(cache=True, nogil=True)
-def line_blocks(image, at, weights, out, to, columns, work, edge):
-    """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
-
-    Of the taps, a vector's length apart, the first columns have one more than the others. Few taps go by some blocks before the
-    next ones do: what it takes to begin is not paid for every block.
-    """
-    apart()
-    lanes, free = BYTES // image.itemsize, edge + STEP
-    whole, more, block = weights.size // lanes, weights.size % lanes, LINE_ROWS * lanes
-    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
-    direct, x = turns <= LINE_GROUP, 0
-    while x < columns:
-        many = min(TOGETHER if direct else 1, (columns - x) // block)
-        sums, place = (out, to + x) if many > 0 else (work, edge)
-        turn, (target, goal) = 0, (sums, place) if direct else (work, free)
-        for side in range(2):
-            column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
-            parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
-            for part in range(parts):
-                taps, first = (height + parts - 1 - part) // parts, i * lanes + column
-                how = first, count, _chain(count, taps), target, goal, turn % LINE_GROUP == 0, max(many, 1)
-                if taps == 4:
-                    line4(image, at + x + first, weights, *how)
-                elif taps == 3:
-                    line3(image, at + x + first, weights, *how)
-                elif taps == 2:
-                    line2(image, at + x + first, weights, *how)
-                else:
-                    line1(image, at + x + first, weights, *how)
-                i += taps
-                turn += 1
-                if not direct and (turn % LINE_GROUP == 0 or turn == turns):
-                    line_total(work, free, sums, place, lanes, turn <= LINE_GROUP, turn == turns)
-        if many == 0:
-            for k in range(columns - x):
-                out[to + x + k] = work[edge + k]
-        x += max(many, 1) * block
-
-
-@njit(cache=True, nogil=True)
-def _line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
-    """Pieces of rows."""
-    apart()
-    image_height, image_width, _, width, _, all_columns = shapes
-    across, block, edge = (all_columns + piece - 1) // piece, LINE_ROWS * BYTES // image.itemsize, base + piece + width - 1
-    for unit in range(first, last):
-        y, x = unit // across, unit % across * piece
-        columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
-        inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
-        if inside and columns % block == 0:
-            line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
-        else:
-            fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
-            line_blocks(work, base, weights, out, to, columns, work, edge)
-
-
-@njit(cache=True, nogil=True)
-def _stored_line_units(image, kind, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
-    """Pieces of rows, from a copy of each, converted and with the border."""
-    apart()
-    image_height, image_width, _, width, _, all_columns = shapes
-    across, edge = (all_columns + piece - 1) // piece, base + piece + width - 1
-    for unit in range(first, last):
-        y, x = unit // across, unit % across * piece
-        columns = min(piece, all_columns - x)
-        place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
-        fill_stored(*place, code_y, code_x, cval)
-        line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
-
-
 @njit(cache=True, parallel=True, nogil=True)
 def _images(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
     for t in prange(threads):
         first, last = units * t // threads, units * (t + 1) // threads
         _image_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _lines(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
-    for t in prange(threads):
-        first, last = units * t // threads, units * (t + 1) // threads
-        _line_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -309,21 +253,14 @@ def _stored_images(image, kind, weights, out, work, size, threads, units, piece,
         _stored_image_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def _stored_lines(image, kind, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
-    for t in prange(threads):
-        first, last = units * t // threads, units * (t + 1) // threads
-        _stored_line_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
-
-
 # By which `fill_stored` knows what bytes are.
 KINDS = {"bool": 0, "uint8": 0, "int8": 1, "uint16": 2, "int16": 3}
 # By whether the image is read as it is stored, and whether the mask is a single row: alone, and in threads.
 _LOOPS: dict[tuple[bool, bool], tuple[Any, Any]] = {
     (False, False): (_image_units, _images),
-    (False, True): (_line_units, _lines),
+    (False, True): (line_units, lines),
     (True, False): (_stored_image_units, _stored_images),
-    (True, True): (_stored_line_units, _stored_lines),
+    (True, True): (stored_line_units, stored_lines),
 }
 
 
@@ -343,7 +280,12 @@ def convolve(
     shapes = (*image.shape, *weights.shape, *out.shape)
     rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
     line, stored = shapes[2] == 1, image.dtype != out.dtype
-    piece, tall = (line_piece(columns), 1) if line else (stored_strip(columns) if stored else STRIP, ROWS)
+    if line:
+        piece, tall = line_piece(columns), 1
+    elif stored:
+        piece, tall = stored_strip(columns), cpu_sums.held(*weights.shape)[0]
+    else:
+        piece, tall = STRIP, UNIT_ROWS
     units = -(-rows // tall) * -(-columns // piece)
     source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
     flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)

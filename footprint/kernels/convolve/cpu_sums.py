@@ -12,11 +12,19 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from footprint.kernels.common.vectors import REGISTERS, Emit
-from footprint.kernels.convolve.contract import LINE_ROWS, ROWS
+from footprint.kernels.common.vectors import REGISTERS, Emit, own
+from footprint.kernels.convolve.contract import LINE_ROWS
 
-VECTORS = 4 if REGISTERS >= 32 else 2
-"""Vectors of a row of outputs held at once."""
+ROWS, VECTORS = (4, 4) if REGISTERS >= 32 else (4, 2)
+"""Rows of outputs held at once, and vectors of each."""
+FLAT_ROWS, FLAT_VECTORS = (4, 4) if REGISTERS >= 32 else (2, 4)
+"""The same of an image, where rows of the result are written beside those that are read: where they lie whole pages apart, as those
+of 2048 columns do, one place of each is all that a cache of 8 ways holds."""
+
+
+def held(height: int, width: int) -> tuple[int, int]:
+    """Rows of outputs that are held at once under a mask, and vectors of each. Sums down a column alone take more rows."""
+    return (FLAT_ROWS, FLAT_VECTORS) if height == 1 or width > 1 else (ROWS, VECTORS)
 
 
 class _Place(NamedTuple):
@@ -69,20 +77,24 @@ def _sums(e: Emit, taps: int, rows: int, vectors: int, place: _Place, arrays: tu
                         e.store(b.fadd(e.load(out, goal), total) if adds else total, out, goal)
 
 
-def _maker(taps: int) -> Any:
-    """The intrinsic for so many tap rows."""
+def _maker(taps: int, rows: int, vectors: int) -> Any:
+    """The intrinsic for so many tap rows, and ``many`` neighbouring blocks, whose sums begin ``leap`` elements apart."""
 
     @intrinsic
-    def sums(typing_context, image, at, pitch, weights, first, stride, count, chain, out, to, step, fresh):  # type: ignore[no-untyped-def]
+    def sums(typing_context, image, at, pitch, weights, first, stride, count, chain, out, to, step, leap, fresh, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            # The compiler would unroll it and copy it to wherever it is called: nothing gained, and slow to compile.
-            set.update(builder.function.attributes, ("noinline", "optsize"))
-            place = _Place(*(args[i] for i in (1, 2, 4, 5, 6, 7, 9, 10, 11)))
-            _sums(Emit(context, builder, signature, args), taps, ROWS, VECTORS, place, (0, 3, 8))
-            return context.get_dummy_value()
+            def write(e: Emit) -> None:
+                args = e.args
+                with cgutils.for_range(e.b, args[13]) as block:
+                    at = e.add(args[1], e.mul(block.index, vectors * e.kind.count))
+                    goal = e.add(args[9], e.mul(block.index, args[11]))
+                    place = _Place(at, args[2], args[4], args[5], args[6], args[7], goal, args[10], args[12])
+                    _sums(e, taps, rows, vectors, place, (0, 3, 8))
+
+            return own(context, builder, signature, args, write)
 
         n = types.int64
-        return types.void(image, n, n, weights, n, n, n, n, out, n, n, types.uint8), code
+        return types.void(image, n, n, weights, n, n, n, n, out, n, n, n, types.uint8, n), code
 
     return sums
 
@@ -93,15 +105,16 @@ def _line_maker(taps: int) -> Any:
     @intrinsic
     def sums(typing_context, image, at, weights, first, count, chain, out, to, fresh, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            set.update(builder.function.attributes, ("noinline", "optsize"))
-            e = Emit(context, builder, signature, args)
-            lanes = e.kind.count
-            with cgutils.for_range(builder, args[9]) as block:
-                start = e.mul(block.index, LINE_ROWS * lanes)
-                # Steps that are numbers leave a register for every row.
-                place = _Place(e.add(args[1], start), lanes, args[3], lanes, *args[4:6], e.add(args[7], start), lanes, args[8])
-                _sums(e, taps, LINE_ROWS, 1, place, (0, 2, 6))
-            return context.get_dummy_value()
+            def write(e: Emit) -> None:
+                args, lanes = e.args, e.kind.count
+                with cgutils.for_range(e.b, args[9]) as block:
+                    start = e.mul(block.index, LINE_ROWS * lanes)
+                    # Steps that are numbers leave a register for every row.
+                    goal = e.add(args[7], start)
+                    place = _Place(e.add(args[1], start), lanes, args[3], lanes, args[4], args[5], goal, lanes, args[8])
+                    _sums(e, taps, LINE_ROWS, 1, place, (0, 2, 6))
+
+            return own(context, builder, signature, args, write)
 
         n = types.int64
         return types.void(image, n, weights, n, n, n, out, n, types.uint8, n), code
@@ -109,13 +122,13 @@ def _line_maker(taps: int) -> Any:
     return sums
 
 
-def _totals(e: Emit, rows: int, vectors: int) -> None:
+def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
     """Add a group's sums, from ``free`` on, to the outputs; what is rounded away is kept behind them and added at the ``end``.
 
     The first group, a ``new`` one, is the total itself. What is lost in adding two numbers is a number (Knuth).
     """
     b, lanes = e.b, e.kind.count
-    free, to, step, new, end = (e.args[i] for i in (1, 3, 4, 5, 6))
+    step, new, end = e.args[4:7]
     truth, size = ir.IntType(1), rows * vectors * lanes
     block = [
         (e.add(free, n * lanes), e.add(e.add(to, e.mul(step, n // vectors)), n % vectors * lanes)) for n in range(rows * vectors)
@@ -142,18 +155,23 @@ def _totals(e: Emit, rows: int, vectors: int) -> None:
 
 def _total_maker(rows: int, vectors: int) -> Any:
     @intrinsic
-    def total(typing_context, work, free, out, to, step, new, end):  # type: ignore[no-untyped-def]
+    def total(typing_context, work, free, out, to, step, new, end, many):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            set.update(builder.function.attributes, ("noinline", "optsize"))
-            _totals(Emit(context, builder, signature, args), rows, vectors)
-            return context.get_dummy_value()
+            def write(e: Emit) -> None:
+                with cgutils.for_range(e.b, e.args[7]) as block:
+                    free = e.add(e.args[1], e.mul(block.index, 2 * rows * vectors * e.kind.count))
+                    _totals(e, rows, vectors, free, e.add(e.args[3], e.mul(block.index, vectors * e.kind.count)))
+
+            return own(context, builder, signature, args, write)
 
         n = types.int64
-        return types.void(work, n, out, n, n, types.uint8, types.uint8), code
+        return types.void(work, n, out, n, n, types.uint8, types.uint8, n), code
 
     return total
 
 
-image1, image2, image3, image4, image5 = (_maker(taps) for taps in (1, 2, 3, 4, 5))
+image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
+flat1, flat2, flat3, flat4, flat5 = (_maker(taps, FLAT_ROWS, FLAT_VECTORS) for taps in (1, 2, 3, 4, 5))
 line1, line2, line3, line4 = (_line_maker(taps) for taps in (1, 2, 3, 4))
 image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)
+flat_total = _total_maker(FLAT_ROWS, FLAT_VECTORS)

@@ -12,7 +12,7 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import fill
+from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_lines.contract import pairs
 from footprint.kernels.overlap_save.contract import TILES, blocks
 from footprint.kernels.overlap_save.cpu import source_of

@@ -9,7 +9,8 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import KINDS, fill
+from footprint.kernels.convolve.cpu import KINDS
+from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.overlap_save.contract import TILES, blocks, pairs
 from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil

@@ -6,7 +6,7 @@ import math
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.cpu import fill, fill_stored, source_index
+from footprint.kernels.convolve.cpu_lines import fill, fill_stored, source_index
 from footprint.kernels.overlap_save.cpu_dft import gather, spread
 from footprint.kernels.overlap_save.cpu_lines import strip_of
 

@@ -10,7 +10,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import fill, source_index
+from footprint.kernels.convolve.cpu_lines import fill, source_index
 from footprint.kernels.overlap_save.contract import TILES, blocks
 from footprint.kernels.overlap_save.cpu import source_of
 from footprint.kernels.overlap_save.cpu_lines import (

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from footprint.kernels.common.vectors import Emit
+from footprint.kernels.common.vectors import Emit, own
 from footprint.kernels.rank_filter.contract import MOST, shift
 from footprint.kernels.rank_filter.networks import Network, across, column, picked, ranks
 
@@ -133,45 +133,54 @@ def windows(typing_context, lines, at, pitch, slot, source, begin, count, out, t
     """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        set.update(builder.function.attributes, ("noinline",))
-        e, b, window = Emit(context, builder, signature, args), builder, _window(signature, 9)
-        (at, pitch, slot), (begin, count), to = args[1:4], args[5:7], args[8]
-        tall, wide, lanes, kept = window[0], window[1], e.kind.count, len(ranks(*window))
-        beyond = -(-(wide - 1) // lanes)
-        numbers = [ir.Constant(slot.type, i) for i in range(tall - 1)]
-        rows = [e.add(i, b.zext(b.icmp_signed(">=", i, slot), slot.type)) for i in numbers]
-        starts, own = [e.add(at, e.mul(pitch, row)) for row in rows], e.add(at, e.mul(pitch, slot))
+        window = _window(signature, 9)
 
-        def ordered(x: Any) -> Any:
-            new = _compared(e, e.load(4, e.add(begin, x)), len(signature.args[-1]) > 1)
-            e.store(new, 0, e.add(own, x))
-            values = [*(e.load(0, e.add(start, x)) for start in starts), new]
-            return _run(e, signature.args[0].dtype.signed, column(*window), values)
+        def write(e: Emit) -> None:
+            args, b = e.args, e.b
+            (at, pitch, slot), (begin, count), to = args[1:4], args[5:7], args[8]
+            tall, wide, lanes, kept = window[0], window[1], e.kind.count, len(ranks(*window))
+            beyond = -(-(wide - 1) // lanes)
+            numbers = [ir.Constant(slot.type, i) for i in range(tall - 1)]
+            rows = [e.add(i, b.zext(b.icmp_signed(">=", i, slot), slot.type)) for i in numbers]
+            starts, latest = [e.add(at, e.mul(pitch, row)) for row in rows], e.add(at, e.mul(pitch, slot))
 
-        zero = e.add(0, 0)
-        whole = b.sub(b.sdiv(e.add(count, wide - 1), e.add(0, lanes)), e.add(0, beyond))
-        some = b.icmp_signed(">", whole, zero)
-        whole = b.select(some, whole, zero)
-        held = [[cgutils.alloca_once(b, e.kind) for _ in range(kept)] for _ in range(beyond)]
-        with b.if_then(some):
-            for k, some in enumerate(held):
-                for value, place in zip(ordered(e.add(0, k * lanes)), some):
-                    b.store(value, place)
-        with cgutils.for_range(b, whole) as loop:
-            x = e.mul(loop.index, lanes)
-            found = [[b.load(place) for place in some] for some in held]
-            found.append(ordered(e.add(x, beyond * lanes)))
-            for some, values in zip(held, found[1:]):
-                for value, place in zip(values, some):
-                    b.store(value, place)
-            values = [_shuffled(e, vectors, j) for vectors in zip(*found) for j in range(wide)]
-            _picked(e, signature, window, values, 7, e.add(to, x))
-        # The last vectors end where the row does.
-        with cgutils.for_range_slice(b, e.mul(whole, lanes), count, e.add(0, lanes)) as (x, _):
-            x = _inside(e, x, count)
-            found = [ordered(e.add(x, j)) for j in range(wide)]
-            _picked(e, signature, window, [some[i] for i in range(kept) for some in found], 7, e.add(to, x))
-        return _nothing(context, builder)
+            def ordered(x: Any) -> Any:
+                new = _compared(e, e.load(4, e.add(begin, x)), len(signature.args[-1]) > 1)
+                e.store(new, 0, e.add(latest, x))
+                values = [*(e.load(0, e.add(start, x)) for start in starts), new]
+                return _run(e, signature.args[0].dtype.signed, column(*window), values)
+
+            zero = e.add(0, 0)
+            whole = b.sub(b.sdiv(e.add(count, wide - 1), e.add(0, lanes)), e.add(0, beyond))
+            some = b.icmp_signed(">", whole, zero)
+            whole = b.select(some, whole, zero)
+            with b.if_then(some):
+                first, before = [ordered(e.add(0, k * lanes)) for k in range(beyond)], b.block
+                body, after = b.append_basic_block("body"), b.append_basic_block("after")
+                b.branch(body)
+                b.position_at_end(body)
+                # Values, not places: what goes on to the next vectors is not to go by way of memory.
+                index, held = b.phi(zero.type), [[b.phi(e.kind) for _ in range(kept)] for _ in range(beyond)]
+                x = e.mul(index, lanes)
+                found = [*held, ordered(e.add(x, beyond * lanes))]
+                values = [_shuffled(e, vectors, j) for vectors in zip(*found) for j in range(wide)]
+                _picked(e, signature, window, values, 7, e.add(to, x))
+                following = e.add(index, 1)
+                index.add_incoming(zero, before)
+                index.add_incoming(following, body)
+                for places, *both in zip(held, first, found[1:]):
+                    for place, start, then in zip(places, *both):
+                        place.add_incoming(start, before)
+                        place.add_incoming(then, body)
+                b.cbranch(b.icmp_signed("<", following, whole), body, after)
+                b.position_at_end(after)
+            # The last vectors end where the row does.
+            with cgutils.for_range_slice(b, e.mul(whole, lanes), count, e.add(0, lanes)) as (x, _):
+                x = _inside(e, x, count)
+                found = [ordered(e.add(x, j)) for j in range(wide)]
+                _picked(e, signature, window, [some[i] for i in range(kept) for some in found], 7, e.add(to, x))
+
+        return own(context, builder, signature, args, write)
 
     n = types.int64
     return types.void(lines, n, n, n, source, n, n, out, n, tall, wide, many, rest, real), code

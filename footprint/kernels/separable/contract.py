@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, convolve_work, stored_as
+from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, TOGETHER, convolve_work, stored_as
 from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
@@ -36,7 +36,7 @@ def places(tall: int, wide: int, width: int) -> tuple[int, int, int, int, int]:
     strip = min(STRIP, -(-max(width, 1) // BLOCK) * BLOCK)
     line = -(-(strip + wide - 1) // BLOCK) * BLOCK
     sums = (ROWS + tall - 1) * BLOCK
-    lines = sums + 2 * ROWS * BLOCK
+    lines = sums + 2 * TOGETHER * ROWS * BLOCK
     return strip, line, sums, lines, lines + ROWS * line
 
 

@@ -12,9 +12,9 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import ROWS
-from footprint.kernels.convolve.cpu import blocks, convolve, fill, line_blocks
-from footprint.kernels.convolve.cpu_sums import VECTORS
+from footprint.kernels.convolve.cpu import blocks, convolve
+from footprint.kernels.convolve.cpu_lines import fill, line_blocks
+from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
 from footprint.kernels.separable.contract import places
 
 

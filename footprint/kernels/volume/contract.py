@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 
 from footprint.kernels.common.borders import CODES
-from footprint.kernels.convolve.contract import BLOCK, ROWS, SPAN
+from footprint.kernels.convolve.contract import BLOCK, BLOCKS, ROWS, SPAN
 from footprint.spec import ArraySpec, Limits
 
 
@@ -49,6 +49,6 @@ def codes(lies: Lies) -> tuple[int, int, int]:
 
 def volume_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread one plane of the source of a block that reaches beyond an edge, its outputs, and a group's sums."""
-    size = (ROWS + weights.shape[1] - 1) * (BLOCK + SPAN) + 3 * ROWS * BLOCK
+    size = (ROWS + weights.shape[1] - 1) * (BLOCK + SPAN) + BLOCKS
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

@@ -10,9 +10,10 @@ from numba import prange
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import ROWS, SPAN, STRIP
-from footprint.kernels.convolve.cpu import blocks, fill, source_index
-from footprint.kernels.convolve.cpu_sums import VECTORS
+from footprint.kernels.convolve import cpu_sums
+from footprint.kernels.convolve.contract import SPAN, STRIP
+from footprint.kernels.convolve.cpu import blocks, held
+from footprint.kernels.convolve.cpu_lines import fill, source_index
 from footprint.kernels.volume import contract
 
 
@@ -22,10 +23,11 @@ def _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, 
     apart()
     image_depth, image_height, image_width = sizes
     depth, height, width = mask
-    block, plane = VECTORS * BYTES // image.itemsize, image_height * image_width
+    most, vectors = held(height, width)
+    block, plane = vectors * BYTES // image.itemsize, image_height * image_width
     pitch = block + SPAN
-    to = base + (ROWS + height - 1) * pitch
-    free = to + ROWS * block
+    to = base + (most + height - 1) * pitch
+    free = to + most * block
     for k in range(depth):
         place = source_index(z + start[0] + k, image_depth, codes[0])
         there = image[max(place, 0) * plane : (max(place, 0) + 1) * plane]
@@ -45,19 +47,20 @@ def _edge(image, weights, out, work, base, z, y, x, rows, columns, sizes, mask, 
 
 @njit(cache=True, nogil=True)
 def _units(image, weights, out, work, base, first, last, sizes, mask, wanted, start, codes, cval):
-    """Groups of ROWS rows, strip after strip, plane after plane."""
+    """Groups of rows, strip after strip, plane after plane."""
     apart()
     image_depth, image_height, image_width = sizes
     depth, height, width = mask
     _, all_rows, all_columns = wanted
     z0, y0, x0 = start
-    groups, block = (all_rows + ROWS - 1) // ROWS, VECTORS * BYTES // image.itemsize
+    most, vectors = held(height, width)
+    groups, block = (all_rows + most - 1) // most, vectors * BYTES // image.itemsize
     each = groups * ((all_columns + STRIP - 1) // STRIP)
-    plane, free = image_height * image_width, base + (ROWS + height - 1) * (block + SPAN) + ROWS * block
+    plane, free = image_height * image_width, base + (most + height - 1) * (block + SPAN) + most * block
     for unit in range(first, last):
-        z, strip, y = unit // each, unit % each // groups * STRIP, unit % groups * ROWS
-        rows, stop, goal = min(ROWS, all_rows - y), min(strip + STRIP, all_columns), (z * all_rows + y) * all_columns
-        inside = rows == ROWS and y + y0 >= 0 and y + y0 + ROWS + height - 1 <= image_height
+        z, strip, y = unit // each, unit % each // groups * STRIP, unit % groups * most
+        rows, stop, goal = min(most, all_rows - y), min(strip + STRIP, all_columns), (z * all_rows + y) * all_columns
+        inside = rows == most and y + y0 >= 0 and y + y0 + most + height - 1 <= image_height
         inside = inside and z + z0 >= 0 and z + z0 + depth <= image_depth
         first_inside = max(strip, strip + (-x0 - strip + block - 1) // block * block)
         end = min(stop, image_width - width + 1 - x0)
@@ -88,7 +91,8 @@ def volume(
 ) -> None:
     """Correlate; see ``footprint.kernels.volume.contract`` for what is computed."""
     (threads, size), (planes, rows, columns) = work.shape, out.shape
-    units = planes * -(-rows // ROWS) * -(-columns // STRIP)
+    most, _ = cpu_sums.held(*weights.shape[1:])
+    units = planes * -(-rows // most) * -(-columns // STRIP)
     flat = image.reshape(-1), weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = image.shape, weights.shape, out.shape, contract.start(lies), contract.codes(lies), float(lies["cval"])
     if few(out.size * weights.size):

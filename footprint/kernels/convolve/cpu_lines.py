@@ -1,0 +1,148 @@
+"""Lines of an image on the CPU: copied with what lies beyond their ends, and correlated with a mask of a single row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from footprint.kernels.common import borders
+from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import BYTES, alone, apart
+from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, LINE_TAPS, STEP, TOGETHER
+from footprint.kernels.convolve.cpu_sums import line1, line2, line3, line4, line_total
+
+source_index = njit(cache=True, nogil=True)(borders.source_index)
+
+
+@njit(cache=True, nogil=True)
+def cast(source, target):
+    """Copy elements as another dtype."""
+    alone()
+    for k in range(source.size):
+        target[k] = source[k]
+
+
+@njit(cache=True, nogil=True)
+def fill(line, at, count, image, height, width, y, x, code_y, code_x, cval):
+    """Copy ``count`` elements of row ``y`` from column ``x`` on, both of which may lie outside."""
+    apart()
+    row = source_index(y, height, code_y)
+    first = min(max(-x, 0), count) if row >= 0 else count
+    last = max(first, min(width - x, count))
+    start = row * width
+    # From 0: an index that might be negative would cost a test an element, and all vector instructions.
+    cast(image[start + x + first : start + x + last], line[at + first : at + last])
+    for i in range(first + count - last):
+        k = i if i < first else i - first + last
+        column = source_index(x + k, width, code_x) if row >= 0 else -1
+        line[at + k] = image[start + column] if column >= 0 else cval
+
+
+@njit(cache=True, nogil=True)
+def fill_stored(line, at, count, image, kind, height, width, y, x, code_y, code_x, cval):
+    """The same of an image that is given as bytes: one loop over units then serves every dtype."""
+    apart()
+    if kind == 0:
+        fill(line, at, count, image, height, width, y, x, code_y, code_x, cval)
+    elif kind == 1:
+        fill(line, at, count, image.view(np.int8), height, width, y, x, code_y, code_x, cval)
+    elif kind == 2:
+        fill(line, at, count, image.view(np.uint16), height, width, y, x, code_y, code_x, cval)
+    else:
+        fill(line, at, count, image.view(np.int16), height, width, y, x, code_y, code_x, cval)
+
+
+@njit(cache=True, nogil=True)
+def chained(columns, taps):
+    """Columns of a chain, so that chains are nearly equal."""
+    if columns * taps <= CHAIN:
+        return columns  # without the divisions, which small masks would feel
+    chains = (columns * taps + CHAIN - 1) // CHAIN
+    return (columns + chains - 1) // chains
+
+
+@njit(cache=True, nogil=True)
+def line_blocks(image, at, weights, out, to, columns, work, edge):
+    """Neighbouring blocks of outputs of a row; ``edge`` is where the last one goes that is not whole.
+
+    Of the taps, a vector's length apart, the first columns have one more than the others. Few taps go by some blocks before the
+    next ones do: what it takes to begin is not paid for every block.
+    """
+    apart()
+    lanes, free = BYTES // image.itemsize, edge + STEP
+    whole, more, block = weights.size // lanes, weights.size % lanes, LINE_ROWS * lanes
+    turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
+    direct, x = turns <= LINE_GROUP, 0
+    while x < columns:
+        many = min(TOGETHER if direct else 1, (columns - x) // block)
+        sums, place = (out, to + x) if many > 0 else (work, edge)
+        turn, (target, goal) = 0, (sums, place) if direct else (work, free)
+        for side in range(2):
+            column, count, height = (more, lanes - more, whole) if side else (0, more, whole + 1)
+            parts, i = (height + LINE_TAPS - 1) // LINE_TAPS if count > 0 else 0, 0
+            for part in range(parts):
+                taps, first = (height + parts - 1 - part) // parts, i * lanes + column
+                how = first, count, chained(count, taps), target, goal, turn % LINE_GROUP == 0, max(many, 1)
+                if taps == 4:
+                    line4(image, at + x + first, weights, *how)
+                elif taps == 3:
+                    line3(image, at + x + first, weights, *how)
+                elif taps == 2:
+                    line2(image, at + x + first, weights, *how)
+                else:
+                    line1(image, at + x + first, weights, *how)
+                i += taps
+                turn += 1
+                if not direct and (turn % LINE_GROUP == 0 or turn == turns):
+                    line_total(work, free, sums, place, lanes, turn <= LINE_GROUP, turn == turns, 1)
+        if many == 0:
+            for k in range(columns - x):
+                out[to + x + k] = work[edge + k]
+        x += max(many, 1) * block
+
+
+@njit(cache=True, nogil=True)
+def line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Pieces of rows."""
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    across, block, edge = (all_columns + piece - 1) // piece, LINE_ROWS * BYTES // image.itemsize, base + piece + width - 1
+    for unit in range(first, last):
+        y, x = unit // across, unit % across * piece
+        columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
+        inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
+        if inside and columns % block == 0:
+            line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
+        else:
+            fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
+            line_blocks(work, base, weights, out, to, columns, work, edge)
+
+
+@njit(cache=True, nogil=True)
+def stored_line_units(image, kind, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
+    """Pieces of rows, from a copy of each, converted and with the border."""
+    apart()
+    image_height, image_width, _, width, _, all_columns = shapes
+    across, edge = (all_columns + piece - 1) // piece, base + piece + width - 1
+    for unit in range(first, last):
+        y, x = unit // across, unit % across * piece
+        columns = min(piece, all_columns - x)
+        place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
+        fill_stored(*place, code_y, code_x, cval)
+        line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def lines(image, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    """`line_units` in threads."""
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        line_units(image, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def stored_lines(image, kind, weights, out, work, size, threads, units, piece, shapes, y0, x0, code_y, code_x, cval):
+    """`stored_line_units` in threads."""
+    for t in prange(threads):
+        first, last = units * t // threads, units * (t + 1) // threads
+        stored_line_units(image, kind, weights, out, work, t * size, first, last, piece, shapes, y0, x0, code_y, code_x, cval)
