@@ -6,6 +6,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import within
 from footprint.kernels.flat.contract import DEAD
 
 _DEAD, _ONE = np.float32(DEAD), np.float32(1)
@@ -35,6 +36,7 @@ def level_of(raw, dark, border):
 @njit(cache=True, nogil=True, error_model="numpy")
 def transmission(raw, near, far, dark, weight, gain, ceiling, level, x):
     """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead or saturated."""
+    within()
     d, own = dark[x], np.float32(raw[x])
     beam = level
     if level < 0:

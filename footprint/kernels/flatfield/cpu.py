@@ -21,8 +21,11 @@ def _flatfield(raw, flats, dark, lower, upper, weight, gains, out, border, ceili
         z, a = unit // n_a, unit % n_a
         row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[z, a]
         level, dead, gain = level_of(row, d, border), False, gains[a] if gains.size else _ONE
+        # Without the logarithm, which is a call, this loop is one of vectors.
         for x in range(row.size):
-            line = line_integral(transmission(row, near, far, d, weight[a], gain, ceiling, level, x), _LOW, _HIGH)
+            to[x] = transmission(row, near, far, d, weight[a], gain, ceiling, level, x)
+        for x in range(row.size):
+            line = line_integral(to[x], _LOW, _HIGH)
             to[x] = line
             dead |= line != line
         if dead:

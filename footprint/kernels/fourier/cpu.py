@@ -90,13 +90,9 @@ def spread(
     cells, samples = (a.view(np.float32).reshape(-1) for a in (grid, spectrum))
     # How many taps and samples at once are lengths of tuples: what is compiled depends on them.
     n_f, threads, together = spectrum.shape[1], numba.get_num_threads(), (0,) * (group if WIDE else 1)
-    for colour in range(2):
-        each(
-            lambda t: _spread(
-                cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together, colour, t, threads, accumulate
-            ),
-            threads,
-        )
+    given = cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together
+    each(lambda t: _spread(*given, 0, t, threads, accumulate), threads)
+    each(lambda t: _spread(*given, 1, t, threads, accumulate), threads)
 
 
 def fold(grid: np.ndarray, *, cells: int) -> None:

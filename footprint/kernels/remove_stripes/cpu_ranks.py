@@ -36,7 +36,7 @@ def bits_of(key):
 
 @njit(cache=True, nogil=True)
 def _radix(keys, places, pairs, spare, count):
-    """Sort by up to `_DIGIT` bits at a time, stable, keys and places as one number; bits that no two keys differ in are left out."""
+    """Sort by up to `_DIGIT` bits at a time, stable, keys and places as one number, without bits in which no keys differ."""
     low, high = _LARGEST, np.uint32(0)
     for i in range(keys.size):
         low, high = min(low, keys[i]), max(high, keys[i])
