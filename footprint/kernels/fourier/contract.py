@@ -22,7 +22,7 @@ Where lines fit the chip (`footprint.kernels.common.stages`), three steps take t
 
 So do these on the CPU where `footprint.kernels.transforms` serves the lines, whose tables they are given:
 ``fourier.spectra(samples, table, response, roots, slots, order, turns, spectrum, *, mode, x0, y0, radices)`` is ``rows``.
-``fourier.blocks(grid, roots, slots, columns, gains, *, cells, radices)``: transform back along y, of a folded grid, and ``turn``: as many
+``fourier.blocks(grid, roots, slots, columns, gains, *, cells, radices)`` is ``columns`` of a folded grid, and ``turn``: as many
 rows as a vector has lanes become a block of ``(n, 2, lanes)`` numbers, for each of ``columns`` real and imaginary parts.
 ``fourier.pixels(grid, roots, slots, order, turns, pixels, out, *, cells, radices)``: from blocks, back, crop.
 """
