@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -226,7 +227,7 @@ class FourierBackproject:
         radices = _own(b, n_f - 1)
         if radices is not None:
             given = [b.const(part, f"{name} of a row") for name, part in zip(_TABLES, halves(radices))]
-            how = {"mode": self.ramp.padding, "x0": x0, "y0": y0, "radices": radices}
+            how: dict[str, Any] = {"mode": self.ramp.padding, "x0": x0, "y0": y0, "radices": radices}
             b.launch("fourier.spectra", rows, table, response, *given, spectrum, **how)
             return
         batch = _batch(b, n_a, n_f)

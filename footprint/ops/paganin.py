@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class Paganin(ProjectionFilter):
         rows = part.reshape(-1, n_x)
         if radices is not None:
             tables = [b.const(table, f"table {k} of rows") for k, table in enumerate(halves(radices))]
-            how = {"level": level, "radices": radices}
+            how: dict[str, Any] = {"level": level, "radices": radices}
             mode = "constant" if self.padding in ("air", "zeros") else self.padding
             b.launch("transforms.forward", rows, *tables, spectrum, padded=width, mode=mode, **how)
             return lambda blurred, y: b.launch("transforms.backward", blurred, *tables, y.reshape(-1, n_x), **how)
