@@ -55,7 +55,7 @@ class ndarray(_Base):
     def __init__(self, host: np.ndarray) -> None:
         super().__init__(host)
         self.dtype, self.flags, self.strides, self.size = host.dtype, host.flags, host.strides, host.size
-        self.data = SimpleNamespace(ptr=host.__array_interface__["data"][0])
+        self.data = SimpleNamespace(ptr=host.__array_interface__["data"][0], device_id=0)
         self.device = SimpleNamespace(id=0)
 
     def get(self) -> np.ndarray:

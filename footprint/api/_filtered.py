@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from footprint.ops.convolve import MASKS, MODES, Correlate
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
 from footprint.ops.separated import beyond, in_rows, product_of
+from footprint.plan.ready import Known as Earlier
 from footprint.spec import ArraySpec
 
 Axes = tuple[int, ...] | None
@@ -75,8 +76,8 @@ class Asked(NamedTuple):
         origin: Any = 0,
         axes: Any = None,
         method: str = "auto",
-        name: str = "dtype",
         masks: str = "one",
+        name: str = "dtype",
     ) -> Asked:
         """The same from what the user wrote."""
         for told, word, words in (("mode", mode, MODES), ("nan", nan, TREATMENTS), ("method", method, METHODS)):
@@ -110,9 +111,22 @@ def last(axes: Axes, n_axes: int) -> tuple[int, ...] | None:
 
 
 def filtered(
-    image: Any, mask: Any, flip: bool, how: Asked, cval: Any, out: Any, memory: Memory, device: str, beside: Beside = ALONE
+    image: Any, mask: Any, flip: bool, words: tuple[Any, ...], cval: Any, beside: Beside, out: Any, memory: Memory, device: str
 ) -> Any:
-    """Filter numbers, and give the result the units of image and mask where they have any."""
+    """Filter numbers, and give the result the units of image and mask where they have any.
+
+    ``words`` are the arguments of `Asked.of` as the user wrote them: a call like an earlier one is known by them.
+    """
+    look = None
+    if beside[0] is None and beside[1] is None:
+        # How a mask on the host lies decides whether it has a slot.
+        seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
+        look = looks("convolve", (flip, *words, cval, memory, device), image, seen, out)
+        known = recall(look)
+        found = _again(look, known, image, mask, seen, flip, cval, out) if known is not None else None
+        if found is not None:
+            return found
+    how = Asked.of(*words)
     data, mask_of_image = (image, None) if type(image) is np.ndarray else unmasked(image)
     if mask_of_image is not None:
         if beside[0] is not None:
@@ -120,7 +134,7 @@ def filtered(
             raise ArgumentError("masked", "an array, beside an image that is a masked array", "one of the two", fix)
         image, beside = data, (mask_of_image, beside[1])
     if not (is_quantity(image) or is_quantity(mask)):
-        return _run(image, mask, flip, how, number(cval), out, memory, device, beside)
+        return _run(image, mask, flip, how, number(cval), out, memory, device, beside, look)
     (image, of_image), (mask, of_mask) = plain(image, "image"), plain(mask, "mask")
     if of_image is not None and is_quantity(cval):
         cval, _ = plain(cval, "cval", of_image)
@@ -132,6 +146,25 @@ def filtered(
         target = out.value
     result = _run(image, mask, flip, how, number(cval), target, memory, device, beside)
     return out if out is not None else result << unit
+
+
+def _again(look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, flip: bool, cval: Any, out: Any) -> Any | None:
+    """The result of a call like an earlier one; None where it has to go the long way."""
+    if type(mask) is not np.ndarray:
+        seen = kind_of(mask).weights(mask, flip, known.small)
+    product = None
+    if known.product is None:
+        # The mask's values decide on the plan.
+        product = product_of(seen, known.small)
+        decided = recall((look, None if product is None else beyond(number(cval), product[0])))
+        if decided is None:
+            return None
+        known = decided
+    if seen is None or (out is not None and shared_memory(image, out)):
+        return None
+    target = fresh(known, 0, image) if out is None else out
+    small = (seen,) if product is None else in_rows(product, known.small)
+    return target if target is not None and replay(known, (image, *small), (target,)) else None
 
 
 def operation(
@@ -187,26 +220,18 @@ def number(cval: Any) -> float:
         raise ArgumentError("cval", repr(cval), "a number") from None
 
 
-def _run(image: Any, mask: Any, flip: bool, how: Asked, cval: float, out: Any, memory: Memory, device: str, beside: Beside) -> Any:
-    # How a mask on the host lies decides whether it has a slot.
-    seen = NUMPY.in_order(mask, flip, "") if type(mask) is np.ndarray else mask
-    # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
-    simple = not (how.scales(beside) or is_given(beside) or how.several) and how.axes is None and how.method != "separable"
-    # As text, since a tuple of plain values alone is told apart at once.
-    options = (flip, how.mode, how.boundary, how.sums, how.result, how.nan, str(how.origin), how.method, cval, memory, device)
-    look = seen_look = looks("convolve", options, image, seen, out) if simple else None
-    known, product = recall(look), None
-    if known is not None and type(mask) is not np.ndarray:
-        seen = kind_of(mask).weights(mask, flip, known.small)
-    if known is not None and known.product is None:
-        product = product_of(seen, known.small)
-        look = (seen_look, None if product is None else beyond(cval, product[0]))
-        known = recall(look)
-    if known is not None and seen is not None and (out is None or not shared_memory(image, out)):
-        target = fresh(known, 0, image) if out is None else out
-        small = (seen,) if product is None else in_rows(product, known.small)
-        if target is not None and replay(known, (image, *small), (target,)):
-            return target
+def _run(
+    image: Any,
+    mask: Any,
+    flip: bool,
+    how: Asked,
+    cval: float,
+    out: Any,
+    memory: Memory,
+    device: str,
+    beside: Beside,
+    look: Hashable | None = None,
+) -> Any:
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
     source = turned(natural, order, "image")
@@ -226,11 +251,13 @@ def _run(image: Any, mask: Any, flip: bool, how: Asked, cval: float, out: Any, m
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)
+        # The sum of a mask's weights is looked at anew, and so are its products where some are asked for.
+        simple = not (how.scales(beside) or is_given(beside) or how.several) and how.axes is None and how.method != "separable"
         # The next mask is only turned and cast where it lies: this one must not have been brought here from elsewhere.
-        if kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
-            if made.weighed:
-                values_decide(seen_look, key, wanted.dtype)
-                look = None if seen_look is None else (seen_look, made.beyond)
+        if simple and kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
+            if made.weighed and look is not None:
+                values_decide(look, key, wanted.dtype)
+                look = (look, made.beyond)
             remember(look, key, target.spec, wanted.dtype, made.beyond is not None)
     else:
         choose("method", how.method, METHODS)

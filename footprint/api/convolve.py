@@ -127,8 +127,8 @@ def convolve(
     >>> fp.convolve(np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0]), mode="full")
     array([ 1.,  1.,  2., -4.])
     """
-    how = Asked.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
-    return filtered(image, mask, True, how, cval, out, memory, device, (masked, weight))
+    words = (mode, boundary, dtype, nan, origin, axes, method, masks)
+    return filtered(image, mask, True, words, cval, (masked, weight), out, memory, device)
 
 
 def correlate(
@@ -172,8 +172,8 @@ def correlate(
     >>> fp.correlate(np.array([1.0, 2.0, 4.0]), np.array([-1.0, 1.0]), mode="valid")
     array([1., 2.])
     """
-    how = Asked.of(mode, boundary, dtype, nan, origin, axes, method, masks=masks)
-    return filtered(image, mask, False, how, cval, out, memory, device, (masked, weight))
+    words = (mode, boundary, dtype, nan, origin, axes, method, masks)
+    return filtered(image, mask, False, words, cval, (masked, weight), out, memory, device)
 
 
 def plan_convolve(
@@ -233,7 +233,7 @@ def plan_convolve(
     True
     """
     spec, meets = described(shape, dtype, kinds=COMPLEX)
-    how = Asked.of(mode, boundary, result, nan, origin, axes, name="result", masks=masks)
+    how = Asked.of(mode, boundary, result, nan, origin, axes, masks=masks, name="result")
     order = last(how.axes, len(spec.shape))
     if order is not None:
         spec, meets = turned_spec(spec, order), Given(direct=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from footprint.api._arrays import Memory, described, finished, on_host, output, 
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.vertical_shift import VerticalShift, split_shifts
+from footprint.ops.vertical_shift import VerticalShift, dtype_of_shifts, split_shifts
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
@@ -53,22 +54,24 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     """
     look = looks("vertical_shift", (memory, device), radios, out, shifts)
     known = recall(look)
-    if known is not None and known.small and np.isfinite(shifts).all():
-        found = again(look, [radios, *split_shifts(shifts, known.results[0][0][1], known.small)], out)
+    # All are finite where their sum is.
+    if known is not None and known.small and math.isfinite(np.add.reduce(shifts)):
+        found = again(look, [radios, split_shifts(shifts, known.results[0][0][1], known.small)], out)
         if found is not None:
             return found
     source = receive(radios, "radios")
     values = _shifts(shifts)
-    result = VerticalShift().out_specs(source.spec, ArraySpec((len(values),), "int64"))[0]
+    result = VerticalShift().out_specs(source.spec, ArraySpec((len(values), 2), "float64"))[0]
     target = output(out, result, source)
     if out is not None and shared(source, target) and not same_memory(source, target):
         raise ArgumentError("out", "memory shared with radios", "an array of its own, or radios itself")
     kind = _kind(target.spec.dtype)
     if result.size:
-        tables = [receive(table, "shifts") for table in split_shifts(values, result.shape[1], kind)]
+        small = dtype_of_shifts(result.shape[1], kind)
+        table = receive(split_shifts(values, result.shape[1], small), "shifts")
         device = where(device, source, target)
-        key = call("vertical_shift", VerticalShift(kind), [source, *tables], [target], device, memory)
-        remember(look, key, target.spec, kind if type(shifts) is np.ndarray else "")
+        key = call("vertical_shift", VerticalShift(kind), [source, table], [target], device, memory)
+        remember(look, key, target.spec, small if type(shifts) is np.ndarray else "")
     return finished(target, out)
 
 
@@ -89,7 +92,7 @@ def plan_vertical_shift(
     Returns
     -------
     Plan
-        Its inputs are the stack, the whole rows of the shifts (int64) and the rest; chunks are angles.
+        Its inputs are the stack and (n_angles, 2) of the shifts, whole rows and the rest; chunks are angles.
 
     Examples
     --------
@@ -99,10 +102,10 @@ def plan_vertical_shift(
     """
     spec, _ = described(shape, dtype)
     n_angles = spec.shape[0] if spec.shape else 0
-    whole = ArraySpec((n_angles,), "int64")
-    kind = _kind(VerticalShift().out_specs(spec, whole)[0].dtype)
-    tables = [whole, ArraySpec((n_angles,), kind)]
-    return plan_verb("vertical_shift", VerticalShift(kind), [spec, *tables], where(device), memory)
+    result = VerticalShift().out_specs(spec, ArraySpec((n_angles, 2), "float64"))[0]
+    kind = _kind(result.dtype)
+    table = ArraySpec((n_angles, 2), dtype_of_shifts(result.shape[1], kind))
+    return plan_verb("vertical_shift", VerticalShift(kind), [spec, table], where(device), memory)
 
 
 def _kind(dtype: str) -> str:

@@ -131,7 +131,7 @@ class _CuPy(ArrayKind):
     turns = True
 
     def look(self, array: Any) -> Hashable | None:
-        return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.device.id
+        return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.data.device_id
 
     def launched(self, array: Any) -> Any:
         return array
@@ -141,14 +141,14 @@ class _CuPy(ArrayKind):
 
     def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
         cupy = sys.modules["cupy"]
-        return cupy.empty(shape, dtype) if cupy.cuda.runtime.getDevice() == like.device.id else None
+        return cupy.empty(shape, dtype) if cupy.cuda.runtime.getDevice() == like.data.device_id else None
 
     def in_order(self, array: Any, turned: bool, dtype: str) -> Any:
         # In one kernel, or none.
         return (_turned(array) if turned else array).astype(dtype, order="C", copy=False)
 
     def weights(self, array: Any, turned: bool, dtype: str) -> Any | None:
-        if turned and array.dtype == dtype and array.flags.c_contiguous:
+        if turned and array.dtype is _dtype(dtype) and array.flags.c_contiguous:
             return Backwards(array, lambda: self.in_order(array, turned, dtype))
         return self.in_order(array, turned, dtype)
 
@@ -233,11 +233,19 @@ def _kind_of(kind: type) -> ArrayKind:
 
 def plain_kind(array: Any) -> ArrayKind | None:
     """The kind of an array whose type is its library's own and known here; None for subclasses and all else."""
-    kind = type(array)
+    return _plain_kind(type(array))  # type: ignore[arg-type]
+
+
+@functools.lru_cache(64)
+def _plain_kind(kind: type) -> ArrayKind | None:
     if kind is np.ndarray:
         return NUMPY
     name = kind.__module__
     return _KINDS[name] if _PLAIN.get(name) == kind.__name__ else None
+
+
+# A look-up takes a third of the time that a name's dtype does.
+_dtype = functools.lru_cache(32)(np.dtype)
 
 
 def _turned(array: Any) -> Any:

@@ -209,7 +209,8 @@ class ShiftSinograms(Op):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; windows end where the detector does, so what lies outside them is outside the detector."""
         lines, out = refs
-        whole, fraction = split_shifts(self.shifts.array, 1 << 40, "float32")
+        parts = split_shifts(self.shifts.array, 1 << 40, "float64")
+        whole, fraction = parts[:, 0].astype(np.int64), parts[:, 1].astype(np.float32)
         tables = [b.const(whole, "whole shifts", "a", of=lines), b.const(fraction, "fractions of shifts", "a", of=lines)]
         x = b.bring(lines, "float32")
         with b.deliver(out, "float32") as y:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError
+from footprint.kernels.common.stages import stages, turns
 from footprint.kernels.ramp_filter import lines
 from footprint.kernels.transforms.contract import halves
 from footprint.ops.families import ProjectionFilter, batch_of
@@ -89,7 +90,7 @@ class Paganin(ProjectionFilter):
         weights = np.repeat(table, 2, axis=1) * np.float32(1 if own is None else 1 / width)
         taps, reach = b.const(weights, "weights of rows"), b.const(far, "rows that count")
         where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
-        batch = batch_of(n, 8 * width * m)
+        batch = batch_of(n, 8 * width * m, b.limits.cores)
         with b.deliver(out, "float32") as made, b.repeat(rows, batch) as loop:
             part, y = rows.window(loop, batch), made.window(loop, batch)
             k = made.spec.shape[1]
@@ -114,6 +115,12 @@ class Paganin(ProjectionFilter):
             mode = "constant" if self.padding in ("air", "zeros") else self.padding
             b.launch("transforms.forward", rows, *tables, spectrum, padded=width, mode=mode, **how)
             return lambda blurred, y: b.launch("transforms.backward", blurred, *tables, y.reshape(-1, n_x), **how)
+        if stages(b.limits, width // 2) is not None:
+            # On a device whose chips hold a row it is transformed there.
+            chip = b.const(turns(width // 2), "twiddles")
+            border: dict[str, Any] = {"mode": self.padding, "level": level}
+            b.launch("paganin.forward", part, chip, spectrum, **border)
+            return lambda blurred, y: b.launch("paganin.backward", blurred, chip, y, **border)
         wide = b.scratch((*spectrum.slot.spec.shape[:1], width), "float32", "padded rows").like_rows(rows)
         b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
         b.fft(wide, spectrum)

@@ -14,13 +14,26 @@ from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 from footprint.units import counted
 
+# Whole numbers up to this are exact in float32.
+_EXACT = 1 << 24
 
-def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    """Whole rows and the rest in [0, 1) of each shift; one that leaves the image is cut to one that just does."""
+
+def dtype_of_shifts(height: int, dtype: str) -> str:
+    """What the table of shifts of projections of so many rows, which are summed in ``dtype``, holds exactly enough."""
+    return dtype if height < _EXACT else "float64"
+
+
+def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> np.ndarray:
+    """Whole rows and the rest in [0, 1) of each finite shift, (n_angles, 2).
+
+    A shift that leaves the image is cut to one that just does.
+    """
+    table = np.empty((len(shifts), 2), dtype)
+    whole = np.floor(shifts, dtype=np.float64)
+    table[:, 1] = shifts - whole
     # Not by numpy.clip, which takes longer than all the rest.
-    shifts = np.minimum(np.maximum(np.asarray(shifts, np.float64), -(height + 1)), height + 1)
-    whole = np.floor(shifts)
-    return whole.astype(np.int64), (shifts - whole).astype(dtype)
+    table[:, 0] = np.minimum(np.maximum(whole, -(height + 1)), height + 1)
+    return table
 
 
 @dataclass(frozen=True)
@@ -33,29 +46,29 @@ class VerticalShift(Op):
 
     dtype: str = "float32"
 
-    axes = ("azx", "a", "a")
+    axes = ("azx", "a.")
     cut = "a"
     in_place = True
     units = {"a": "angles"}  # noqa: RUF012  shared, never changed
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The stack, the two parts of the shifts, and the result."""
-        return ("radios", "whole shifts", "rest of shifts"), ("out",)
+        """The stack, the shifts, and the result."""
+        return ("radios", "shifts"), ("out",)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A stack like the input, float32 for small dtypes and float64 for others."""
-        radios, whole = specs[:2]
+        radios, shifts = specs
         if len(radios.shape) != 3:
             raise ShapeError(
                 "radios", counted(len(radios.shape), "dimensions"), "3: (n_angles, n_z, n_x)", "use radios[None] for one"
             )
-        if whole.shape[0] != radios.shape[0]:
-            raise ShapeError("shifts", f"{whole.shape[0]} values", f"{radios.shape[0]}, one per angle")
+        if shifts.shape[0] != radios.shape[0]:
+            raise ShapeError("shifts", f"{shifts.shape[0]} values", f"{radios.shape[0]}, one per angle")
         return (ArraySpec(radios.shape, sum_dtype(radios.dtype), "azx"),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; ``radios`` and ``out`` may be one array of the caller's."""
-        radios, whole, fraction, out = refs
-        x, shift, rest = b.bring(radios, dtype=self.dtype), b.bring(whole), b.bring(fraction)
+        radios, shifts, out = refs
+        x, table = b.bring(radios, dtype=self.dtype), b.bring(shifts)
         with b.deliver(out, dtype=self.dtype) as y:
-            b.launch("vertical_shift", x, shift, rest, y, z0=0)
+            b.launch("vertical_shift", x, table, y, z0=0)

@@ -93,6 +93,12 @@ def _one(value: Any) -> str:
         return f"dict({_many(value)}; {_many(value.values())})"
     if isinstance(value, np.generic) and kind.__module__ == "numpy" and value.dtype.kind in ACCEPTED and value.dtype.char != "g":
         return f"{value.dtype.str}:{value.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        if value.kind not in ACCEPTED and value.kind != "c":
+            raise _UnknownError
+        return f"dtype({value.str})"
+    if kind is type and (value in (bool, int, float, complex) or (issubclass(value, np.generic) and value.__module__ == "numpy")):
+        return f"{value.__module__}.{value.__qualname__}"
     # Ours are their fields; what another package's are, it alone knows.
     if dataclasses.is_dataclass(kind) and kind.__module__.startswith("footprint."):
         return f"{kind.__module__}.{kind.__qualname__}({_many(getattr(value, one.name) for one in dataclasses.fields(kind))})"

@@ -28,7 +28,7 @@ def test_shifts_want_the_rows_they_read_and_no_others(shifts, n, data):
 
 @given(SHIFTS)
 def test_a_shift_is_whole_rows_and_a_rest_from_0_to_1(shifts):
-    whole, rest = split_shifts(np.array(shifts), 100, "float64")
+    whole, rest = split_shifts(np.array(shifts), 100, "float64").T
     assert (0 <= rest).all() and (rest <= 1).all()
     np.testing.assert_allclose(whole + rest, shifts, rtol=0, atol=1e-15 * 16)
     assert all(w == np.floor(s) for w, s in zip(whole, shifts))

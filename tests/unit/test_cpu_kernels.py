@@ -106,7 +106,7 @@ def jobs(rng):
     image = rng.standard_normal((37, 53), "f4")
     whole = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "other_start": (0, 0, 0), "other_step": (1, 1, 1)}
     index, sides = np.clip(np.arange(-4, 57), -1, 52), {"lo": 3, "hi": 50}
-    stack, shifts = rng.standard_normal((5, 20, 31), "f4"), (np.array([1, -2, 0, 30, 3]), rng.random(5, "f4"))
+    stack, shifts = rng.standard_normal((5, 20, 31), "f4"), np.stack([[1, -2, 0, 30, 3], rng.random(5)], 1).astype("f4")
     yield "convolve", (image, rng.standard_normal((5, 4), "f4"), 0 * image), {
         "y0": -2, "x0": -2, "border_y": "wrap", "border_x": "mirror", "cval": 0.0}  # fmt: skip
     yield "convolve", (image, rng.standard_normal((1, 40), "f4"), 0 * image), {
@@ -132,7 +132,7 @@ def jobs(rng):
         yield "pad.statistic", (image.T[None].copy(),), {**sides, "statistic": statistic, "left": 7, "right": 9}
     yield "muladd", (image[None].copy(), image[None] + 1), {"a": 0.5, "b": 2.0, "count": (1, 37, 53), **whole}
     yield "threshold", (image, np.full(image.shape, 9, "u1")), {"level": 0.5, "background": 0.1}
-    yield "vertical_shift", (stack, *shifts, 0 * stack), {"z0": 0}
+    yield "vertical_shift", (stack, shifts, 0 * stack), {"z0": 0}
     for connectivity in (4, 8):
         yield "label", ((image > 0.4).view("u1"), np.full(image.shape, -5, "i4"), np.zeros(1, "i8")), {"connectivity": connectivity}
 

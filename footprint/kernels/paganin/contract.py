@@ -10,6 +10,9 @@ Of a block of n projections, ``lines`` (n, m, n_x) are the rows it has, ``y`` (n
   (F,), how many beside it count at a frequency, which falls. ``lines`` begin with row ``start`` of ``total``, ``y`` with row
   ``first``; rows beyond the detector as in ``pad``. ``lines`` and ``y`` are looked at for their shapes alone.
 * ``crop(padded, y, level=)``: the first n_x values of every row (n k, P), and ``level``.
+* ``forward(lines, twiddle, spectrum, mode=, level=)``: ``pad`` with the transform that follows, and
+  ``backward(spectrum, twiddle, y, mode=, level=)``: the transform with ``crop``, where `common.stages` has rows of P on the chip;
+  ``twiddle`` is its table.
 """
 
 from __future__ import annotations

@@ -44,12 +44,12 @@ def _row(image, z, f, target, x, n):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _vertical_shift(radios, whole, fraction, out, z0, first, last):
+def _vertical_shift(radios, shifts, out, z0, first, last):
     strips = (out.shape[2] + STRIP - 1) // STRIP
     for unit in range(first, last):
         angle, x = unit // strips, unit % strips * STRIP
         n = min(STRIP, out.shape[2] - x)
-        shift, f, height = whole[angle] + z0, fraction[angle], out.shape[1]
+        shift, f, height = int(shifts[angle, 0]) + z0, radios.dtype.type(shifts[angle, 1]), out.shape[1]
         for k in range(height):
             # Rows move up for positive shifts, down for negative ones: none is overwritten before it has been read.
             z = k if shift >= 0 else height - 1 - k
@@ -57,15 +57,15 @@ def _vertical_shift(radios, whole, fraction, out, z0, first, last):
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _share_vertical_shift(radios, whole, fraction, out, z0, units):
+def _share_vertical_shift(radios, shifts, out, z0, units):
     for unit in prange(units):
-        _vertical_shift(radios, whole, fraction, out, z0, unit, unit + 1)
+        _vertical_shift(radios, shifts, out, z0, unit, unit + 1)
 
 
-def vertical_shift(radios: np.ndarray, whole: np.ndarray, fraction: np.ndarray, out: np.ndarray, *, z0: int = 0) -> None:
+def vertical_shift(radios: np.ndarray, shifts: np.ndarray, out: np.ndarray, *, z0: int = 0) -> None:
     """Shift a stack; see ``footprint.kernels.vertical_shift.contract``."""
     units = out.shape[0] * -(-out.shape[2] // STRIP)
     if few(out.size * TOUCH):
-        _vertical_shift(radios, whole, fraction, out, z0, 0, units)
+        _vertical_shift(radios, shifts, out, z0, 0, units)
     else:
-        _share_vertical_shift(radios, whole, fraction, out, z0, units)
+        _share_vertical_shift(radios, shifts, out, z0, units)

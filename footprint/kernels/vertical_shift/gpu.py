@@ -17,9 +17,7 @@ CHUNK = 32
 """Rows it walks in all, where it need not walk the whole column."""
 
 
-def vertical_shift_program(
-    limits: Limits, radios: ArraySpec, whole: ArraySpec, fraction: ArraySpec, out: ArraySpec, *, z0: int = 0
-) -> Program:
+def vertical_shift_program(limits: Limits, radios: ArraySpec, shifts: ArraySpec, out: ArraySpec, *, z0: int = 0) -> Program:
     """The whole stack in one launch."""
     if out.size == 0:
         return Program(())
@@ -30,9 +28,9 @@ def vertical_shift_program(
     chunk = max(CHUNK, -(-n_z // (MAX_GROUPS_Y * ty * ROWS)) * ROWS)
     grid = (-(-n_x // (tx * COLUMNS)), -(-n_z // (ty * chunk)), min(n_angles, MAX_GROUPS_Y))
     defines = (
-        *(("T", c_type(out.dtype)), ("TX", tx), ("TY", ty), ("CX", COLUMNS)),
+        *(("T", c_type(out.dtype)), ("S", c_type(shifts.dtype)), ("TX", tx), ("TY", ty), ("CX", COLUMNS)),
         *(("ROWS", ROWS), ("CHUNK", chunk)),
     )
     sizes = map(np.int64, (n_angles, radios.shape[1], n_z, n_x, z0))
-    args: tuple[Argument, ...] = (A(0), A(1), A(2), A(3), *sizes)
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), *sizes)
     return Program((Launch("vertical_shift.knl", "vertical_shift", grid, (tx, ty, 1), args, defines),))
