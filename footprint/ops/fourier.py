@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from footprint.errors import ArgumentError
 from footprint.kernels.common.stages import stages, turns
 from footprint.kernels.fourier.contract import BITS, MARGIN, WINDOW
 from footprint.kernels.fourier.taps import Taps, taps_of
+from footprint.kernels.ramp_filter import lines
 from footprint.kernels.ramp_filter.fused import fused
+from footprint.kernels.transforms.contract import halves, whole
 from footprint.ops.backproject import Geometry, slid, slides
 from footprint.ops.filters import fast_length
 from footprint.ops.ramp_filter import RampFilter
@@ -26,6 +29,7 @@ _BATCH_BYTES, _BATCH_CORE = 8 << 20, 256 << 10
 _BESIDE = 1.05
 # Detectors that a padded row may be long.
 _FARTHEST = 64
+_TABLES = ("roots", "slots", "places", "turns")
 
 
 def least_length(geometry: Geometry) -> int:
@@ -127,6 +131,11 @@ def _batch(b: Builder, rows: int, length: int) -> int:
     return max(1, min(rows, (_BATCH_BYTES + _BATCH_CORE * b.limits.cores) // (8 * length)))
 
 
+def _own(b: Builder, numbers: int) -> tuple[int, ...] | None:
+    """Radices of lines of so many complex numbers where transforms of our own serve them on a CPU."""
+    return lines.factors(2 * numbers) if b.limits.family == "cpu" and b.limits.fused else None
+
+
 def _cells(n: int, sigma: float, beside: bool = False) -> int:
     """An even number that transforms are fast for; not so few that a window at the one end meets the other.
 
@@ -215,6 +224,12 @@ class FourierBackproject:
             mode = self.ramp.padding
             b.launch("fourier.rows", rows, table, table_of, response, spectrum, mode=mode, x0=x0, y0=y0)
             return
+        radices = _own(b, n_f - 1)
+        if radices is not None:
+            given = [b.const(part, f"{name} of a row") for name, part in zip(_TABLES, halves(radices))]
+            how: dict[str, Any] = {"mode": self.ramp.padding, "x0": x0, "y0": y0, "radices": radices}
+            b.launch("fourier.spectra", rows, table, response, *given, spectrum, **how)
+            return
         batch = _batch(b, n_a, n_f)
         with b.repeat(rows, batch) as loop:
             part, own = rows.window(loop, batch), spectrum.window(loop, batch)
@@ -228,6 +243,10 @@ class FourierBackproject:
             self._at_once(b, grid, plane, out)
             return
         b.launch("fourier.fold", plane, cells=grid.cells_x)
+        radices = _own(b, grid.cells_y), _own(b, grid.cells_x // 2)
+        if radices[0] is not None and radices[1] is not None:
+            self._in_blocks(b, grid, plane, out, radices[0], radices[1])
+            return
         half = plane[MARGIN : MARGIN + grid.half]
         batch = _batch(b, grid.half, grid.cells_y)
         with b.repeat(half, batch) as loop:
@@ -243,6 +262,16 @@ class FourierBackproject:
             b.launch("fourier.turn", half, places.window(loop, batch), down.window(loop, batch), lines)
             left = b.fft(lines, real, inverse=True, scaled=False)
             b.launch("fourier.crop", real, b.const(grid.pixels(left), "gains along x"), part)
+
+    def _in_blocks(self, b: Builder, grid: Grid, plane: Ref, out: Ref, down: tuple[int, ...], across: tuple[int, ...]) -> None:
+        """The same on a CPU whose own transforms serve both directions."""
+        columns, gains = grid.columns(1 / grid.cells_y)
+        given = [b.const(part, f"{name} along y") for name, part in zip(_TABLES, whole(down))]
+        kept = b.const(columns, "columns"), b.const(gains, "gains along y")
+        b.launch("fourier.blocks", plane, *given, *kept, cells=grid.cells_x, radices=down)
+        given = [b.const(part, f"{name} along x") for name, part in zip(_TABLES, halves(across))]
+        pixels = b.const(grid.pixels(1 / grid.cells_x), "gains along x")
+        b.launch("fourier.pixels", plane, *given, pixels, out, cells=grid.cells_x, radices=across)
 
     def _at_once(self, b: Builder, grid: Grid, plane: Ref, out: Ref) -> None:
         """The same where lines of both directions fit the chip: two launches."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError
 from footprint.kernels.common.stages import stages, turns
+from footprint.kernels.ramp_filter import lines
+from footprint.kernels.transforms.contract import halves
 from footprint.ops.families import ProjectionFilter, batch_of
 from footprint.ops.filters import fast_length
 from footprint.plan.builder import Builder
@@ -75,40 +79,58 @@ class Paganin(ProjectionFilter):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record batches of projections: rows to spectra, their sums, and back."""
         given, out = refs
-        lines = b.bring(given, "float32")
-        n, m, n_x = lines.spec.shape
+        rows = b.bring(given, "float32")
+        n, m, n_x = rows.spec.shape
         if n * m * n_x == 0:
             return
         width = self.padded(n_x)
         table, far = _taps(self.length, width)
-        taps, reach = b.const(np.repeat(table, 2, axis=1), "weights of rows"), b.const(far, "rows that count")
+        own = lines.factors(width) if b.limits.family == "cpu" and b.limits.fused else None
+        # Transforms of our own leave the factor 1/n of the way back.
+        weights = np.repeat(table, 2, axis=1) * np.float32(1 if own is None else 1 / width)
+        taps, reach = b.const(weights, "weights of rows"), b.const(far, "rows that count")
         where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
-        level = 1.0 if self.padding == "air" else 0.0
-        # On a device whose chips hold a row it is transformed there.
-        chip = b.const(turns(width // 2), "twiddles") if stages(b.limits, width // 2) is not None else None
         batch = batch_of(n, 8 * width * m, b.limits.cores)
-        with b.deliver(out, "float32") as made, b.repeat(lines, batch) as loop:
-            part, y = lines.window(loop, batch), made.window(loop, batch)
-            rows, back = part.reshape(-1, n_x), y.reshape(-1, n_x)
+        with b.deliver(out, "float32") as made, b.repeat(rows, batch) as loop:
+            part, y = rows.window(loop, batch), made.window(loop, batch)
             k = made.spec.shape[1]
-            spectrum = b.scratch((batch * m, len(far)), "complex64", "spectra").like_rows(rows)
-            blurred = b.scratch((batch * k, len(far)), "complex64", "blurred spectra").like_rows(back)
-            if chip is not None:
-                b.launch("paganin.forward", part, chip, spectrum, mode=self.padding, level=level)
-            else:
-                wide = b.scratch((batch * m, width), "float32", "padded rows").like_rows(rows)
-                b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
-                b.fft(wide, spectrum)
+            spectrum = b.scratch((batch * m, len(far)), "complex64", "spectra").like_rows(part.reshape(-1, n_x))
+            blurred = b.scratch((batch * k, len(far)), "complex64", "blurred spectra").like_rows(y.reshape(-1, n_x))
+            back = self._there(b, part, spectrum, width, own)
             b.launch("paganin.blur", spectrum, taps, reach, part, y, blurred, mode=self.padding, **where)
-            if chip is not None:
-                b.launch("paganin.backward", blurred, chip, y, mode=self.padding, level=level)
-            else:
-                narrow = b.scratch((batch * k, width), "float32", "padded rows back").like_rows(back)
-                b.fft(blurred, narrow, inverse=True)
-                b.launch("paganin.crop", narrow, y, level=level)
+            back(blurred, y)
         b.note(
             f"phase: a row counts for {self.reach_z} to both sides; those farther would change no frequency by {self.missed:.1g}"
         )
+
+    def _there(
+        self, b: Builder, part: Ref, spectrum: Ref, width: int, radices: tuple[int, ...] | None
+    ) -> Callable[[Ref, Ref], None]:
+        """Record rows padded and transformed; returned is what records the way back."""
+        n_x, level = part.spec.shape[2], 1.0 if self.padding == "air" else 0.0
+        rows = part.reshape(-1, n_x)
+        if radices is not None:
+            tables = [b.const(table, f"table {k} of rows") for k, table in enumerate(halves(radices))]
+            how: dict[str, Any] = {"level": level, "radices": radices}
+            mode = "constant" if self.padding in ("air", "zeros") else self.padding
+            b.launch("transforms.forward", rows, *tables, spectrum, padded=width, mode=mode, **how)
+            return lambda blurred, y: b.launch("transforms.backward", blurred, *tables, y.reshape(-1, n_x), **how)
+        if stages(b.limits, width // 2) is not None:
+            # On a device whose chips hold a row it is transformed there.
+            chip = b.const(turns(width // 2), "twiddles")
+            border: dict[str, Any] = {"mode": self.padding, "level": level}
+            b.launch("paganin.forward", part, chip, spectrum, **border)
+            return lambda blurred, y: b.launch("paganin.backward", blurred, chip, y, **border)
+        wide = b.scratch((*spectrum.slot.spec.shape[:1], width), "float32", "padded rows").like_rows(rows)
+        b.launch("paganin.pad", part, wide, mode=self.padding, level=level)
+        b.fft(wide, spectrum)
+
+        def back(blurred: Ref, y: Ref) -> None:
+            narrow = b.scratch((*blurred.slot.spec.shape[:1], width), "float32", "padded rows back").like_rows(y.reshape(-1, n_x))
+            b.fft(blurred, narrow, inverse=True)
+            b.launch("paganin.crop", narrow, y, level=level)
+
+        return back
 
 
 def blur_length(delta_beta: float, energy: float, distance: float, pixel_size: float) -> float:

@@ -29,6 +29,13 @@ MUTANTS = [
         "strips are spread twice",
     ),
     Mutant(
+        "footprint/kernels/fourier/cpu.py",
+        "if colour == 0 and not accumulate:",
+        "if colour == 1 and not accumulate:",
+        (TESTS + "test_equals_the_plain_sum",),
+        "strips are cleared when others have written to them",
+    ),
+    Mutant(
         "footprint/kernels/fourier/cpu_spread.py",
         "2 * ((column + i) % cells)",
         "2 * min(column + i, cells - 1)",

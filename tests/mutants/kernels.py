@@ -320,10 +320,24 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/ramp_filter/cpu_lines.py",
-        "here, inner, t = base + both[k] * gap, step, padded",
-        "here, inner, t = base + block * gap, step, padded",
+        "block_forward(radices, work, base + both[k] * gap,",
+        "block_forward(radices, work, base + block * gap,",
         (BACKEND + "fbp.py::test_rows_longer_than_a_batch_agree_with_those_within",),
         "one of two blocks is not transformed",
+    ),
+    Mutant(
+        "footprint/kernels/transforms/cpu.py",
+        "            work[end + lanes + k] = 0\n",
+        "            work[end + lanes + k] += 0\n",
+        ("tests/unit/test_transforms.py::test_rows_there_and_back",),
+        "what is imaginary of the highest frequency counts",
+    ),
+    Mutant(
+        "footprint/kernels/transforms/cpu.py",
+        "first = length // lanes * lanes\n        for t in range(0, first, lanes):\n            _gather",
+        "first = length // lanes * lanes\n        for t in range(lanes, first, lanes):\n            _gather",
+        ("tests/unit/test_transforms.py::test_rows_there_and_back",),
+        "the lowest frequencies of whole groups stay behind",
     ),
     Mutant(
         "footprint/kernels/ramp_filter/cpu_lines.py",

@@ -136,8 +136,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/paganin/cpu.py",
-        "sums, 2 * far + 1, rows)",
-        "sums, 2 * far + 2, rows)",
+        "e.add(double, 2 - ROWS)",
+        "e.add(double, 1 - ROWS)",
         (PHASE + "no_frequency_misses_more_than_the_plan_says", *BITS),
         "a row in whose reach it ends is left out",
     ),

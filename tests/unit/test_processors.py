@@ -68,6 +68,7 @@ print(WIDE)
         (SUMS, "haswell", "+avx,+avx2,+fma", "8 True"),
         (SUMS, "generic", "", "8 False"),
         (FOURIER, "generic", "", "False"),
+        (FOURIER, "haswell", "+avx,+avx2,+fma", "True"),
     ],
 )
 def test_every_kind_of_processor(program, name, features, printed, tmp_path):

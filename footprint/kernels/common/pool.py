@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 
@@ -10,3 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 def pool(threads: int) -> ThreadPoolExecutor:
     """Threads that all plans share; they start when they are first needed."""
     return ThreadPoolExecutor(threads)
+
+
+def each(function: Callable[[int], None], threads: int) -> None:
+    """Call ``function`` with 0, 1, ... in so many threads, of which this is the first; back when all are."""
+    if threads == 1:
+        function(0)
+        return
+    others = [pool(threads).submit(function, t) for t in range(1, threads)]
+    try:
+        function(0)
+    finally:
+        for other in others:
+            other.result()

@@ -6,6 +6,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import within
 from footprint.kernels.flat.contract import DEAD
 
 _DEAD, _ONE = np.float32(DEAD), np.float32(1)
@@ -35,6 +36,7 @@ def level_of(raw, dark, border):
 @njit(cache=True, nogil=True, error_model="numpy")
 def transmission(raw, near, far, dark, weight, gain, ceiling, level, x):
     """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead or saturated."""
+    within()
     d, own = dark[x], np.float32(raw[x])
     beam = level
     if level < 0:
@@ -48,15 +50,20 @@ def transmission(raw, near, far, dark, weight, gain, ceiling, level, x):
     return share if good else np.float32(np.nan)
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def shares(row, near, far, dark, weight, gain, ceiling, level, to):
+    """`transmission` of a whole row: a loop of vectors, which it is not where more is done in it."""
+    for x in range(row.size):
+        to[x] = transmission(row, near, far, dark, weight, gain, ceiling, level, x)
+
+
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _flat(raw, flats, dark, lower, upper, weight, gains, out, border, ceiling):
     n_z = raw.shape[1]
     for unit in prange(raw.shape[0] * n_z):
         a, z = unit // n_z, unit % n_z
         level, gain = level_of(raw[a, z], dark[z], border), gains[a] if gains.size else _ONE
-        row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[a, z]
-        for x in range(row.size):
-            to[x] = transmission(row, near, far, d, weight[a], gain, ceiling, level, x)
+        shares(raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], weight[a], gain, ceiling, level, out[a, z])
 
 
 def flat(

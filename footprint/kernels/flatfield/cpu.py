@@ -7,7 +7,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.dead_pixels.cpu import mend
-from footprint.kernels.flat.cpu import NO_GAIN, level_of, transmission
+from footprint.kernels.flat.cpu import NO_GAIN, level_of, shares
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
 from footprint.kernels.minus_log.cpu import line_integral
 
@@ -19,10 +19,11 @@ def _flatfield(raw, flats, dark, lower, upper, weight, gains, out, border, ceili
     n_a = raw.shape[0]
     for unit in prange(n_a * raw.shape[1]):
         z, a = unit // n_a, unit % n_a
-        row, near, far, d, to = raw[a, z], flats[lower[a], z], flats[upper[a], z], dark[z], out[z, a]
-        level, dead, gain = level_of(row, d, border), False, gains[a] if gains.size else _ONE
+        row, to = raw[a, z], out[z, a]
+        level, dead, gain = level_of(row, dark[z], border), False, gains[a] if gains.size else _ONE
+        shares(row, flats[lower[a], z], flats[upper[a], z], dark[z], weight[a], gain, ceiling, level, to)
         for x in range(row.size):
-            line = line_integral(transmission(row, near, far, d, weight[a], gain, ceiling, level, x), _LOW, _HIGH)
+            line = line_integral(to[x], _LOW, _HIGH)
             to[x] = line
             dead |= line != line
         if dead:

@@ -19,10 +19,19 @@ Where lines fit the chip (`footprint.kernels.common.stages`), three steps take t
 ``fourier.rows(samples (n, n_x) float32, table, turns, response, spectrum, *, mode, x0, y0)``: continue, transform, and ``gain``.
 ``fourier.columns(grid, turns, *, cells, kept)``: fold, and transform back along y; so many first and last columns are ``kept``.
 ``fourier.image(grid (cells_x / 2 + 1, cells_y), turns, columns, gains, pixels (n_x,) float32, out (n, n_x))``: turn, back, crop.
+
+So do these on the CPU where `footprint.kernels.transforms` serves the lines, whose tables they are given:
+``fourier.spectra(samples, table, response, roots, slots, order, turns, spectrum, *, mode, x0, y0, radices)`` is ``rows``.
+``fourier.blocks(grid, roots, slots, columns, gains, *, cells, radices)`` is ``columns`` of a folded grid, and ``turn``: as many
+rows as a vector has lanes become a block of ``(n, 2, lanes)`` numbers, for each of ``columns`` real and imaginary parts.
+``fourier.pixels(grid, roots, slots, order, turns, pixels, out, *, cells, radices)``: from blocks, back, crop.
 """
 
 from __future__ import annotations
 
+import math
+
+from footprint.kernels.transforms.contract import room
 from footprint.spec import ArraySpec, Limits
 
 MARGIN = 8
@@ -40,3 +49,20 @@ NEAR = 64
 def gain_work(limits: Limits, *specs: ArraySpec, **numbers: object) -> tuple[ArraySpec, ...]:
     """Phases of the samples next to each other, of each thread."""
     return (ArraySpec((limits.threads, 2, NEAR)),)
+
+
+def spectra_work(
+    limits: Limits, samples: ArraySpec, *others: ArraySpec, radices: tuple[int, ...], **numbers: object
+) -> tuple[ArraySpec, ...]:
+    """Rows side by side, and phases."""
+    return room(limits, math.prod(radices), samples.shape[0]), *gain_work(limits)
+
+
+def blocks_work(limits: Limits, *specs: ArraySpec, cells: int, radices: tuple[int, ...]) -> tuple[ArraySpec, ...]:
+    """Rows of the grid side by side."""
+    return (room(limits, math.prod(radices), cells // 2 + 1),)
+
+
+def pixels_work(limits: Limits, *specs: ArraySpec, cells: int, radices: tuple[int, ...]) -> tuple[ArraySpec, ...]:
+    """Rows of the image side by side."""
+    return (room(limits, math.prod(radices), specs[-1].shape[0]),)

@@ -10,15 +10,59 @@ import numba
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.pool import each
 from footprint.kernels.fourier.contract import BITS, MARGIN, NEAR, STRIP
 from footprint.kernels.fourier.cpu_spread import WIDE, add_row
 from footprint.kernels.fourier.taps import taps_of
+from footprint.kernels.transforms import cpu as transforms
+
+_UNITS = 8
+"""Groups of rows that a thread transforms before they meet their gains."""
 
 
 def gain(spectrum: np.ndarray, response: np.ndarray, table: np.ndarray, work: np.ndarray, *, x0: int, y0: int) -> None:
     """See `footprint.kernels.fourier.contract`."""
-    _gain(spectrum.view(np.float32), response, table, work, x0, y0)
+    n, threads = len(spectrum), 1 if few(spectrum.size * TOUCH) else len(work)
+
+    def share(t: int) -> None:
+        _gain(spectrum.view(np.float32), response, table, work[t], x0, y0, n * t // threads, n * (t + 1) // threads)
+
+    each(share, threads)
+
+
+def spectra(
+    samples: np.ndarray,
+    table: np.ndarray,
+    response: np.ndarray,
+    roots: np.ndarray,
+    slots: np.ndarray,
+    order: np.ndarray,
+    turns: np.ndarray,
+    spectrum: np.ndarray,
+    work: np.ndarray,
+    phases: np.ndarray,
+    *,
+    mode: str,
+    x0: int,
+    y0: int,
+    radices: tuple[int, ...],
+) -> None:
+    """See the contract."""
+    n, padded = len(samples), 2 * (spectrum.shape[1] - 1)
+    tables, numbers = (roots, slots, order, turns), {"padded": padded, "mode": mode, "level": 0.0, "radices": radices}
+    ahead, found = transforms.forward_of(samples, *tables, spectrum, work, **numbers), spectrum.view(np.float32)
+
+    def share(base: int, first: int, last: int) -> None:
+        # What is transformed is still in the cache when it meets its gains.
+        for unit in range(first, last, _UNITS):
+            end = min(unit + _UNITS, last)
+            ahead(base, unit, end)
+            rows = unit * transforms.LANES, min(end * transforms.LANES, n)
+            _gain(found, response, table, phases[base // work.shape[1]], x0, y0, *rows)
+
+    transforms.shared(share, work, -(-n // transforms.LANES), n * padded * TOUCH)
 
 
 def pick(lattice: np.ndarray, own: np.ndarray, *, first: int) -> None:
@@ -42,13 +86,13 @@ def spread(
     accumulate: bool,
 ) -> None:
     """See the contract."""
-    if not accumulate:
-        _clear(grid)
     count = taps_of(accuracy).count
     cells, samples = (a.view(np.float32).reshape(-1) for a in (grid, spectrum))
     # How many taps and samples at once are lengths of tuples: what is compiled depends on them.
     n_f, threads, together = spectrum.shape[1], numba.get_num_threads(), (0,) * (group if WIDE else 1)
-    _spread(cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together, threads)
+    given = cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together
+    each(lambda t: _spread(*given, 0, t, threads, accumulate), threads)
+    each(lambda t: _spread(*given, 1, t, threads, accumulate), threads)
 
 
 def fold(grid: np.ndarray, *, cells: int) -> None:
@@ -61,41 +105,75 @@ def turn(grid: np.ndarray, columns: np.ndarray, gains: np.ndarray, lines: np.nda
     _turn(grid, columns, gains, lines)
 
 
+def blocks(
+    grid: np.ndarray,
+    roots: np.ndarray,
+    slots: np.ndarray,
+    columns: np.ndarray,
+    gains: np.ndarray,
+    work: np.ndarray,
+    *,
+    cells: int,
+    radices: tuple[int, ...],
+) -> None:
+    """See the contract."""
+    plane, half, across = grid[MARGIN:], cells // 2 + 1, grid.shape[1]
+    tables = roots, slots, np.empty(0, np.int64), np.empty(0, np.float32)
+    transforms.back(transforms.GRID, plane, plane, tables, (columns, gains), work, (half, 0, across), 2 * across, 0.0, radices)
+
+
+def pixels(
+    grid: np.ndarray,
+    roots: np.ndarray,
+    slots: np.ndarray,
+    order: np.ndarray,
+    turns: np.ndarray,
+    pixels: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+    *,
+    cells: int,
+    radices: tuple[int, ...],
+) -> None:
+    """See the contract."""
+    tables, ends = (roots, slots, order, turns), (np.empty(0, np.int32), pixels)
+    shape, pitch = (*out.shape, cells // 2), 2 * grid.shape[1]
+    transforms.back(transforms.BLOCKS, grid[MARGIN:], out, tables, ends, work, shape, pitch, 0.0, radices)
+
+
 def crop(real: np.ndarray, gains: np.ndarray, out: np.ndarray) -> None:
     """See the contract."""
     _crop(real, gains, out)
 
 
 # Real and imaginary parts go apart: so the loop within a row is made of vectors.
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _gain(spectrum, response, table, work, x0, y0):
-    n, n_f = spectrum.shape[0], spectrum.shape[1] // 2
-    padded, threads = 2 * (n_f - 1), work.shape[0]
-    for thread in prange(threads):
-        near_re, near_im = work[thread, 0], work[thread, 1]
-        for a in range(thread, n, threads):
-            cos, nsin = table[a, 0], table[a, 1]
-            # Turns are taken modulo 1 first: at 16384 samples the product alone would lose digits.
-            turn = ((table[a, 2] + x0 * cos + y0 * nsin) / padded) % 1.0
-            sign = np.float32(-1 if cos < 0 else 1)
-            step, phase = np.exp(2j * np.pi * turn), 1.0 + 0.0j
-            for k in range(NEAR):
-                near_re[k], near_im[k] = phase.real, phase.imag
-                phase *= step
-            far, leap = table[a, 3] + 0.0j, np.exp(2j * np.pi * ((NEAR * turn) % 1.0))
-            for k0 in range(0, n_f, NEAR):
-                gains = response[k0 : k0 + NEAR]
-                row = spectrum[a, 2 * k0 : 2 * (k0 + NEAR)]
-                far_re, far_im = np.float32(far.real), np.float32(far.imag)
-                for k in range(len(gains)):
-                    phase_re = far_re * near_re[k] - far_im * near_im[k]
-                    phase_im = far_re * near_im[k] + far_im * near_re[k]
-                    re = gains[k].real * phase_re - gains[k].imag * phase_im
-                    im = gains[k].real * phase_im + gains[k].imag * phase_re
-                    x, y = row[2 * k], row[2 * k + 1]
-                    row[2 * k] = x * re - y * im
-                    row[2 * k + 1] = sign * (x * im + y * re)
-                far *= leap
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _gain(spectrum, response, table, near, x0, y0, first, last):
+    n_f = spectrum.shape[1] // 2
+    padded, near_re, near_im = 2 * (n_f - 1), near[0], near[1]
+    for a in range(first, last):
+        cos, nsin = table[a, 0], table[a, 1]
+        # Turns are taken modulo 1 first: at 16384 samples the product alone would lose digits.
+        turn = ((table[a, 2] + x0 * cos + y0 * nsin) / padded) % 1.0
+        sign = np.float32(-1 if cos < 0 else 1)
+        step, phase = np.exp(2j * np.pi * turn), 1.0 + 0.0j
+        for k in range(NEAR):
+            near_re[k], near_im[k] = phase.real, phase.imag
+            phase *= step
+        far, leap = table[a, 3] + 0.0j, np.exp(2j * np.pi * ((NEAR * turn) % 1.0))
+        for k0 in range(0, n_f, NEAR):
+            gains = response[k0 : k0 + NEAR]
+            row = spectrum[a, 2 * k0 : 2 * (k0 + NEAR)]
+            far_re, far_im = np.float32(far.real), np.float32(far.imag)
+            for k in range(len(gains)):
+                phase_re = far_re * near_re[k] - far_im * near_im[k]
+                phase_im = far_re * near_im[k] + far_im * near_re[k]
+                re = gains[k].real * phase_re - gains[k].imag * phase_im
+                im = gains[k].real * phase_im + gains[k].imag * phase_re
+                x, y = row[2 * k], row[2 * k + 1]
+                row[2 * k] = x * re - y * im
+                row[2 * k + 1] = sign * (x * im + y * re)
+            far *= leap
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -153,17 +231,19 @@ def _strip(grid, spectrum, taps, lattice, n_f, first, lo, hi, cells, count, grou
             add_row(grid, spectrum, taps, first, along_x, along_y, 2 * n_f * row, ahead, k0, k1, cells, count, group)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _spread(grid, spectrum, taps, lattice, n_f, shape, count, group, threads):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _spread(grid, spectrum, taps, lattice, n_f, shape, count, group, colour, thread, threads, accumulate):
+    """A thread's share of every other strip."""
     rows, cells = shape
     # The lowest of the taps of frequency 0.
     lowest = (2 - len(count)) << (BITS - 1)
     first = (lowest + (MARGIN << BITS), lowest + ((cells // 2) << BITS))
     strips = -(-rows // STRIP)
-    for colour in range(2):
-        for thread in prange(threads):
-            for strip in range(2 * thread + colour, strips, 2 * threads):
-                _strip(grid, spectrum, taps, lattice, n_f, first, strip * STRIP, (strip + 1) * STRIP, cells, count, group)
+    for strip in range(2 * thread + colour, strips, 2 * threads):
+        if colour == 0 and not accumulate:
+            # It reaches into the next one, whose turn comes later.
+            grid[2 * cells * strip * STRIP : 2 * cells * min((strip + 2) * STRIP, rows)] = 0
+        _strip(grid, spectrum, taps, lattice, n_f, first, strip * STRIP, (strip + 1) * STRIP, cells, count, group)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

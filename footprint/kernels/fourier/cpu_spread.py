@@ -10,14 +10,14 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.pairs import FEATURES
 from footprint.kernels.fourier.contract import BITS, WINDOW
 
-# What Numba compiles for, which its own settings may narrow, and not what the processor could do.
-WIDE = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[2].split(",")
+_FEATURE = next((name for name in ("avx512f", "avx2") if f"+{name}" in FEATURES), "")
+WIDE = bool(_FEATURE)
 """Whether taps of several samples can be moved to their places within a window by one instruction."""
 
 _LANES = 2 * WINDOW
@@ -83,6 +83,20 @@ class _Window:
             found = self.b.call(self.fma, [found, z, self.b.load(self.b.gep(powers, [_i64(power)]), align=4)])
         return found
 
+    def moved(self, taps, twice, cells):
+        """Taps along y, each ``twice``, moved right by so many cells; lanes -1 and -2 are the last, zeros."""
+        b = self.b
+        one = b.insert_element(ir.Constant(_VI, ir.Undefined), b.trunc(cells, _I32), ir.Constant(_I32, 0))
+        places = b.sub(_all(twice), self.pick(one, [0] * _LANES))
+        if _FEATURE == "avx512f":
+            return b.call(self.declare("llvm.x86.avx512.permvar.sf.512", _V, [_V, _VI]), [taps, places])
+        narrow = [ir.VectorType(kind, WINDOW) for kind in (_F32, _I32)]
+        permute = self.declare("llvm.x86.avx2.permps", narrow[0], narrow)
+        halves = [list(range(WINDOW)), list(range(WINDOW, _LANES))]
+        low = self.pick(taps, halves[0])
+        one, other = (b.call(permute, [low, self.pick(places, half)]) for half in halves)
+        return b.shuffle_vector(one, other, _all(range(_LANES)))
+
 
 def _codegen(context, builder, signature, args):
     w = _Window(context, builder, signature, args)
@@ -100,10 +114,7 @@ def _codegen(context, builder, signature, args):
         if w.group == 1:
             wide = w.pick(taps, twice)
         else:
-            # Moved right by as many cells as the sample lies beyond the window's left; lanes -1 and -2 are the last, zeros.
-            permute = w.declare("llvm.x86.avx512.permvar.sf.512", _V, [_V, _VI])
-            moved = b.insert_element(ir.Constant(_VI, ir.Undefined), b.trunc(columns[i], _I32), ir.Constant(_I32, 0))
-            wide = b.call(permute, [taps, b.sub(_all(twice), w.pick(moved, [0] * _LANES))])
+            wide = w.moved(taps, twice, columns[i])
         across.append(b.fmul(wide, w.pick(b.load(b.gep(sample, [_i64(i)]), align=4), [0, 1] * WINDOW)))
         kept = cgutils.alloca_once(b, _V)
         kept.align = 64

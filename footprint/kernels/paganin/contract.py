@@ -37,6 +37,6 @@ def blur_work(
     *more: object,
     **numbers: object,
 ) -> tuple[ArraySpec, ...]:
-    """So many numbers of the rows of a projection, and their weights; where rows lie from the first that counts on; per thread."""
+    """So many numbers of the rows of a projection, and weights to both sides; where rows lie from the first on; per thread."""
     m, k, far = lines.shape[1], y.shape[1], taps.shape[0]
-    return (ArraySpec((limits.threads, (m + far) * STRETCH)), ArraySpec((limits.threads, k + 2 * far + ROWS), "int64"))
+    return (ArraySpec((limits.threads, (m + 2 * far) * STRETCH)), ArraySpec((limits.threads, k + 2 * far + ROWS), "int64"))

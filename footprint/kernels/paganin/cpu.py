@@ -30,59 +30,58 @@ def _pad(lines, padded, mode, level):
 
 
 @intrinsic
-def _slide(typing_context, tile, places, first, count, taps, off, sums, to):  # type: ignore[no-untyped-def]
-    """Add rows ``places[first]`` and on of ``tile``, none where below 0, to the sums of rows ``off``, off - 1, ... before them."""
+def _slide(typing_context, tile, places, far, taps, sums, to):  # type: ignore[no-untyped-def]
+    """Some columns of the sums of `ROWS` rows, of ``2 far + ROWS`` rows ``places`` of ``tile``, none where below 0.
+
+    Columns are those of ``tile``, ``taps`` and ``sums[to]``; ``taps`` go from ``far`` before a row to ``far`` behind it.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         e = Emit(context, builder, signature, args)
-        lanes, integer = e.kind.count, ir.IntType(64)
-        there = [[e.add(args[7], r * STRETCH + v * lanes) for v in range(_VECTORS)] for r in range(ROWS)]
-        found = [[cgutils.alloca_once_value(builder, e.load(6, at)) for at in row] for row in there]
-        with cgutils.for_range(builder, args[3]) as loop:
-            at = builder.load(e._at(1, e.add(args[2], loop.index), integer))
+        lanes, integer, double = e.kind.count, ir.IntType(64), e.mul(args[2], 2)
+        found = [[cgutils.alloca_once_value(builder, e.zero()) for _ in range(_VECTORS)] for _ in range(ROWS)]
+
+        def add(k, rows):  # type: ignore[no-untyped-def]
+            at = builder.load(e._at(1, k, integer))
             with builder.if_then(builder.icmp_signed(">=", at, ir.Constant(integer, 0))):
                 here = e.mul(at, STRETCH)
                 line = [e.load(0, e.add(here, v * lanes)) for v in range(_VECTORS)]
-                for r, row in enumerate(found):
-                    away = e.add(e.add(args[5], loop.index), -r)
-                    away = builder.select(builder.icmp_signed("<", away, ir.Constant(integer, 0)), builder.neg(away), away)
-                    of = e.mul(away, STRETCH)
-                    for v, place in enumerate(row):
-                        tap = e.load(4, e.add(of, v * lanes))
+                for r in rows:
+                    of = e.mul(e.add(k, -r), STRETCH)
+                    for v, place in enumerate(found[r]):
+                        tap = e.load(3, e.add(of, v * lanes))
                         builder.store(e.multiply_add(line[v], tap, builder.load(place)), place)
-        for to, row in zip(there, found):
-            for at, place in zip(to, row):
-                e.store(builder.load(place), 6, at)
+
+        # Rows that count in all results lie from where the last one's begin to where the first one's end.
+        for k in range(ROWS - 1):
+            add(ir.Constant(integer, k), range(k + 1))
+        with cgutils.for_range(builder, e.add(double, 2 - ROWS)) as loop:
+            add(e.add(loop.index, ROWS - 1), range(ROWS))
+        for k in range(ROWS - 1):
+            add(e.add(double, k + 1), range(k + 1, ROWS))
+        for r, row in enumerate(found):
+            for v, place in enumerate(row):
+                e.store(builder.load(place), 4, e.add(args[5], r * STRETCH + v * lanes))
         return context.get_dummy_value()
 
     n = types.int64
-    return types.void(tile, places, n, n, taps, n, sums, n), code
+    return types.void(tile, places, n, taps, sums, n), code
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _some(tile, taps, far, places, sums, start, stop):
-    """Add rows that do not count in all results."""
-    for k in range(start, stop):
+def _strip(tile, taps, far, places, sums):
+    """Sums of `ROWS` rows, each in order; ``places`` and ``taps`` go from ``far`` before the first to ``far`` behind the last."""
+    if 2 * far + 2 > ROWS:
+        for x in range(0, STRETCH, _WIDE):
+            _slide(tile[x:], places, far, taps[x:], sums, x)
+        return
+    sums[:] = 0
+    for k in range(2 * far + ROWS):
         for r in range(ROWS):
-            away = abs(k - far - r)
-            if places[k] >= 0 and away <= far:
-                to, tap, value = r * STRETCH, away * STRETCH, places[k] * STRETCH
+            if places[k] >= 0 and 0 <= k - r <= 2 * far:
+                to, tap, value = r * STRETCH, (k - r) * STRETCH, places[k] * STRETCH
                 for x in range(STRETCH):
                     sums[to + x] += taps[tap + x] * tile[value + x]
-
-
-@njit(cache=True, nogil=True)
-def _strip(tile, taps, far, places, sums):
-    """Sums of `ROWS` rows, each in order; ``places`` go from ``far`` before the first to ``far`` behind the last."""
-    # Rows that count in all results lie from where the last one's begin to where the first one's end.
-    rows, most = 2 * far + ROWS, 2 * far + 2 - ROWS
-    ends = ROWS - 1 if most > 0 else rows
-    sums[:] = 0
-    _some(tile, taps, far, places, sums, 0, ends)
-    if most > 0:
-        for x in range(0, STRETCH, _WIDE):
-            _slide(tile[x:], places, ends, most, taps[x:], ends - far, sums, x)
-        _some(tile, taps, far, places, sums, 2 * far + 1, rows)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -101,7 +100,10 @@ def _blur(spectrum, taps, reach, out, m, k, first, start, total, mode, work, row
             f0, a = unit // n * STRETCH, unit % n
             across, far = min(STRETCH, width - f0), np.int64(reach[f0 // 2])
             if f0 != before:
-                _together(taps[: far + 1], f0, across, weights)
+                _together(taps[: far + 1], f0, across, weights[far * STRETCH :])
+                for away in range(1, far + 1):
+                    one, other = (far - away) * STRETCH, (far + away) * STRETCH
+                    weights[one : one + STRETCH] = weights[other : other + STRETCH]
                 before = f0
             _together(spectrum[a * m : (a + 1) * m], f0, across, tile)
             for z0 in range(0, k, ROWS):

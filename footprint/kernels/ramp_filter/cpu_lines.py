@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 from footprint.kernels.common.borders import NUMPY_CODES, source_index
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.common.pool import pool
+from footprint.kernels.common.pool import each
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.overlap_save import cpu_dft as dft
 from footprint.kernels.ramp_filter.lines import MOST
@@ -53,7 +53,7 @@ def _mix(typing_context, x, at, there, gains, k):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _turned(x, at, step, y, to, pace, count, hop, jump):
+def turned(x, at, step, y, to, pace, count, hop, jump):
     """Squares of rows that become columns."""
     apart()
     for t in range(count):
@@ -61,7 +61,7 @@ def _turned(x, at, step, y, to, pace, count, hop, jump):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward_turned(radix, count, work, at, step, roots, t, pair):
+def forward_turned(radix, count, work, at, step, roots, t, pair):
     """So many transforms next to each other, of vectors ``step`` apart, and what lies between them and the next."""
     apart()
     for n in range(count):
@@ -69,7 +69,7 @@ def _forward_turned(radix, count, work, at, step, roots, t, pair):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward_turned(radix, count, work, at, step, roots, t, pair):
+def backward_turned(radix, count, work, at, step, roots, t, pair):
     """The same backward."""
     apart()
     for n in range(count):
@@ -93,10 +93,45 @@ def _backward(radix, count, work, at, pair, lanes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _load(rows, at, count, n, work, base, lanes, padded, mode):
+def block_forward(radices, work, here, step, roots, pair, lanes):
+    """All but the first stage, of the numbers of one of its blocks: ``step`` of them from ``here`` on."""
+    end, inner, t = last_of(radices), step, 2 * step * radices[0]
+    for s in range(1, end):
+        hop = inner // radices[s]
+        for a in range(here, here + step * pair, inner * pair):
+            forward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
+        t += 2 * inner
+        inner = hop
+    _forward(radices[end], step // radices[end], work, here, pair, lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def block_backward(radices, work, here, step, roots, pair, lanes):
+    """The same backward."""
+    end, t = last_of(radices), roots.size
+    inner = radices[end]
+    _backward(inner, step // inner, work, here, pair, lanes)
+    for s in range(end - 1, 0, -1):
+        hop, inner = inner, inner * radices[s]
+        t -= 2 * inner
+        for a in range(here, here + step * pair, inner * pair):
+            backward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def last_of(radices):
+    """The number of the last stage: what follows is 1."""
+    end = len(radices) - 1
+    while radices[end] == 1:
+        end -= 1
+    return end
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load(rows, at, count, n, work, base, lanes, padded, mode):
     """So many rows of ``n`` samples side by side, continued to the right, and from the left at the end."""
     whole = n // lanes if count == lanes else 0
-    _turned(rows, at, n, work, base, lanes, whole, lanes, lanes * lanes)
+    turned(rows, at, n, work, base, lanes, whole, lanes, lanes * lanes)
     for j in range(whole * lanes, n):
         for k in range(lanes):
             work[base + j * lanes + k] = rows[at + k * n + j] if k < count else 0
@@ -113,10 +148,10 @@ def _load(rows, at, count, n, work, base, lanes, padded, mode):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _store(work, base, rows, at, count, n, lanes):
+def store(work, base, rows, at, count, n, lanes):
     """The first ``n`` samples to where they belong."""
     whole = n // lanes if count == lanes else 0
-    _turned(work, base, lanes, rows, at, n, whole, lanes * lanes, lanes)
+    turned(work, base, lanes, rows, at, n, whole, lanes * lanes, lanes)
     for j in range(whole * lanes, n):
         for k in range(count):
             rows[at + k * n + j] = work[base + j * lanes + k]
@@ -133,41 +168,26 @@ def _pairs(work, base, order, gains, first, last, skip, lanes):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _units(rows, filtered, roots, order, gains, work, base, first, last, shape, lanes, padded, mode, radices):
-    """Groups of rows, each there and back. All in one: what a function calls, Numba makes again for whoever calls that."""
+    """Groups of rows, each there and back."""
     n, length = shape
-    radix, pair, end = radices[0], 2 * lanes, len(radices) - 1
+    radix, pair = radices[0], 2 * lanes
     step = padded // 2 // radix
-    while radices[end] == 1:
-        end -= 1
+    gap = step * pair
     for unit in range(first, last):
         at, count = unit * lanes * length, min(lanes, n - unit * lanes)
-        _load(rows, at, count, length, work, base, lanes, padded, mode)
-        gap = step * pair
-        _forward_turned(radix, step, work, base, gap, roots, 0, pair)
+        load(rows, at, count, length, work, base, lanes, padded, mode)
+        forward_turned(radix, step, work, base, gap, roots, 0, pair)
         for block in range(radix // 2 + 1):
             # Of the numbers of two blocks, which stay in the cache next to a core, come the frequencies f and M - f.
-            partner = (radix - block) % radix
-            both = (block, partner)
-            for k in range(1 if block == partner else 2):
-                here, inner, t = base + both[k] * gap, step, padded
-                for s in range(1, end):
-                    hop = inner // radices[s]
-                    for a in range(here, here + gap, inner * pair):
-                        _forward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
-                    t += 2 * inner
-                    inner = hop
-                _forward(radices[end], step // radices[end], work, here, pair, lanes)
+            both = (block, (radix - block) % radix)
+            different = 1 if both[0] == both[1] else 2
+            for k in range(different):
+                block_forward(radices, work, base + both[k] * gap, step, roots, pair, lanes)
             _pairs(work, base, order, gains, order[block], order[block + 1], radix + 1, lanes)
-            for k in range(1 if block == partner else 2):
-                here, inner, t = base + both[k] * gap, radices[end], roots.size
-                _backward(radices[end], step // radices[end], work, here, pair, lanes)
-                for s in range(end - 1, 0, -1):
-                    hop, inner = inner, inner * radices[s]
-                    t -= 2 * inner
-                    for a in range(here, here + gap, inner * pair):
-                        _backward_turned(radices[s], hop, work, a, hop * pair, roots, t, pair)
-        _backward_turned(radix, step, work, base, gap, roots, 0, pair)
-        _store(work, base, filtered, at, count, length, lanes)
+            for k in range(different):
+                block_backward(radices, work, base + both[k] * gap, step, roots, pair, lanes)
+        backward_turned(radix, step, work, base, gap, roots, 0, pair)
+        store(work, base, filtered, at, count, length, lanes)
 
 
 def lines(
@@ -187,17 +207,10 @@ def lines(
     units = -(-len(rows) // lanes)
     flat = rows.reshape(-1), filtered.reshape(-1), roots, order, gains.reshape(-1), work.reshape(-1)
     numbers = rows.shape, lanes, padded, NUMPY_CODES[mode], radices + (1,) * (MOST - len(radices))
-    if threads == 1 or few(units * lanes * padded * _WORK):
-        _units(*flat, 0, 0, units, *numbers)
-        return
-    edges = [units * t // threads for t in range(threads + 1)]
+    if few(units * lanes * padded * _WORK):
+        threads = 1
 
     def share(t: int) -> None:
-        _units(*flat, t * size, edges[t], edges[t + 1], *numbers)
+        _units(*flat, t * size, units * t // threads, units * (t + 1) // threads, *numbers)
 
-    others = [pool(threads).submit(share, t) for t in range(1, threads)]
-    try:
-        share(0)
-    finally:
-        for other in others:
-            other.result()
+    each(share, threads)

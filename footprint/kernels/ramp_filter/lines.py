@@ -44,6 +44,36 @@ def factors(padded: int) -> tuple[int, ...] | None:
     return found if 2 <= len(found) <= MOST else None
 
 
+def roots_of(radices: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Roots of unity, float32: of every stage but the last, number after number; and the place of every frequency."""
+    numbers = left = math.prod(radices)
+    roots = []
+    for radix in radices[:-1]:
+        turns = np.outer(np.arange(left // radix), np.arange(radix)) * (-2j * np.pi / left)
+        roots.append(np.exp(turns).astype(np.complex64).reshape(-1))
+        left //= radix
+    # Frequency f = k1 + r1 (k2 + r2 (k3 + ...)) lies at ((k1 r2 + k2) r3 + k3) ...
+    rest, place, left = np.arange(numbers), np.zeros(numbers, np.int64), numbers
+    for radix in radices:
+        left //= radix
+        place += rest % radix * left
+        rest = rest // radix
+    return np.concatenate(roots).view(np.float32), place
+
+
+def partners(half: int, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the pairs of each of the ``first`` blocks begin, and the lower frequencies of the pairs f and ``half`` - f."""
+    starts, pairs = [0], []
+    for block in range(first):
+        f = np.arange(block, half, first)
+        # A block that is its own partner has each pair once; of two that are each other's, the first has them all.
+        if 2 * block % first == 0:
+            f = f[f <= (half - f) % half]
+        pairs.append(f if 2 * block <= first else f[:0])
+        starts.append(starts[-1] + len(pairs[-1]))
+    return np.array(starts, np.int64), np.concatenate(pairs)
+
+
 def tables(response: np.ndarray, radices: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Roots of unity, places of frequencies, and the filter.
 
@@ -60,32 +90,14 @@ def tables(response: np.ndarray, radices: tuple[int, ...]) -> tuple[np.ndarray, 
         ``(pairs, 6)``: parts of -i e^(-pi i f / M), and of the gain at f and the conjugate of that at M - f, with the scale of
         transforms there and back.
     """
-    half, first = math.prod(radices), radices[0]
-    roots, left = [], half
-    for radix in radices[:-1]:
-        turns = np.outer(np.arange(left // radix), np.arange(radix)) * (-2j * np.pi / left)
-        roots.append(np.exp(turns).astype(np.complex64).reshape(-1))
-        left //= radix
-    # Frequency f = k1 + r1 (k2 + r2 (k3 + ...)) lies at ((k1 r2 + k2) r3 + k3) ...
-    rest, place, left = np.arange(half), np.zeros(half, np.int64), half
-    for radix in radices:
-        left //= radix
-        place += rest % radix * left
-        rest = rest // radix
+    half = math.prod(radices)
+    roots, place = roots_of(radices)
     gains = np.asarray(response, np.complex128).copy()
     gains[[0, -1]] = gains[[0, -1]].real
     gain, mirrored = gains[:-1] / (4 * half), np.conj(gains[:0:-1]) / (4 * half)
     turn = -1j * np.exp(-1j * np.pi * np.arange(half) / half)
-    starts, pairs = [0], []
-    for block in range(first):
-        f = np.arange(block, half, first)
-        # A block that is its own partner has each pair once; of two that are each other's, the first has them all.
-        if 2 * block % first == 0:
-            f = f[f <= (half - f) % half]
-        pairs.append(f if 2 * block <= first else f[:0])
-        starts.append(starts[-1] + len(pairs[-1]))
-    f = np.concatenate(pairs)
+    starts, f = partners(half, radices[0])
     partner = (half - f) % half
     order = np.concatenate([starts, np.stack([place[f], place[partner]], 1).reshape(-1)]).astype(np.int64)
     parts = np.stack([turn[f], gain[f], mirrored[f]], 1).astype(np.complex64)
-    return np.concatenate(roots).view(np.float32), order, parts.view(np.float32)
+    return roots, order, parts.view(np.float32)

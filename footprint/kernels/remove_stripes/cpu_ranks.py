@@ -15,6 +15,8 @@ from footprint.kernels.remove_stripes.contract import RANKS, TILE
 LANES = BYTES // 4
 _LARGEST = np.uint32(0xFFFFFFFF)
 _TOP = np.uint32(0x80000000)
+# As many counters as a column has values, or fewer, cost less than another turn.
+_DIGIT = 9
 _mirrored = njit(cache=True)(source_index)
 
 
@@ -34,28 +36,33 @@ def bits_of(key):
 
 @njit(cache=True, nogil=True)
 def _radix(keys, places, pairs, spare, count):
-    """Sort by 8 bits at a time, stable, keys and places as one number; digits that are the same in all keys are passed over."""
-    differ = np.uint32(0)
+    """Sort by up to `_DIGIT` bits at a time, stable, keys and places as one number, without bits in which no keys differ."""
+    low, high = _LARGEST, np.uint32(0)
     for i in range(keys.size):
-        differ |= keys[i] ^ keys[0]
-        pairs[i] = np.uint64(keys[i]) << np.uint64(32) | np.uint64(i)
-    for shift in range(0, 32, 8):
-        if (differ >> np.uint32(shift)) & np.uint32(255) == 0:
-            continue
-        at_bit = np.uint64(32 + shift)
-        count[:] = 0
+        low, high = min(low, keys[i]), max(high, keys[i])
+    bits = 0
+    while bits < 32 and (high - low) >> np.uint32(bits) != 0:
+        bits += 1
+    turns = (bits + _DIGIT - 1) // _DIGIT
+    width = (bits + turns - 1) // max(turns, 1)
+    mask = np.uint64((1 << width) - 1)
+    for i in range(keys.size):
+        pairs[i] = np.uint64(keys[i] - low) << np.uint64(32) | np.uint64(i)
+    for turn in range(turns):
+        at_bit = np.uint64(32 + turn * width)
+        count[: (1 << width) + 1] = 0
         for i in range(keys.size):
-            count[((pairs[i] >> at_bit) & np.uint64(255)) + np.uint64(1)] += 1
-        for digit in range(256):
+            count[((pairs[i] >> at_bit) & mask) + np.uint64(1)] += 1
+        for digit in range(1 << width):
             count[digit + 1] += count[digit]
         for i in range(keys.size):
-            digit = (pairs[i] >> at_bit) & np.uint64(255)
+            digit = (pairs[i] >> at_bit) & mask
             at = count[digit]
             count[digit] = at + 1
             spare[at] = pairs[i]
         pairs, spare = spare, pairs
     for i in range(keys.size):
-        keys[i], places[i] = np.uint32(pairs[i] >> np.uint64(32)), np.int32(pairs[i])
+        keys[i], places[i] = np.uint32(pairs[i] >> np.uint64(32)) + low, np.int32(pairs[i])
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -64,7 +71,7 @@ def _sort(lines, keys, places, pairs):
     tiles, threads = (n_x + TILE - 1) // TILE, pairs.shape[0]
     units = lines.shape[0] * tiles
     for t in prange(threads):
-        count = np.zeros(257, np.int64)
+        count = np.zeros((1 << _DIGIT) + 1, np.int32)
         for unit in range(units * t // threads, units * (t + 1) // threads):
             s, x0 = unit // tiles, unit % tiles * TILE
             x1 = min(x0 + TILE, n_x)
