@@ -162,9 +162,9 @@ MUTANTS = [
         devices="cpu,opencl",
     ),
     Mutant(
-        "footprint/kernels/deblend/cpu.py",
-        "            flat[r * width + x] = up\n",
-        "            flat[r * width + x] = flat[up - 1]\n",
+        "footprint/kernels/deblend/climb.py",
+        "                flat[r * width + x] = up\n",
+        "                flat[r * width + x] = flat[up - 1]\n",
         ("tests/backend/test_deblend.py::test_numbers_are_not_written_over_by_threads_that_still_halve_paths",),
         "a number is written where another thread still halves the path",
         plain=True,
