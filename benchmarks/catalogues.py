@@ -3,11 +3,11 @@
     python -m benchmarks.catalogues [--scenes sparse,plain,crowd,slope] [--only WORDS] [--seeds 2] [--keep FOLDER] [--svg FILE]
 
 A sky (`tests.skies`) is noise that a beam of 5 pixels correlates, of deviation 1, with sources of a power law of fluxes from 3
-noises up, a tenth of them extended. Finders are those of `benchmarks.finders`, each in a process of its own; what is not installed
+sigma up, a tenth of them extended. Finders are those of `benchmarks.finders`, each in a process of its own; what is not installed
 is said.
 
 A source is found where a row of its own lies within 3.5 pixels, the brightest choosing first. Columns: of the sources with peaks
-of so many noises the share that was found; rows; those of them that no source is left for; and of points over 10 noises, alone
+of so many sigma the share that was found; rows; those of them that no source is left for; and of points over 10 sigma, alone
 within 15 pixels: the median of flux over truth, of offsets along x and y in thousandths of a pixel, and pulls, 1.48 times the
 median deviation over the error that a finder gives. Seconds are of the processor, of all threads together, from file to catalogue,
 after a small sky that loads and compiles; memory is by how much the process grew at its highest. ``--keep`` leaves what was found
@@ -44,7 +44,7 @@ TITLES = {
     "sparse": "200 sources in 1024 x 1024",
     "plain": "1,000 in 2048 x 2048",
     "crowd": "4,000 in 1024 x 1024",
-    "slope": "1,000 in 1024 x 1024 on a slope of 10 noises",
+    "slope": "1,000 in 1024 x 1024 on a slope of 10 sigma",
 }
 EDGES = (3, 4, 5, 6, 7, 8.5, 10, 14, 20, 30, 60, 120)
 FIRST = 20240501
@@ -198,7 +198,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         drawn = {TITLES[name]: table(name, chosen, how.seeds, folder) for name in how.scenes.split(",")}
     if how.svg:
-        svg(how.svg, drawn, "peak in noises; the share of sources that was found", shares=True)
+        svg(how.svg, drawn, "peak over noise; the share of sources that was found", shares=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 The sky is that of `tests.skies`, n x n pixels in units of its noise, which a beam of 5 pixels correlates. Shares are of the sources
 in bands of peaks over the noise; a source is found where a detection of its own lies within 3.5 pixels. Of those that are alone
-within 15 pixels and over 10 noises: the median of flux over truth, and how wide deviations of flux and place are in units of their
+within 15 pixels and over 10 sigma: the median of flux over truth, and how wide deviations of flux and place are in units of their
 errors (1.48 times the median deviation).
 """
 
@@ -54,7 +54,7 @@ def main(n: int = 1024, sources: int = 4000, seed: int = 20240501) -> None:
             runs[f"{levels}, {fit}"] = {**given, "fit": fit}
             runs[f"{levels}, {fit}, residual"] = {**given, "fit": fit, "residual": True}
     bands = "  ".join(f"{low:g}-{high:g}" for low, high in BANDS)
-    print(f"{sources} sources in {n} x {n}: {bands} noises, unmatched of rows, processor seconds")
+    print(f"{sources} sources in {n} x {n}: {bands} sigma, unmatched of rows, processor seconds")
     for name, options in runs.items():
         start = time.process_time()
         table = fp.find_sources(image, **APART, **options)

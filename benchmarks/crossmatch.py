@@ -4,10 +4,10 @@
 
 The folder (or ``FOOTPRINT_DATA``) has ``astronomy/scorpio``, two images of ATCA with catalogues by PyBDSF and Aegean;
 ``astronomy/vast_askap``, simulated ASKAP with Selavy's components; and ``astronomy/aegean_1904``, a field of Aegean's own tests
-with its 51 components. What is missing is said. Ours are over 5 noises of a mesh, flooded to 3, taken apart and fitted.
+with its 51 components. What is missing is said. Ours are over 5 sigma of a mesh, flooded to 3, taken apart and fitted.
 
 Rows are matched one to one, the closest pairs first, within the beam's full width. Theirs are those on the image's data; missed,
-those of them with none of ours, and how many of these are over 7 of their own noises; extra, ours with none of theirs; negatives,
+those of them with none of ours, and how many of these are over 7 times their own noise; extra, ours with none of theirs; negatives,
 what the same search finds in the inverted image. Noise is the median of ours over theirs where pairs lie. Of pairs that have no
 second neighbour within two beams: medians of our peaks and fluxes over theirs with half the width of the middle 68 %, and of
 offsets east and north, in thousandths of the beam's width.

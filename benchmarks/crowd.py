@@ -2,7 +2,7 @@
 
     python -m benchmarks.crowd [SIDE] [--turns 3]
 
-Points of a beam of 5 pixels lie on a grid of 10, shifted by up to a pixel, with peaks of 20 to 200 noises, over noise that the
+Points of a beam of 5 pixels lie on a grid of 10, shifted by up to a pixel, with peaks of 20 to 200 sigma, over noise that the
 beam correlates. ``capacity`` is given, so nothing is planned twice. Seconds are of the processor, all threads together, the median
 of turns in which everybody takes part. Fits alone are of 2,916 points, with the beam's shape and their own, 18 pixels apart.
 """

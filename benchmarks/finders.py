@@ -1,6 +1,6 @@
 """Source finders that `benchmarks.catalogues` compares: ours and others', each from a FITS file to rows of `COLUMNS`.
 
-All look for peaks over 5 noises on islands over 3, where they have two thresholds. Others' settings are their defaults but for what
+All look for peaks over 5 sigma on islands over 3, where they have two thresholds. Others' settings are their defaults but for what
 is said here. SEP and photutils are given no beam, as they know of none, and take pixels' noise for independent.
 """
 
@@ -76,7 +76,7 @@ def sep(filtered: bool) -> Finder:
 
 
 def photutils(path: str) -> np.ndarray:
-    """`Background2D` of 64 pixels, `SourceFinder` from 3 noises on with at least 5 pixels, peaks over 5; Kron fluxes."""
+    """`Background2D` of 64 pixels, `SourceFinder` from 3 sigma on with at least 5 pixels, peaks over 5; Kron fluxes."""
     from photutils.background import Background2D
     from photutils.segmentation import SourceCatalog, SourceFinder
 

@@ -3,7 +3,7 @@
     python -m benchmarks.isolated [SKIES]
 
 Every sky is 2048 x 2048 pixels of noise that a beam of 5 pixels correlates, with points of the beam's shape 64 pixels apart, each
-moved by up to half a pixel; peaks are spread evenly in their logarithm over a band of noises. Sources are those over 5 noises,
+moved by up to half a pixel; peaks are spread evenly in their logarithm over a band of S/N. Sources are those over 5 sigma,
 taken apart. Told are the mean of flux over truth with its standard error, the standard deviation of (found - true) / error of flux
 and place, and of the places along an axis, in pixels.
 """
@@ -66,7 +66,7 @@ def main(skies: int = 4) -> None:
             for name, options in runs.items():
                 table = fp.find_sources(image, 5, flood=3, connectivity=8, deblend=True, header=SKY, device="cpu", **options)
                 found[name].append(compare(table, truth))
-        print(f"{band[0]} to {band[1]} noises, {skies * truth.shape[0]} points: found, flux/truth, pulls of flux x y, places x y")
+        print(f"{band[0]} to {band[1]} sigma, {skies * truth.shape[0]} points: found, flux/truth, pulls of flux x y, places x y")
         for name, parts in found.items():
             ratio, *pulls, x, y = (np.concatenate(part) for part in zip(*parts))
             told = f"{ratio.mean():.4f} +- {ratio.std() / np.sqrt(ratio.size):.4f} (median {np.median(ratio):.4f})"
