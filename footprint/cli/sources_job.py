@@ -358,11 +358,12 @@ def load(source: Any, labels: bool, others: int = 0, **kinds: Any) -> None:
     """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
     from footprint.api.find_sources import find_sources
 
-    noise = np.random.default_rng(0).standard_normal((128, 128))
+    # More than is done on the thread that is here, and less: each has kernels of its own.
+    noise = np.random.default_rng(0).standard_normal((416, 416))
     noise[8:10, 8:10] = 100
-    half_empty = noise.copy()
+    half_empty = noise[:128, :128].copy()
     half_empty[::2] = 0
-    # The clip forecasts well on the one and not on the other, and each way has kernels of its own.
+    # The clip forecasts well on the one and not on the other, and so has each way.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for few in (noise, half_empty):

@@ -19,9 +19,10 @@ _PLAIN = frozenset((int, float, str, bool, type(None)))
 _ARRAYS = (np.ndarray, np.memmap)
 # Longer texts go by their digest.
 _LONG = 512
-# The last arrays that were digested, of so many bytes at most: to see that one is the same again takes a hundredth of the time.
+# The last arrays that were digested, of so many bytes at most, and of such a share of what may be kept: to see that one is the same
+# again takes a hundredth of the time.
 _LATEST: deque[tuple[bytes, str]] = deque(maxlen=4)
-_MOST = 64 << 10
+_MOST, _SHARE = 64 << 10, 16
 
 
 def exact(*values: Any) -> str | None:
@@ -61,7 +62,7 @@ def _digest_of(array: np.ndarray) -> str:
         if known == data:
             return text
     text = digest(data)
-    if len(data) <= _MOST and settings.kept_bytes():
+    if len(data) <= min(_MOST, settings.kept_bytes() // _SHARE):
         _LATEST.append((data, text))
     return text
 

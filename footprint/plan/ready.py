@@ -117,10 +117,10 @@ class Ready:
             else:
                 self._idle[key] = bound
                 self._held += bound.held
-                if self._held + self._remembered > room:
+                if self._kept > room:
                     given_up = self._trim(room)
                     for one in given_up:
-                        self._keep_pinned(one, room - self._held - self._remembered)
+                        self._keep_pinned(one, room - self._kept)
         for one in given_up:
             one.free()
 
@@ -182,16 +182,21 @@ class Ready:
             self._idle, self._calls, self._fitted = OrderedDict(self._idle), OrderedDict(), OrderedDict()
             self._remembered, self._limit, self._devices = 0, None, 1
 
+    @property
+    def _kept(self) -> int:
+        """Bytes of all that is kept."""
+        return self._held + self._remembered + exact.kept()
+
     def _trim(self, limit: int) -> list[BoundPlan]:
         """Down to the limit: plans to free."""
         given_up = []
-        while self._held + self._remembered > limit and self._pinned:
+        while self._kept > limit and self._pinned:
             self._unpin(next(iter(self._pinned)))
-        while self._held + self._remembered > limit and self._idle:
+        while self._kept > limit and self._idle:
             given_up.append(self._drop(next(iter(self._idle))))
-        while self._held + self._remembered > limit and self._calls:
+        while self._kept > limit and self._calls:
             self._forget(next(iter(self._calls)))
-        while self._held + self._remembered > limit and self._fitted:
+        while self._kept > limit and self._fitted:
             self._forget_fitted()
         return given_up
 
@@ -239,15 +244,14 @@ class Ready:
         """See `cache_info`."""
         with self._lock:
             plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
-            calls = self._remembered + exact.kept()
             return {
-                "bytes": self._held + calls,
+                "bytes": self._kept,
                 "limit": self._devices * (settings.kept_bytes() if self._limit is None else self._limit),
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,
                 "pinned": sum(one.nbytes for arrays in self._pinned.values() for one in arrays),
-                "calls": calls,
+                "calls": self._kept - self._held,
             }
 
     def forget(self) -> None:

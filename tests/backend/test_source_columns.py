@@ -114,7 +114,7 @@ def test_the_smallest_area_by_the_beam(rng):
     for words in ("0 beam", "2 apples", "-1", 0, 1.5, "1.5"):
         with pytest.raises(fp.ArgumentError, match="min_area"):
             fp.find_sources(image, min_area=words, header=SKY, device="cpu")
-    with pytest.raises(fp.ArgumentError, match="no beam"):
+    with pytest.raises(fp.ArgumentError, match="no known beam"):
         fp.find_sources(image, min_area="1 beam", device="cpu")
 
 

@@ -85,7 +85,9 @@ def test_kernels_in_every_thread_have_the_threads_asked_for_and_the_caller_keeps
             try:
                 seen.clear()
                 list(fp.stream([IMAGE] * 2, mask=MASK, device="cpu"))
-                fp.convolve(IMAGE, MASK, device="cpu", memory=14_000, out=np.empty(IMAGE.shape, "f8"))
+                with pytest.raises(fp.BudgetError) as caught:
+                    fp.convolve(IMAGE, MASK, device="cpu", memory=1, out=np.empty(IMAGE.shape, "f8"))
+                fp.convolve(IMAGE, MASK, device="cpu", memory=caught.value.smallest, out=np.empty(IMAGE.shape, "f8"))
                 fp.ramp_filter(IMAGE, device="cpu")
                 assert {n for _, n in seen} == {threads} and len(seen) >= 3
                 assert numba.get_num_threads() == own
@@ -173,7 +175,7 @@ def test_a_device_is_named_once(names):
         fp.plan_convolve((64, 48), (3, 3), device=names)
 
 
-@pytest.mark.parametrize(("image", "memory", "lanes"), [(IMAGE, 14_000, 1), (LONG, "2MB", 3)])
+@pytest.mark.parametrize(("image", "memory", "lanes"), [(IMAGE, 41_500, 1), (LONG, "2MB", 3)])
 def test_rows_are_written_in_order_by_several_devices_and_one_block_at_a_time(image, memory, lanes):
     rows, busy, late = [], [], threading.Event()
 

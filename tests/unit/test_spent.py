@@ -22,7 +22,7 @@ def _rows(slow: float, memory: int | None) -> None:
     convolve_rows(read, IMAGE.shape, "float32", MASK, lambda start, stop, block: None, memory=memory, device="cpu")
 
 
-@pytest.mark.parametrize("memory", [None, 14_000])
+@pytest.mark.parametrize("memory", [None, 41_500])
 def test_every_lane_has_what_it_was_busy_and_what_was_predicted(memory):
     with measuring() as spent:
         _rows(0.05, memory)
@@ -33,14 +33,14 @@ def test_every_lane_has_what_it_was_busy_and_what_was_predicted(memory):
 
 def test_waiting_for_another_lane_is_not_being_busy():
     with measuring() as spent:
-        _rows(0.02, 14_000)
+        _rows(0.02, 41_500)
     assert spent.measured["read"] >= 0.04
     assert spent.measured["compute"] < spent.measured["read"] > spent.measured["write"]
 
 
 def test_when_lanes_are_busy_is_kept_for_who_asks():
     with measuring(when=True) as spent:
-        _rows(0.02, 14_000)
+        _rows(0.02, 41_500)
     assert spent.busy.keys() == spent.measured.keys()
     for lane, busy in spent.busy.items():
         assert len(busy.seconds) == SPANS and sum(busy.seconds) == pytest.approx(spent.measured[lane])
