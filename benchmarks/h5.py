@@ -87,7 +87,11 @@ def main() -> None:
                 dataset = file["data"]
                 start = dataset.id.get_offset() if chunks is None else dataset.id.get_chunk_info(0).byte_offset
                 print(f"{n} x {side} x {side} uint16, {name}, {path.stat().st_size / data.nbytes:.2f} of their size")
-                for what, rows in (("whole frames", slice(0, side)), ("128 rows of all", slice(first, first + 128))):
+                for what, rows in (
+                    ("whole frames", slice(0, side)),
+                    ("128 rows of all", slice(first, first + 128)),
+                    ("16 rows of all", slice(first, first + 16)),
+                ):
                     out = np.ones((n, rows.stop - rows.start, side), np.uint16)
                     calls: dict[str, Callable[[], object]] = {
                         "footprint": lambda: frames.read(0, n, rows, out),  # noqa: B023

@@ -32,11 +32,15 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
 
 
 def numbers(name: str, values: Any) -> np.ndarray:
-    """A small table of the caller's as float64."""
+    """A small table of the caller's as float64; what is beyond its range is infinite there."""
     try:
-        return np.asarray(values, np.float64)
+        found = np.asarray(values)
+        if found.dtype.kind != "c":
+            with np.errstate(over="ignore"):
+                return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(name, repr(values), "numbers") from None
+    raise ArgumentError(name, f"complex numbers ({found.dtype})", "real ones")
 
 
 def shape_of(array: Any, name: str) -> tuple[int, ...]:
@@ -47,6 +51,9 @@ def shape_of(array: Any, name: str) -> tuple[int, ...]:
 def position(center: Any, wanted: str = "a detector position in pixels") -> float:
     """The rotation axis as a number."""
     try:
+        if np.iscomplexobj(center):
+            # NumPy would drop what is imaginary, with a warning.
+            raise TypeError
         return float(center)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError("center", repr(center), wanted) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,13 @@ def filled(fd: int, offset: int, array: np.ndarray) -> bool:
             return False
         done += got
     return True
+
+
+def filled_each(fd: int, offsets: Iterable[int], parts: np.ndarray) -> bool:
+    """Fill each of some contiguous arrays of one size with a file's bytes; whether there were enough."""
+    # Where each is small, what Python takes between two calls shows: nothing but the call is left for most.
+    preadv, nbytes = os.preadv, parts[0].nbytes
+    return all(preadv(fd, (part,), offset) == nbytes or filled(fd, offset, part) for part, offset in zip(parts, offsets))
 
 
 class RawFrames:
@@ -116,6 +124,12 @@ class RawFrames:
             if flat is not None:
                 self._read_rows(start * n_rows, flat)
                 return
+        if out.dtype == self.dtype and out[0].flags.c_contiguous and not self.inflated:
+            step = self.shape[1] * self.row_bytes
+            at = self.offset + start * step + rows.start * self.row_bytes
+            self._enough(filled_each(self._file.fileno(), range(at, at + (stop - start) * step, step), out))
+            self._swap(out)
+            return
         for i in range(start, stop):
             self._read_rows(i * self.shape[1] + rows.start, out[i - start])
 
@@ -143,16 +157,14 @@ class RawFrames:
         """Fill ``out`` with numbers of the file that lie ``step`` bytes apart."""
         fd, wide = self._file.fileno(), out.itemsize
         found = b"".join([os.pread(fd, wide, at + i * step) for i in range(len(out))])
-        if len(found) != out.nbytes:
-            raise FormatError(self.path, "ended early while it was read", "was it changed?")
+        self._enough(len(found) == out.nbytes)
         out[...] = np.frombuffer(found, out.dtype)
 
     def _read_rows(self, first: int, out: np.ndarray) -> None:
         """Fill ``out`` ``(n, n_x)`` with rows counted over all frames."""
         if out.dtype == self.dtype and out.flags.c_contiguous:
             self._fill(first, out)
-            if not self.stored.isnative:
-                out.byteswap(inplace=True)
+            self._swap(out)
             return
         step = max(1, PIECE // self.row_bytes)
         staged = np.empty((min(step, len(out)), self.shape[2]), self.stored)
@@ -160,6 +172,11 @@ class RawFrames:
             part = staged[: min(step, len(out) - i)]
             self._fill(first + i, part)
             cast_into(out[i : i + len(part)], part)
+
+    def _swap(self, out: np.ndarray) -> None:
+        """Make the file's numbers the processor's own."""
+        if not self.stored.isnative:
+            out.byteswap(inplace=True)
 
     def _fill(self, first: int, array: np.ndarray) -> None:
         view = _bytes(array)
@@ -169,7 +186,10 @@ class RawFrames:
             if got < len(view):
                 raise FormatError(self.path, f"is truncated: it ends {len(view) - got} bytes before its last row does", _AGAIN)
             return
-        if not filled(self._file.fileno(), self.offset + first * self.row_bytes, array):
+        self._enough(filled(self._file.fileno(), self.offset + first * self.row_bytes, array))
+
+    def _enough(self, enough: bool) -> None:
+        if not enough:
             raise FormatError(self.path, "ended early while it was read", "was it changed?")
 
     def writing_bytes(self, dtype: Any) -> int:

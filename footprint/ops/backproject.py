@@ -55,6 +55,21 @@ def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:
         raise ArgumentError(name, f"{shifts[bad[0]]} at projection {bad[0]}{more}", "finite pixels")
 
 
+# Lengths that slices of float32 are divided by and stay what they are.
+_SHORTEST, _LONGEST = 1e-30, 1e30
+
+
+def check_length(size: object) -> None:
+    """Raise unless slices can be divided by this length of a pixel, or by none."""
+    wanted = f"a length above 0, from {_SHORTEST:g} to {_LONGEST:g}"
+    try:
+        sound = size is None or (isinstance(size, int | float | np.integer | np.floating) and _SHORTEST <= float(size) <= _LONGEST)
+    except OverflowError:
+        sound = False
+    if not sound:
+        raise ArgumentError("pixel_size", repr(size), wanted)
+
+
 @dataclass(frozen=True)
 class Geometry:
     """Parallel-beam geometry of one slice: h = center + shift_a + cos t (x - middle) - sin t (y - middle).

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.kernels.fourier.taps import taps_of
-from footprint.ops.backproject import Backproject, Geometry
+from footprint.ops.backproject import Backproject, Geometry, check_length
 from footprint.ops.base import Op, Table
 from footprint.ops.fourier import FourierBackproject, check_reach
 from footprint.ops.ramp_filter import RampFilter
@@ -200,9 +197,7 @@ def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:
     taps_of(fbp.accuracy)
     if fbp.method == "direct" and fbp.interpolation != "linear":
         raise ArgumentError("interpolation", "'sinc'", "'linear' with method='direct'", "give method='fourier' for 'sinc'")
-    size = fbp.pixel_size
-    if size is not None and not (isinstance(size, int | float | np.integer | np.floating) and 0 < size <= sys.float_info.max):
-        raise ArgumentError("pixel_size", repr(size), "a length above 0")
+    check_length(fbp.pixel_size)
     fbp.ramp.gains(fbp.n_x)
     fbp.geometry.checked()
     if fbp.method == "fourier":

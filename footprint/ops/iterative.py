@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError, choose
-from footprint.ops.backproject import Backproject, Geometry, slid, slides
+from footprint.ops.backproject import Backproject, Geometry, check_length, slid, slides
 from footprint.ops.base import Op
 from footprint.ops.project import pair_flops, project
 from footprint.plan.builder import Builder
@@ -92,9 +91,7 @@ class Iterative(Op):
             raise ArgumentError("weight", self.weight, f"none with method={self.method!r}", "method='tv' has one")
         if self.method == "cgls" and self.positive:
             raise ArgumentError("nonnegative", True, "False with method='cgls'", "method='sirt' and 'tv' keep values from below 0")
-        size = self.pixel_size
-        if size is not None and not (isinstance(size, int | float | np.integer | np.floating) and 0 < size <= sys.float_info.max):
-            raise ArgumentError("pixel_size", repr(size), "a length above 0")
+        check_length(self.pixel_size)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """A projection and a backprojection an iteration, and what is moved between."""

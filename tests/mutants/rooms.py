@@ -171,8 +171,8 @@ MUTANTS = [
     Mutant(FITS, '64: ">i8", -32: ">f4"', '64: ">i8", -32: "<f4"', (UNIT + "io_image.py::test_fits_of_every_type",), "byte order"),
     Mutant(
         RAW,
-        "                out.byteswap(inplace=True)\n",
-        "                pass\n",
+        "            out.byteswap(inplace=True)\n",
+        "            pass\n",
         (UNIT + "io_image.py::test_fits_of_every_type",),
         "byte order of rows read in place",
     ),
@@ -182,6 +182,20 @@ MUTANTS = [
         "self._read_rows(i * self.shape[1], out[i - start])",
         (UNIT + "io_image.py::test_fits_of_every_type",),
         "offset of rows",
+    ),
+    Mutant(
+        RAW,
+        "at = self.offset + start * step + rows.start * self.row_bytes",
+        "at = self.offset + rows.start * self.row_bytes",
+        (UNIT + "io_chunks.py::test_rows_that_lie_as_they_are_take_one_call_a_frame",),
+        "rows of later frames read at once",
+    ),
+    Mutant(
+        "footprint/io/chunks.py",
+        "(at + (first - y * high) * row for at",
+        "(at + first * row for at",
+        (UNIT + "io_chunks.py::test_rows_that_lie_as_they_are_take_one_call_a_frame",),
+        "rows of chunks read at once",
     ),
     Mutant(
         "footprint/io/tiff.py",

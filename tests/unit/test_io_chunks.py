@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import footprint as fp
 from footprint.io import chunks
 from footprint.io.inflated import Inflated
 from footprint.io.phantom import write_scan
+from footprint.io.stack import open_frames
 from footprint.io.stacks import Hdf5Frames
 
 FILTERS: dict[str, dict[str, Any]] = {
@@ -69,6 +71,41 @@ def test_the_same_numbers_as_hdf5(tmp_path: Path, name: str, shape: tuple[int, .
             frames.read(n // 2, n, slice(start, start + 2), part)
             np.testing.assert_array_equal(part, want[n // 2 :, start : start + 2])
         frames.keep(0)
+        frames.close()
+
+
+@pytest.mark.parametrize("chunk", [None, (1, 4, 11)])
+@pytest.mark.parametrize("dtype", ["<u2", ">i4"])
+def test_rows_that_lie_as_they_are_take_one_call_a_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: tuple[int, ...] | None, dtype: str
+) -> None:
+    want = _noise((7, 9, 11), dtype)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=want, chunks=chunk)
+        hole = file.create_dataset("hole", want.shape, dtype, chunks=(1, 4, 11), fillvalue=7)
+        hole[:, :4], hole[2:] = want[:, :4], want[2:]
+        holed = hole[()]
+    calls, real = [0], os.preadv
+
+    def counted(*words: Any) -> int:
+        calls[0] += 1
+        return real(*words)
+
+    monkeypatch.setattr(os, "preadv", counted)
+    for rows in (slice(5, 7), slice(2, 9)):
+        frames = open_frames(f"{tmp_path / 'a.h5'}:/data")
+        out = np.empty((4, rows.stop - rows.start, 11), want.dtype.newbyteorder("="))
+        calls[0] = 0
+        with monkeypatch.context() as at_once:
+            # None of what is done for a chunk by itself.
+            at_once.setattr(chunks, "pieces_of", lambda *words: iter(()))
+            frames.read(2, 6, rows, out)
+        np.testing.assert_array_equal(out, want[2:6, rows])
+        assert calls[0] == 4 * (1 if chunk is None else -(-rows.stop // 4) - rows.start // 4)
+        frames.close()
+        frames = open_frames(f"{tmp_path / 'a.h5'}:/hole")
+        frames.read(0, 4, rows, out)
+        np.testing.assert_array_equal(out, holed[:4, rows])
         frames.close()
 
 
