@@ -120,7 +120,8 @@ def _in_common(waves: np.ndarray, counts: np.ndarray | None) -> tuple[np.ndarray
         return (waves,)
     # Waves that do not count at all are none.
     left = waves * counts[:, None]
-    parts, shares = [], []
+    parts: list[np.ndarray] = []
+    shares: list[np.ndarray] = []
     size = _norms(left)
     enough = _NOTHING * size.max(initial=0)
     while math.sqrt((size * size).sum()) > enough and len(parts) < min(waves.shape):

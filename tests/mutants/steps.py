@@ -108,6 +108,13 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/fourier_wavelet.py",
+        "enough = _NOTHING * ",
+        "enough = 1e-3 * ",
+        (STRIPES + "wavelets_at_any_shape_and_setting",),
+        "what is left of slow waves still counts",
+    ),
+    Mutant(
+        "footprint/ops/fourier_wavelet.py",
         "part, off=True",
         "part, off=False",
         (STRIPES + "wavelets_at_any_shape_and_setting",),
