@@ -56,14 +56,14 @@ def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:
 
 
 # Lengths that slices of float32 are divided by and stay what they are.
-_SHORTEST, _LONGEST = 1e-30, 1e30
+_FINEST, _COARSEST = 1e-30, 1e30
 
 
 def check_length(size: object) -> None:
     """Raise unless slices can be divided by this length of a pixel, or by none."""
-    wanted = f"a length above 0, from {_SHORTEST:g} to {_LONGEST:g}"
+    wanted = f"a length above 0, from {_FINEST:g} to {_COARSEST:g}"
     try:
-        sound = size is None or (isinstance(size, int | float | np.integer | np.floating) and _SHORTEST <= float(size) <= _LONGEST)
+        sound = size is None or (isinstance(size, int | float | np.integer | np.floating) and _FINEST <= float(size) <= _COARSEST)
     except OverflowError:
         sound = False
     if not sound:
