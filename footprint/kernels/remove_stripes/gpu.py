@@ -14,12 +14,14 @@ MAX_GRID = 1 << 20
 _SORTING = 8
 # Angles that one work-item adds up, and that it changes.
 _STRETCH, _CHANGED = 64, 32
+# Work-items that add up a column.
+_PROFILED = 64
 # Columns that are put back together.
 _TOGETHER = 8
 # Work-items that sort a column, and numbers of it that each has in registers; how many work-items then have columns beside each other.
-_SORTERS, _EACH, _BESIDE = (32, 64, 128, 256, 512, 1024), (2, 4, 6, 8, 12, 16, 24, 32, 48, 64), 128
+_SORTERS, _EACH, _BESIDE = (32, 64, 128, 256, 512, 1024), (2, 8, 12, 16, 24, 32, 48, 64), 128
 # Work-items whose registers a core has room for.
-_RESIDENT = 512
+_RESIDENT = 256
 # The longest windows whose values a work-item has in registers, and the most medians it then takes of them at a time, by window:
 # of each has more than three times as many, they are fewer. Of longer windows, medians that follow each other.
 _MOST, _SPANS, _LONG_SPAN = 96, ((48, 32), (0, 16)), 128
@@ -110,7 +112,9 @@ def unsort_marked_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec
 def profile_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, ratio: ArraySpec, *, drop: int) -> Program:
     """A group a column."""
     n, n_x, n_a = keys.shape
-    return _over("profile_columns", n * n_x, (A(0), A(1), A(2), *_sizes(n * n_x, n_a, drop)))
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), *_sizes(n * n_x, n_a, drop))
+    launch = Launch(TEXT, "profile_columns", (min(n * n_x, MAX_GRID), 1, 1), (_PROFILED, 1, 1), args)
+    return Program((launch,) if keys.size else ())
 
 
 def detect_program(limits: Limits, ratio: ArraySpec, order: ArraySpec, marks: ArraySpec, *, snr: float, edge: int) -> Program:
