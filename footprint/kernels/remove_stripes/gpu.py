@@ -18,12 +18,12 @@ _STRETCH, _CHANGED = 64, 32
 _PROFILED = 64
 # Columns that are put back together.
 _TOGETHER = 8
-# Work-items that sort a column, and numbers of it that each has in registers; how many work-items then have columns beside each other.
+# Work-items that sort a column, numbers of it that each has in registers, and the work-items of a group that has several columns.
 _SORTERS, _EACH, _BESIDE = (32, 64, 128, 256, 512, 1024), (2, 8, 12, 16, 24, 32, 48, 64), 128
-# Work-items whose registers a core has room for.
+# Work-items whose registers a core surely has room for: no more, or numbers leave the registers.
 _RESIDENT = 256
-# The longest windows whose values a work-item has in registers, and the most medians it then takes of them at a time, by window:
-# of each has more than three times as many, they are fewer. Of longer windows, medians that follow each other.
+# The longest windows whose values a work-item has in registers, and how many medians it then takes at once: (size, most) from that
+# size on. Medians along x that follow each other in longer windows.
 _MOST, _SPANS, _LONG_SPAN = 96, ((48, 32), (0, 16)), 128
 
 
@@ -50,7 +50,8 @@ def sort_program(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: Arra
         sizes: tuple[Argument, ...] = (A(0), A(1), A(2), np.int64(n), np.int32(n_a), np.int64(n_x))
         grid = (min(n * -(-n_x // columns), MAX_GRID), 1, 1)
         bits = (items * each - 1).bit_length()
-        defines = (("NT", items), ("EACH", each), ("COLUMNS", columns), ("BITS", bits), ("MIN_GROUPS", max(_RESIDENT // (items * columns), 1)))
+        resident = max(_RESIDENT // (items * columns), 1)
+        defines = (("NT", items), ("EACH", each), ("COLUMNS", columns), ("BITS", bits), ("MIN_GROUPS", resident))
         return Program((Launch("sort_ranks.knl", "sort_short", grid, (items * columns, 1, 1), sizes, defines, local),))
     groups = min(n * n_x, max(limits.cores, 1) * _SORTING)
     args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), W(1), *_sizes(n, n_a, n_x))
