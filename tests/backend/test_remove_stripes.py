@@ -59,6 +59,16 @@ def test_sorting_at_any_shape_and_size(device, rng, shape, size):
     np.testing.assert_array_equal(got, [reference.sorting(s.astype(float), size) for s in stack])
 
 
+@pytest.mark.parametrize("spread", [0.03, 1e-5])
+def test_values_that_differ_in_their_last_bits(device, rng, spread):
+    """Beside others of another sign and far away: few, or many, have the same highest bits."""
+    stack = 1 + rng.integers(0, 4, (1, 700, 9)) / 256 + spread * rng.standard_normal((1, 700, 9))
+    stack[:, ::50] *= -1e20
+    stack = stack.astype("f4")
+    got = fp.remove_stripes(stack, "sorting", size=4, device=device)
+    np.testing.assert_array_equal(got, [reference.sorting(s.astype(float), 4) for s in stack])
+
+
 @pytest.mark.parametrize(("shape", "size"), [((1, 3, 5), 1025), ((1, 25_601, 2), 3), ((1, 2, 300), 140)])
 def test_long_windows_and_columns(device, rng, shape, size):
     stack = rng.integers(-3, 4, shape).astype("f4")

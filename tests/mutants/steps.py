@@ -6,6 +6,8 @@ STRIPES, PHASE, ZINGERS, SHELL = (
     f"tests/{n}.py::test_"
     for n in ("backend/test_remove_stripes", "backend/test_paganin", "backend/test_remove_zingers", "unit/test_cli_steps")
 )
+CHIP = "footprint/kernels/remove_stripes/sort_ranks.knl"
+BITS_OF_KEYS = (STRIPES + "values_that_differ_in_their_last_bits",)
 RANKS, SORT, OP = (
     "footprint/kernels/remove_stripes/cpu_ranks.py",
     "footprint/kernels/remove_stripes/cpu.py",
@@ -94,6 +96,8 @@ MUTANTS = [
     ),
     Mutant("footprint/api/find_tilt.py", "rest / shown", "0", (BY_ROW + "a_tilt_is_found",)),
     Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
+    Mutant(CHIP, "if (mixed[column])", "if (0)", BITS_OF_KEYS, "keys of equal highest bits stay as they are", devices="opencl"),
+    Mutant(CHIP, "above & 0xFFFFu", "above & 0x7FFFu", BITS_OF_KEYS, "a bit is in neither half", devices="opencl"),
     Mutant(SORT, "min(x + 2, n)", "min(x + 1, n)", EVERY, "neighbours of a stripe are not marked"),
     Mutant(SORT, "range(-5, 5)", "range(-4, 5)", EVERY, "nine around a value"),
     Mutant(RANKS, "at + _mirrored(turn - 1 - before", "at + _mirrored(turn - before", EVERY, "another value leaves the window"),

@@ -12,13 +12,19 @@ GROUP = (256, 1, 1)
 MAX_GRID = 1 << 20
 # Groups that sort side by side, a core: each has a second place for a column.
 _SORTING = 8
-# Angles that one work-item adds up.
-_STRETCH = 64
-# Work-items that sort a column, and numbers of it that each may have, in registers: odd, so that neighbours' lie in different banks
-# of the chip's memory, and more than the first few only where there are no more work-items.
-_SORTERS, _EACH, _USUAL = (64, 128, 256, 512, 1024), (3, 5, 7, 9, 11, 13, 17, 21, 25), 13
-# Values of a window that a work-item has in registers, and the medians it then takes one after the other.
-_MOST, _SPAN = 96, 128
+# Angles that one work-item adds up, and that it changes.
+_STRETCH, _CHANGED = 64, 32
+# Work-items that add up a column.
+_PROFILED = 64
+# Columns that are put back together.
+_TOGETHER = 8
+# Work-items that sort a column, numbers of it that each has in registers, and the work-items of a group that has several columns.
+_SORTERS, _EACH, _BESIDE = (32, 64, 128, 256, 512, 1024), (2, 8, 12, 16, 24, 32, 48, 64), 128
+# Work-items whose registers a core surely has room for: no more, or numbers leave the registers.
+_RESIDENT = 256
+# The longest windows whose values a work-item has in registers, and how many medians it then takes at once: (size, most) from that
+# size on. Medians along x that follow each other in longer windows.
+_MOST, _SPANS, _LONG_SPAN = 96, ((48, 32), (0, 16)), 128
 
 
 def _over(entry: str, units: int, args: tuple[Argument, ...]) -> Program:
@@ -36,44 +42,66 @@ def _sizes(*numbers: int) -> tuple[np.int64, ...]:
 
 
 def sort_program(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> Program:
-    """A group a column: on the chip where it fits."""
+    """A group some columns, on the chip where they fit."""
     n, n_a, n_x = lines.shape
     shape = _sorters(limits, n_a)
     if shape is not None and lines.size:
-        items, each = shape
+        items, each, columns, local = shape
         sizes: tuple[Argument, ...] = (A(0), A(1), A(2), np.int64(n), np.int32(n_a), np.int64(n_x))
-        grid, defines = (min(n * n_x, MAX_GRID), 1, 1), (("NT", items), ("EACH", each))
-        return Program((Launch("sort_ranks.knl", "sort_short", grid, (items, 1, 1), sizes, defines, 8 * items * each),))
+        grid = (min(n * -(-n_x // columns), MAX_GRID), 1, 1)
+        bits = (items * each - 1).bit_length()
+        resident = max(_RESIDENT // (items * columns), 1)
+        defines = (("NT", items), ("EACH", each), ("COLUMNS", columns), ("BITS", bits), ("MIN_GROUPS", resident))
+        return Program((Launch("sort_ranks.knl", "sort_short", grid, (items * columns, 1, 1), sizes, defines, local),))
     groups = min(n * n_x, max(limits.cores, 1) * _SORTING)
     args: tuple[Argument, ...] = (A(0), A(1), A(2), W(0), W(1), *_sizes(n, n_a, n_x))
     work = (ArraySpec((groups, n_a), "uint32"), ArraySpec((groups, n_a), "int32"))
     return Program((Launch(TEXT, "sort_columns", (groups, 1, 1), GROUP, args),) if lines.size else (), work)
 
 
-def _sorters(limits: Limits, n_a: int) -> tuple[int, int] | None:
-    """Work-items for a column of so many angles, and numbers of each; None where it does not fit."""
+def _sorters(limits: Limits, n_a: int) -> tuple[int, int, int, int] | None:
+    """Work-items for a column of so many angles, numbers of each, columns of a group and its bytes; None where it does not fit."""
     for items in (one for one in _SORTERS if one <= limits.group):
         each = next((one for one in _EACH if items * one >= n_a), None)
-        if each is not None and (each <= _USUAL or items == _SORTERS[-1]) and 8 * items * each <= limits.local_mem:
-            return items, each
+        if each is None:
+            continue
+        columns = max(min(_BESIDE, limits.group) // items, 1)
+        while columns > 1 and _sorting(items, each, columns) > limits.local_mem:
+            columns //= 2
+        local = _sorting(items, each, columns)
+        return (items, each, columns, local) if local <= limits.local_mem else None
     return None
+
+
+def _sorting(items: int, each: int, columns: int) -> int:
+    """Bytes on the chip: keys as they came, and in order; some more are its words about columns."""
+    return 4 * columns * (items * each + 32 // columns + items * (each + 1))
 
 
 def smooth_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> Program:
     """A work-item a rank and a stretch of columns."""
     n, n_x, n_a = keys.shape
-    stretches, small = n * -(-n_x // _SPAN), size <= _MOST
+    small = size <= _MOST
+    most = next(span for least, span in _SPANS if size >= least)
+    span = min(most, 1 << size.bit_length() - 1) if small else _LONG_SPAN
+    stretches = n * -(-n_x // span)
     grid = (-(-n_a // 128), min(stretches, MAX_GROUPS_Y), 1)
     args: tuple[Argument, ...] = (A(0), A(1), *_sizes(stretches, n_x, n_a), *(() if small else (np.int32(size),)))
-    defines = (("SIZE", size if small else 0), ("SPAN", _SPAN))
-    launch = Launch("slide_ranks.knl", "slide_ranks" if small else "slide_long", grid, (128, 1, 1), args, defines)
+    defines = (("SIZE", size if small else 0), ("SPAN", span))
+    launch = Launch("slide_ranks.knl", "median_ranks" if small else "slide_long", grid, (128, 1, 1), args, defines)
     return Program((launch,) if keys.size else ())
 
 
 def unsort_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, lines: ArraySpec) -> Program:
-    """A group a column; marks are not read."""
+    """A group some columns where they fit on the chip, else one; marks are not read."""
     n, n_x, n_a = smoothed.shape
-    return _over("unsort_columns", n * n_x, (A(0), A(1), A(1), A(2), *_sizes(n, n_x, n_a), np.int32(0)))
+    pitch = -(-n_a // 256) * 256 + 32 // _TOGETHER
+    local = 4 * _TOGETHER * pitch
+    if local > limits.local_mem or smoothed.size == 0:
+        return _over("unsort_columns", n * n_x, (A(0), A(1), A(1), A(2), *_sizes(n, n_x, n_a), np.int32(0)))
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), *_sizes(n, n_x), np.int32(n_a))
+    grid, defines = (min(n * -(-n_x // _TOGETHER), MAX_GRID), 1, 1), (("COLUMNS", _TOGETHER), ("PITCH", pitch))
+    return Program((Launch(TEXT, "unsort_beside", grid, GROUP, args, defines, local),))
 
 
 def unsort_marked_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec, marks: ArraySpec, lines: ArraySpec) -> Program:
@@ -85,7 +113,9 @@ def unsort_marked_program(limits: Limits, smoothed: ArraySpec, places: ArraySpec
 def profile_program(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, ratio: ArraySpec, *, drop: int) -> Program:
     """A group a column."""
     n, n_x, n_a = keys.shape
-    return _over("profile_columns", n * n_x, (A(0), A(1), A(2), *_sizes(n * n_x, n_a, drop)))
+    args: tuple[Argument, ...] = (A(0), A(1), A(2), *_sizes(n * n_x, n_a, drop))
+    launch = Launch(TEXT, "profile_columns", (min(n * n_x, MAX_GRID), 1, 1), (_PROFILED, 1, 1), args)
+    return Program((launch,) if keys.size else ())
 
 
 def detect_program(limits: Limits, ratio: ArraySpec, order: ArraySpec, marks: ArraySpec, *, snr: float, edge: int) -> Program:
@@ -94,43 +124,43 @@ def detect_program(limits: Limits, ratio: ArraySpec, order: ArraySpec, marks: Ar
     return _over("detect_columns", n, (A(0), A(1), A(2), *_sizes(n, n_x), np.float64(snr), np.int64(edge)))
 
 
-def _summed(lines: ArraySpec, rough: bool, shares: bool = False) -> Program:
+def _summed(lines: ArraySpec, entry: str, over: float, *more: np.generic) -> Program:
     n, n_a, n_x = lines.shape
     stretches = -(-n_a // _STRETCH)
-    one: tuple[Argument, ...] = (A(0), W(0), *_sizes(n, n_a, n_x, _STRETCH, stretches), np.int32(rough), np.int32(shares))
-    two: tuple[Argument, ...] = (W(0), A(1), *_sizes(n, n_x, stretches), np.float64(1 if rough else n_a), np.int32(shares))
-    launches = (_columns("sum_stretches", n_x, n * stretches, one), _columns("sum_sums", n_x, n, two))
+    one: tuple[Argument, ...] = (A(0), W(0), *_sizes(n, n_a, n_x, _STRETCH), *more)
+    two: tuple[Argument, ...] = (W(0), A(1), *_sizes(n, n_x, stretches), np.float64(over), *(more or (np.int32(0),)))
+    launches = (_columns(entry, n_x, n * stretches, one), _columns("sum_sums", n_x, n, two))
     return Program(launches if lines.size else (), (ArraySpec((n, stretches, n_x), "float64"),))
 
 
 def roughness_program(limits: Limits, lines: ArraySpec, rough: ArraySpec) -> Program:
     """Stretches of angles, then their sum."""
-    return _summed(lines, True)
+    return _summed(lines, "sum_rough", 1)
 
 
 def means_program(limits: Limits, lines: ArraySpec, means: ArraySpec, *, shares: bool = False) -> Program:
     """Stretches of angles, then their sum."""
-    return _summed(lines, False, shares)
+    return _summed(lines, "sum_stretches", lines.shape[1], np.int32(shares))
 
 
 def _applied(entry: str, lines: ArraySpec, *more: np.generic) -> Program:
     n, n_a, n_x = lines.shape
-    launch = _columns(entry, n_x, n * n_a, (A(0), A(1), *_sizes(n, n_a, n_x), *more))
+    launch = _columns(entry, n_x, n * -(-n_a // _CHANGED), (A(0), A(1), *_sizes(n, n_a, n_x, _CHANGED), *more))
     return Program((launch,) if lines.size else ())
 
 
 def divide_program(limits: Limits, lines: ArraySpec, ratio: ArraySpec) -> Program:
-    """A work-item a column and row."""
+    """A work-item a column and a stretch of angles."""
     return _applied("apply_profile", lines, np.int32(1))
 
 
 def subtract_program(limits: Limits, lines: ArraySpec, profile: ArraySpec) -> Program:
-    """A work-item a column and row."""
+    """A work-item a column and a stretch of angles."""
     return _applied("apply_profile", lines, np.int32(0))
 
 
 def bridge_program(limits: Limits, lines: ArraySpec, marks: ArraySpec) -> Program:
-    """A work-item a column and row."""
+    """A work-item a column and a stretch of angles."""
     return _applied("bridge_columns", lines)
 
 
