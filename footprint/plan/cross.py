@@ -36,7 +36,7 @@ class Crossing:
 
     def __init__(self, bound: BoundPlan) -> None:
         # What is bound knows this: were it known in turn, both and all that a plan names would stay until Python looks for circles.
-        self.bound: BoundPlan = weakref.proxy(bound)
+        self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self._lanes: dict[str, Lane] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:

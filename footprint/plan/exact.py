@@ -38,8 +38,8 @@ def exact(*values: Any) -> str | None:
     return text if len(text) <= _LONG else digest(text.encode())
 
 
-def digest(*parts: bytes | np.ndarray) -> str:
-    """128 bits of some bytes, those of arrays in C order among them, in hexadecimal digits."""
+def digest(*parts: bytes | memoryview) -> str:
+    """128 bits of some bytes, in hexadecimal digits."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:
         found.update(part)

@@ -47,7 +47,7 @@ class Ledger:
 
     def __init__(self, plan: Plan, bound: BoundPlan) -> None:
         self.plan = plan
-        self.bound: BoundPlan = weakref.proxy(bound)
+        self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self._lock = threading.Lock()
         self._taken: dict[tuple[int, int], int] = {}
         self._nbytes = {slot.id: _nbytes(plan, slot) for slot in plan.slots}
