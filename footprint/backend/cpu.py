@@ -16,7 +16,7 @@ from footprint import settings
 from footprint.backend import blas, compiling
 from footprint.backend.base import Backend, Baked, Callers
 from footprint.backend.fft.numpy import RowFFT
-from footprint.backend.memory import free_host_bytes, resident_bytes
+from footprint.backend.memory import free_host_bytes, resident_bytes, small_pages
 from footprint.errors import BackendError
 from footprint.kernels.common.table import cpu_function
 from footprint.spec import ArraySpec, Limits
@@ -111,6 +111,7 @@ class CpuBackend(Backend):
             return np.empty(0, np.uint8)
         if nbytes >= _MUCH:
             compiling.tidy()
+        small_pages()
         try:
             block = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             if nbytes >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import mmap
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 # Where the system tells of control groups, and which of them this process is in.
 _GROUPS, _SELF = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
@@ -100,3 +104,33 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def small_pages() -> None:
+    """Have the C library's heap in ordinary pages from now on, where the system tells where it is (Linux).
+
+    NumPy asks for pages of 2 MiB wherever one of its large arrays lies. Where that was in the heap, the array goes and the advice
+    stays: the next few bytes put there would take 2 MiB, which no plan can know. It is given anew for every array that is new.
+    """
+    start, end, advise = _heap()
+    if start:
+        # Pieces of the heap that are there no more are an error, and the others are advised all the same.
+        advise(start, end() - start, mmap.MADV_NOHUGEPAGE)
+
+
+@functools.cache
+def _heap() -> tuple[int, Callable[[], int], Callable[..., Any]]:
+    """Where the heap begins (0: not known), and what tells where it ends and advises the system."""
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        ends, advise = library.sbrk, library.madvise
+        # The name of the program, in brackets, may have blanks; start_brk is the 47th field.
+        start = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[44])
+    except (OSError, AttributeError, ValueError, IndexError):
+        return 0, int, int
+    if not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return 0, int, int
+    ends.restype, ends.argtypes = ctypes.c_size_t, [ctypes.c_ssize_t]
+    advise.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+    page = mmap.PAGESIZE
+    return start // page * page, lambda: ends(0), advise

@@ -155,7 +155,7 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
     from footprint.errors import FootprintError
     from footprint.io.frame_source import FrameSource
     from footprint.io.image import create_image
-    from footprint.kernels.common.few import SMALL
+    from footprint.kernels.common.few import SMALL, TOUCH
 
     if isinstance(source, FrameSource):
         source.load()
@@ -164,26 +164,29 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
     # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
     weights = np.ones(tuple(min(n, _LARGE) for n in shape))
     beside = {name: options[name].dtype for name in BESIDE if name in options}
-    plain = {name: value for name, value in options.items() if name not in beside}
+    wanted = options.get("result")
+    plain = {name: value for name, value in options.items() if name not in (*beside, "result")}
 
     def sides(*shape: int) -> dict[str, Any]:
         return plain | {name: np.zeros(shape, kind) for name, kind in beside.items()}
 
     def run(*shape: int) -> Any:
-        return convolve(np.zeros(shape, source.dtype), weights, **sides(*shape))
+        return convolve(np.zeros(shape, source.dtype), weights, dtype=wanted, **sides(*shape))
 
     few = run(2, 2)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
-    rows = SMALL // (weights.size * width) + 1
+    taps = sum(weights.shape) if options["method"] == "separable" else weights.size
+    rows = SMALL // (min(taps, TOUCH if beside else taps) * width) + 1
     if options["method"] == "fft" and height * width >= _WARM:
         run(1024, _WARM // 1024)
-    elif rows <= height and rows * width <= _WARM:
+    elif rows <= height and rows * width <= 2 * _WARM:
         run(rows, width)
     if isinstance(source, FrameSource):
         # Lanes have threads of their own, from which the kernels' are started once more.
         frame = (min(rows, height, _WARM // width + 1), width)
-        convolve_frames(lambda _, block: block.fill(0), (2, *frame), source.dtype.str, weights, lambda *_: None, **sides(*frame))
+        made = {"result": wanted, **sides(*frame)}
+        convolve_frames(lambda _, block: block.fill(0), (2, *frame), source.dtype.str, weights, lambda *_: None, **made)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
@@ -275,7 +278,7 @@ def command(
             options["depth"] = 2 if depth is None else depth
         else:
             _check_single(depth)
-        alike = {name: options[name] for name in ("boundary", "nan", "device", *beside)}
+        alike = {name: options[name] for name in ("boundary", "nan", "device", "result", *beside)}
         alike["method"] = _meant(source, weights, options)
         reporter.warm(lambda: _load(source, weights.shape, target, alike))
         files = [f", {name} {Path(one.path).name}" for name, one in beside.items()]

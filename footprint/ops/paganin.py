@@ -28,6 +28,8 @@ _MISSED = 5e-5
 _ENOUGH = 64
 # A weight below this counts for nothing in float32.
 _NOTHING = 3e-8
+# Frequencies whose weights are made at a time: they take memory that no plan counts.
+_TOGETHER = 16
 # Blurs over more pixels than this are slips of a unit.
 MOST = 2000.0
 
@@ -72,9 +74,10 @@ class Paganin(ProjectionFilter):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Two transforms of padded rows, and the weights that count."""
         n_a, n_z, n_x = specs[0].shape
-        taps, reach = _taps(self.length, self.padded(n_x))
+        width = self.padded(n_x)
+        _, _, reach = self._table(limits, width)
         rows = n_a * n_z
-        return Cost(24 * rows * self.padded(n_x), rows * (10.0 * self.padded(n_x) * math.log2(len(taps[0])) + 8.0 * reach.sum()), 5)
+        return Cost(24 * rows * width, rows * (10.0 * width * math.log2(len(reach)) + 8.0 * reach.sum()), 5)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record batches of projections: rows to spectra, their sums, and back."""
@@ -84,11 +87,10 @@ class Paganin(ProjectionFilter):
         if n * m * n_x == 0:
             return
         width = self.padded(n_x)
-        table, far = _taps(self.length, width)
-        own = lines.factors(width) if b.limits.family == "cpu" and b.limits.fused else None
-        # Transforms of our own leave the factor 1/n of the way back.
-        weights = np.repeat(table, 2, axis=1) * np.float32(1 if own is None else 1 / width)
+        own, weights, far = self._table(b.limits, width)
         taps, reach = b.const(weights, "weights of rows"), b.const(far, "rows that count")
+        if b.limits.host:
+            b.library("weights of rows as they were made", weights.nbytes, bound=False)
         where = {"first": b.first(out, "z"), "start": b.first(given, "z"), "total": given.slot.spec.length("z")}
         batch = batch_of(n, 8 * width * m, b.limits.cores)
         with b.deliver(out, "float32") as made, b.repeat(rows, batch) as loop:
@@ -102,6 +104,12 @@ class Paganin(ProjectionFilter):
         b.note(
             f"phase: a row counts for {self.reach_z} to both sides; those farther would change no frequency by {self.missed:.1g}"
         )
+
+    def _table(self, limits: Limits, width: int) -> tuple[tuple[int, ...] | None, np.ndarray, np.ndarray]:
+        """Radices of our own transforms, None where a library makes them; weights, and how many count."""
+        own = lines.factors(width) if limits.family == "cpu" and limits.fused else None
+        # Transforms of our own leave the factor 1/n of the way back.
+        return own, *_taps(self.length, width, 1.0 if own is None else 1 / width)
 
     def _there(
         self, b: Builder, part: Ref, spectrum: Ref, width: int, radices: tuple[int, ...] | None
@@ -161,18 +169,24 @@ def _cut_off(length: float) -> tuple[int, float]:
 
 
 @lru_cache(maxsize=4)
-def _taps(length: float, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (R + 1, width // 2 + 1) of rows at every frequency along x, and the farthest that counts there."""
+def _taps(length: float, width: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (R + 1, width // 2 + 1, twice) of rows at every frequency along x, and the farthest that counts there.
+
+    They may be megabytes: all that a search for a plan records share them.
+    """
     reach, _ = _cut_off(length)
     k = 2 * np.pi * np.fft.rfftfreq(width)
     taps = np.empty((reach + 1, len(k)), np.float32)
-    for at in range(0, len(k), 64):
-        some = k[at : at + 64]
+    for at in range(0, len(k), _TOGETHER):
+        some = k[at : at + _TOGETHER]
         weights = _rows(length, some, 1 << (8 * (reach + 1)).bit_length())[: reach + 1]
         # What is the same in all rows passes as if all of them counted.
         weights *= 1 / (1 + (length * some) ** 2) / (2 * weights.sum(axis=0) - weights[0])
-        taps[:, at : at + 64] = weights
+        taps[:, at : at + _TOGETHER] = weights
     counts = np.abs(taps) > _NOTHING
     far = reach - np.argmax(counts[::-1], axis=0)
     # One that counts at a frequency counts at all lower ones.
-    return taps, np.maximum.accumulate(far[::-1])[::-1].astype(np.int32)
+    doubled = np.repeat(taps, 2, axis=1)
+    doubled *= np.float32(scale)
+    doubled.flags.writeable = False
+    return doubled, np.maximum.accumulate(far[::-1])[::-1].astype(np.int32)

@@ -12,6 +12,7 @@ from footprint.backend.fft.base import fft_library, fft_scales
 from footprint.dtypes import across, native
 from footprint.errors import ShapeError
 from footprint.kernels.common.table import state_specs, work_specs
+from footprint.plan.exact import digest
 from footprint.plan.pack import check_block
 from footprint.plan.slots import (
     NOTHING,
@@ -150,7 +151,7 @@ class Builder:
         reach = {axis: own for axis, own in of.slot.reach if axis in axes} if of is not None else {}
         if any(axis != axes[0] or getattr(own, "wrap", False) for axis, own in reach.items()):
             raise AssertionError(f"table {name} is seen in place, so it can be cut along its first axis only, and none that wraps")
-        same = (array.shape, array.dtype.str, axes, tuple(sorted(reach.items())), array.tobytes())
+        same = (array.shape, array.dtype.str, axes, tuple(sorted(reach.items())), digest(array.data))
         if same not in self._tables:
             ref = self._slot(ArraySpec(array.shape, array.dtype.str, axes), "const", name, reach)
             self.constants[ref.slot.id] = array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,7 +35,8 @@ class Crossing:
     """
 
     def __init__(self, bound: BoundPlan) -> None:
-        self.bound = bound
+        # What is bound knows this: were it known in turn, both and all that a plan names would stay until Python looks for circles.
+        self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self._lanes: dict[str, Lane] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:

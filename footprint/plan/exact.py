@@ -38,7 +38,7 @@ def exact(*values: Any) -> str | None:
     return text if len(text) <= _LONG else digest(text.encode())
 
 
-def digest(*parts: bytes) -> str:
+def digest(*parts: bytes | memoryview) -> str:
     """128 bits of some bytes, in hexadecimal digits."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:

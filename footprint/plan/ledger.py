@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +46,8 @@ class Ledger:
     """
 
     def __init__(self, plan: Plan, bound: BoundPlan) -> None:
-        self.plan, self.bound = plan, bound
+        self.plan = plan
+        self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self._lock = threading.Lock()
         self._taken: dict[tuple[int, int], int] = {}
         self._nbytes = {slot.id: _nbytes(plan, slot) for slot in plan.slots}

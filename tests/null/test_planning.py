@@ -55,6 +55,19 @@ def test_lists_of_positions_are_the_callers_and_no_plans():
     assert most < 1 << 20
 
 
+def test_a_search_for_a_plan_holds_a_large_table_once():
+    """Every way that was looked at held the weights of a phase retrieval, and their bytes once more: five times the plan's."""
+    beam = {"delta_beta": 100, "energy": 20, "distance": 40, "pixel_size": 5e-6, "device": "null"}
+    plan = fp.plan_paganin((64, 150, 200), **beam)
+    table = max(array.nbytes for array in plan.constants.values())
+    assert any(one.name.startswith("weights") and one.nbytes == table > 500_000 for one in plan.libraries)
+    tracemalloc.start()
+    fp.plan_paganin((64, 150, 200), memory=plan.footprint.total, **beam)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < table
+
+
 def test_catalogues_of_very_large_images_fit_small_budgets(monkeypatch):
     """A gigabyte of pixels, its noise full of summits, that are taken apart, fitted, and searched twice."""
     monkeypatch.setenv("FOOTPRINT_CHECK", "")

@@ -283,6 +283,7 @@ assert warmed
         "sources noise.npy --segmentation a.npy",
         "sources few.npy -o a.csv",
         "convolve noise.npy mask.npy -o b.npy --memory 2MB",
+        "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
         "reconstruct scan.nx -o c.h5",
     ):
         command = [sys.executable, "-c", program, *line.split()]

@@ -233,3 +233,31 @@ def test_an_array_in_other_axes_is_a_view_of_it():
     """A window onto its bytes by ctypes took eight of the fifty microseconds that padding a small image takes."""
     array = np.zeros((4, 5), "f4")
     assert open_backend("cpu").adopt(array, 0, ArraySpec((1, 4, 5), "<f4")).base is array
+
+
+_HOLE = """
+import ctypes, sys
+import numpy as np
+from footprint.backend.cpu import CpuBackend
+from footprint.backend.memory import PeakMeter
+
+# Freed, it has later ones come from the heap, where NumPy asks for large pages for the second; what comes last keeps the hole.
+first = np.ones(15 << 18)
+del first
+second = np.ones(2 << 20)
+last = [np.ones(12000) for _ in range(20)]
+del second
+ctypes.CDLL(None).malloc_trim(0)
+block = CpuBackend().alloc(1 << 20)
+with PeakMeter() as meter:
+    few = np.empty(7 << 19, np.uint8)
+    few[:: 1 << 19] = 1
+print(meter.growth if meter.known else 0)
+"""
+
+
+def test_where_a_large_array_was_a_few_bytes_take_ordinary_pages():
+    """In a hole of the heap that NumPy had advised, eight touched bytes took 4 MiB."""
+    done = subprocess.run([sys.executable, "-c", _HOLE], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 512 << 10
