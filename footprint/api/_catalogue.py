@@ -83,7 +83,8 @@ def catalogue(
             clip_iterations=clip.iterations,
         )
     table.meta.update({name: told_by[name] for name in ("connectivity", "min_area")}, blanks=blank)
-    table.meta.update({name: told_by[name] for name in ("contrast", "prominence") if name in told_by})
+    of_parts = ("contrast", "prominence", "prominence_beamed", "beamed_min", "beamed_max")
+    table.meta.update({name: told_by[name] for name in of_parts if name in told_by})
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(table)
     describe_fits(table, sky)

@@ -55,6 +55,14 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/deblend/tree.py",
+        "fewest <= basins[younger, PIXELS] <= most",
+        "basins[younger, PIXELS] <= most",
+        (BACKEND + "deblend.py::test_parts_as_large_as_points_need_a_shallow_pass",),
+        "what is smaller than points parts at a shallow pass",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/deblend/tree.py",
         "keys[e] = a != b",
         "keys[e] = a == b",
         (BACKEND + "deblend.py::test_parts_change_no_bit",),
@@ -373,6 +381,14 @@ MUTANTS = [
         "1",
         (BACKEND + "gpu_deblend.py::test_long_slopes_and_many_teeth",),
         "a forest grows for one round only",
+        devices="cpu,opencl",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/tree.knl",
+        "beamed ? shallow : prominence",
+        "prominence",
+        (BACKEND + "gpu_deblend.py::test_equals_the_sorted_list_of_pixels",),
+        "on a device no pass is shallow enough",
         devices="cpu,opencl",
     ),
     Mutant(
