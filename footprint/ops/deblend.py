@@ -44,7 +44,7 @@ class Deblend(Pixels):
     inverted: bool = False
     residual: bool = False
     summits: int = 0
-    shallow: float = 0.75
+    shallow: float = 0.6
     beamed: tuple[int, int] = (1, 0)
 
     cut = "y"

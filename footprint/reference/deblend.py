@@ -5,7 +5,7 @@ import numpy as np
 
 def deblend(
     image: np.ndarray, noise: float, background: float, flood: float, seed: float, connectivity: int = 8, contrast: float = 0.002,
-    prominence: float = 1.5, min_area: int = 1, shallow: float = 0.75, beamed: tuple[int, int] = (1, 0),
+    prominence: float = 1.5, min_area: int = 1, shallow: float = 0.6, beamed: tuple[int, int] = (1, 0),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return the label image, the island of each source and its number in the island."""
     z = np.asarray(image, np.float64) - background
