@@ -17,7 +17,7 @@ from footprint.api._call import call
 from footprint.api._deblend import AT_EDGE, BLENDED, Components
 from footprint.api._image import host
 from footprint.backend.registry import device_limits
-from footprint.kernels.deblend import contract, cpu
+from footprint.kernels.deblend import climb, contract, cpu
 from footprint.ops.deblend import Deblend
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.sigma_clip import SigmaClip
@@ -178,7 +178,7 @@ def test_numbers_are_not_written_over_by_threads_that_still_halve_paths():
     nodes = np.arange(2, 62, dtype=np.int32).reshape(6, 10)
     nodes[-1, -1] = -1
     Told.writes.clear()
-    getattr(cpu._follow, "py_func", cpu._follow)(nodes.view(Told))
+    getattr(climb.follow, "py_func", climb.follow)(nodes.view(Told))
     assert np.all(nodes == -1)
     first = next(i for i, (_, value) in enumerate(Told.writes) if value < 0)
     after = Told.writes[first:]

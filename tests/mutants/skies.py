@@ -155,11 +155,19 @@ MUTANTS = [
         devices="cpu,opencl",
     ),
     Mutant(
-        "footprint/kernels/deblend/cpu.py",
-        "            flat[r * width + x] = up\n",
-        "            flat[r * width + x] = flat[up - 1]\n",
+        "footprint/kernels/deblend/climb.py",
+        "                flat[r * width + x] = up\n",
+        "                flat[r * width + x] = flat[up - 1]\n",
         ("tests/backend/test_deblend.py::test_numbers_are_not_written_over_by_threads_that_still_halve_paths",),
         "a number is written where another thread still halves the path",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/deblend/tree.py",
+        "fewest <= basins[younger, PIXELS] <= most",
+        "basins[younger, PIXELS] <= most",
+        ("tests/backend/test_deblend.py::test_parts_as_large_as_points_need_a_shallow_pass",),
+        "what is smaller than points parts at a shallow pass",
         plain=True,
     ),
 ]

@@ -1,9 +1,4 @@
-"""Basins of the pixels over a level, a block of rows at a time: pointers to the highest neighbour live in the label image itself.
-
-A pixel holds 1 + the index in the block of the pixel it climbs to, at a root minus the basin's number; following the pointers
-halves their paths, so that no island, however long its slopes are, takes more than n log n. Threads may follow while others halve:
-whatever they read leads to the same root. Numbers are taken when all paths are short.
-"""
+"""Basins of the pixels over a level, a block of rows at a time: the label image itself has the pointers by which they climb."""
 
 from __future__ import annotations
 
@@ -11,167 +6,12 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
+from footprint.kernels.deblend.climb import STAYS, climb, follow, next_set, number, way_of
 from footprint.kernels.deblend.contract import AT, BRIGHT, FIRST, LINK, MET, PIXELS, SEEN, TREE
 from footprint.kernels.deblend.tree import meet, settle
 from footprint.kernels.find_sources.contract import LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.contract import PIXELS as COUNTED
 from footprint.kernels.find_sources.cpu import _level as level
-
-# The directions of neighbours in raster order, and where a pixel stays.
-_STAYS = 4
-_FAR = np.int64(1) << 62
-
-
-@njit(cache=True, nogil=True)
-def _way(above, row, below, up, down, x, reach, largest):
-    """Direction of the highest of a pixel and its neighbours, from 0 to 8; of equal ones the first."""
-    best, way = row[x], _STAYS
-    last = row.size - 1
-    if up:
-        for d in range(-reach, reach + 1):
-            if 0 <= x + d <= last:
-                v = above[x + d]
-                if v <= largest and (v > best or (v == best and way == _STAYS)):
-                    best, way = v, 1 + d
-    if x > 0:
-        v = row[x - 1]
-        if v <= largest and (v > best or (v == best and way == _STAYS)):
-            best, way = v, 3
-    if x < last:
-        v = row[x + 1]
-        if best < v <= largest:
-            best, way = v, 5
-    if down:
-        for d in range(-reach, reach + 1):
-            if 0 <= x + d <= last:
-                v = below[x + d]
-                if best < v <= largest:
-                    best, way = v, 7 + d
-    return way, best
-
-
-@njit(cache=True, nogil=True)
-def _ways(above, row, below, top, middle, bottom, corners, out):
-    """`_way` of the pixels between the first and the last, in one order of comparisons, which vector instructions can do.
-
-    ``top``, ``middle`` and ``bottom`` are the largest values that count of each row, ``corners`` whether theirs do.
-    """
-    least = -middle - middle
-    up, down = (top, bottom) if corners else (least, least)
-    one = np.uint64(1)
-    for x in range(one, np.uint64(max(row.size, 1) - 1)):
-        best, way = least, np.int32(_STAYS)
-        v = above[x - one]
-        if (v <= up) & (v > best):
-            best, way = v, np.int32(0)
-        v = above[x]
-        if (v <= top) & (v > best):
-            best, way = v, np.int32(1)
-        v = above[x + one]
-        if (v <= up) & (v > best):
-            best, way = v, np.int32(2)
-        v = row[x - one]
-        if (v <= middle) & (v > best):
-            best, way = v, np.int32(3)
-        v = row[x]
-        if (v <= middle) & (v > best):
-            best, way = v, np.int32(_STAYS)
-        v = row[x + one]
-        if (v <= middle) & (v > best):
-            best, way = v, np.int32(5)
-        v = below[x - one]
-        if (v <= down) & (v > best):
-            best, way = v, np.int32(6)
-        v = below[x]
-        if (v <= bottom) & (v > best):
-            best, way = v, np.int32(7)
-        v = below[x + one]
-        if (v <= down) & (v > best):
-            best, way = v, np.int32(8)
-        out[x] = way
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _climb(block, before, nodes, roots, first, height, reach, strip, least, largest, bright):
-    """Point pixels to where they climb, roots to themselves; count the roots of each row, and the summits from ``bright`` up."""
-    rows, width = block.shape
-    nothing, summits = -largest - largest, 0
-    for r in prange(rows):
-        y, row, out, n = first + r, block[r], nodes[r], 0
-        above = block[r - 1] if r else before[0]
-        below = block[min(r + 1, rows - 1)]
-        begins, ends = y % strip == 0, (y + 1) % strip == 0 and y + 1 < height
-        up, down, over = y > 0, r + 1 < rows and not ends, 0
-        _ways(above, row, below, largest if up else nothing, largest, largest if down else nothing, reach == 1, out)
-        for x in (0, width - 1):
-            out[x], _ = _way(above, row, below, up, down, x, reach, largest)
-        for x in range(width):
-            v, way = row[x], out[x]
-            over += (way == _STAYS) & (v >= bright) & (v <= largest)
-            if ends or (begins and way < 3):
-                way = _STAYS
-            here = (r + way // 3 - 1) * width + x + way % 3
-            set_here = (v >= least) & (v <= largest)
-            n += set_here & (way == _STAYS)
-            out[x] = here if set_here else 0
-        roots[r + 1] = n
-        summits += over
-    return summits
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _number(block, nodes, roots, first, offset, peaks, basins, keep):
-    """Number the roots in raster order; write their basins' rows where they are to be kept."""
-    rows, width = block.shape
-    roots[0] = 0
-    for r in range(rows):
-        roots[r + 1] += roots[r]
-    for r in prange(rows):
-        row, n = nodes[r], roots[r]
-        if roots[r + 1] == n:
-            continue
-        for x in range(width):
-            if row[x] == r * width + x + 1:
-                n += 1
-                row[x] = -n
-                k = offset + n - 1
-                if keep and k < peaks.size:
-                    peaks[k] = block[r, x]
-                    basins[k, LINK], basins[k, AT] = k, (first + r) * width + x
-                    basins[k, FIRST], basins[k, PIXELS] = _FAR, 0
-    return roots[rows]
-
-
-@njit(cache=True, parallel=True, nogil=True)
-def _follow(nodes):
-    """Every pixel takes the number of the root it climbs to.
-
-    Threads halve one another's paths, so as long as they do all that is written are pixels farther up: a number could be written
-    over by who read what was there before it.
-    """
-    flat, width = nodes.reshape(-1), nodes.shape[1]
-    for r in prange(nodes.shape[0]):
-        for x in range(width):
-            i = r * width + x
-            up = flat[i]
-            if up <= 0:
-                continue
-            further = flat[up - 1]
-            while further > 0:
-                flat[i] = further
-                i = further - 1
-                if flat[i] < 0:
-                    up = further
-                    break
-                up = flat[i]
-                further = flat[up - 1]
-            flat[r * width + x] = up
-    for r in prange(nodes.shape[0]):
-        for x in range(width):
-            k = flat[r * width + x]
-            while k > 0:
-                k = flat[k - 1]
-            flat[r * width + x] = k
 
 
 @njit(cache=True, nogil=True)
@@ -181,13 +21,13 @@ def _leave(above, row, up, x_nodes, above_nodes, seam, best, offset, reach, larg
     for x in range(width):
         if x_nodes[x] == 0:
             continue
-        way, best[x] = _way(above, row, row, up, False, x, reach, largest)
+        way, best[x] = way_of(above, row, row, up, False, x, reach, largest)
         k = offset - x_nodes[x] - 1
         if k < basins.shape[0]:
             if way < 3:
                 basins[k, LINK] = above_nodes[x + way - 1]
             else:
-                basins[k, LINK] = offset - x_nodes[x + way - _STAYS] - 1
+                basins[k, LINK] = offset - x_nodes[x + way - STAYS] - 1
     for x in range(width):
         seam[x] = offset - x_nodes[x] - 1 if x_nodes[x] else -1
 
@@ -206,7 +46,7 @@ def _join(above, row, x_nodes, seam, best, offset, y, reach, largest, basins):
                 basins[seam[x], LINK] = offset - x_nodes[to] - 1
         k = offset - x_nodes[x] - 1
         if x_nodes[x] and k < n:
-            way, _ = _way(above, row, row, True, False, x, reach, largest)
+            way, _ = way_of(above, row, row, True, False, x, reach, largest)
             # Only of a root is that all there is to know: others may climb further down.
             if way < 3 and basins[k, AT] == y * width + x:
                 basins[k, LINK] = seam[x + way - 1]
@@ -230,13 +70,9 @@ def _walk(
             over[:] = ids
         for x in range(width):
             ids[x] = offset - mine[x] - 1 if mine[x] else -1
-        x = 0
+        x = next_set(mine, 0)
         while x < width:
-            a = ids[x]
-            if a < 0:
-                x += 1
-                continue
-            start = x
+            a, start = ids[x], x
             while x < width and ids[x] == a:
                 x += 1
             if a < n:
@@ -244,6 +80,7 @@ def _walk(
                 basins[a, FIRST] = min(basins[a, FIRST], y * width + start)
             _borders(row, above, ids, over if y > 0 else over[:0], start, x, y, reach,
                      near_heights, near, heights, passes, basins, marks, keys, order, spare)  # fmt: skip
+            x = next_set(mine, x)
         if (y + 1) % strip == 0 and y + 1 < height:
             _leave(above, row, y > 0, mine, over, seam, best, offset, reach, largest, basins)
     last[0, :] = block[rows - 1]
@@ -289,7 +126,7 @@ def _pass(value, other, index, step, way, back):
 @njit(cache=True, nogil=True)
 def _code(way):
     """Of eight directions, without the one that stays."""
-    return way if way < _STAYS else way - 1
+    return way if way < STAYS else way - 1
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -308,10 +145,10 @@ def _bounds(block, stats, sigma):
 def _basins(block, stats, nodes, last, roots, offset, peaks, basins, keep, first, height, sigma, connectivity, strip, seed):
     """Number the basins of a block; return how many there are, and how many have summits over the seed."""
     least, largest = _bounds(block, stats, sigma)
-    bright = _climb(
+    bright = climb(
         block, last, nodes, roots, first, height, int(connectivity == 8), strip, least, largest, level(stats, block.dtype, seed)
     )
-    return int(_number(block, nodes, roots, first, offset, peaks, basins, keep)), int(bright)
+    return int(number(block, nodes, roots, first, offset, peaks, basins, keep)), int(bright)
 
 
 def gather(
@@ -332,7 +169,7 @@ def gather(
     if marks[MET] > peaks.size:
         last[0, :] = block[-1]
         return
-    _follow(nodes)
+    follow(nodes)
     _walk(
         block, nodes, offset, first, height, int(connectivity == 8), height if whole else strip, _bounds(block, stats, sigma)[1],
         peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, lines, keys, order, spare,
@@ -353,7 +190,7 @@ def paint(
     if climb:
         options = (first, height, sigma, connectivity, strip, sigma)
         marks[SEEN] += _basins(block, stats, nodes, last, roots, offset, peaks, basins, False, *options)[0]
-        _follow(nodes)
+        follow(nodes)
         last[0, :] = block[-1]
     _paint(nodes, labels, basins, offset)
 

@@ -310,8 +310,9 @@ def _place(i, size, n):
 @njit(cache=True, nogil=True)
 def _stretch(out, start, stop, centre, per, c0, c1, c2, c3):
     """A cubic of the distance from a cell's centre, in cells, at pixels from start to stop."""
-    for x in range(start, stop):
-        f = (x - centre) * per
+    # Vector instructions make doubles of int32, and not of int64.
+    for x in range(np.int32(start), np.int32(stop)):
+        f = (np.float64(np.int32(x)) - centre) * per
         out[x] = c0 + f * (c1 + f * (c2 + f * c3))
 
 

@@ -1,0 +1,222 @@
+"""Where the pixels of a block climb to, and which basin that is.
+
+A pixel holds 1 + the index in the block of the pixel it climbs to, at a root minus the basin's number; following the pointers
+halves their paths, so that no island, however long its slopes are, takes more than n log n. Threads may follow while others halve:
+whatever they read leads to the same root. Numbers are taken when all paths are short.
+
+Few pixels of most images are over the level: what lies between them is passed over many at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from footprint.kernels.common.jit import njit
+from footprint.kernels.deblend.contract import AT, FIRST, LINK, PIXELS
+
+# Pixels that are passed over at once.
+AT_ONCE = 32
+# The directions of neighbours in raster order, and where a pixel stays.
+STAYS = 4
+_FAR = np.int64(1) << 62
+
+
+@njit(cache=True, nogil=True)
+def way_of(above, row, below, up, down, x, reach, largest):
+    """Direction of the highest of a pixel and its neighbours, from 0 to 8; of equal ones the first."""
+    best, way = row[x], STAYS
+    last = row.size - 1
+    if up:
+        for d in range(-reach, reach + 1):
+            if 0 <= x + d <= last:
+                v = above[x + d]
+                if v <= largest and (v > best or (v == best and way == STAYS)):
+                    best, way = v, 1 + d
+    if x > 0:
+        v = row[x - 1]
+        if v <= largest and (v > best or (v == best and way == STAYS)):
+            best, way = v, 3
+    if x < last:
+        v = row[x + 1]
+        if best < v <= largest:
+            best, way = v, 5
+    if down:
+        for d in range(-reach, reach + 1):
+            if 0 <= x + d <= last:
+                v = below[x + d]
+                if best < v <= largest:
+                    best, way = v, 7 + d
+    return way, best
+
+
+@njit(cache=True, nogil=True)
+def _ways(above, row, below, top, middle, bottom, corners, out):
+    """`way_of` of the pixels between the first and the last, in one order of comparisons, which vector instructions can do.
+
+    ``top``, ``middle`` and ``bottom`` are the largest values that count of each row, ``corners`` whether theirs do.
+    """
+    least = -middle - middle
+    up, down = (top, bottom) if corners else (least, least)
+    one = np.uint64(1)
+    for x in range(one, np.uint64(max(row.size, 1) - 1)):
+        best, way = least, np.int32(STAYS)
+        v = above[x - one]
+        if (v <= up) & (v > best):
+            best, way = v, np.int32(0)
+        v = above[x]
+        if (v <= top) & (v > best):
+            best, way = v, np.int32(1)
+        v = above[x + one]
+        if (v <= up) & (v > best):
+            best, way = v, np.int32(2)
+        v = row[x - one]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(3)
+        v = row[x]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(STAYS)
+        v = row[x + one]
+        if (v <= middle) & (v > best):
+            best, way = v, np.int32(5)
+        v = below[x - one]
+        if (v <= down) & (v > best):
+            best, way = v, np.int32(6)
+        v = below[x]
+        if (v <= bottom) & (v > best):
+            best, way = v, np.int32(7)
+        v = below[x + one]
+        if (v <= down) & (v > best):
+            best, way = v, np.int32(8)
+        out[x] = way
+
+
+@njit(cache=True, nogil=True)
+def _any_over(row, start, stop, least, largest):
+    """Whether any value lies within bounds."""
+    n = np.int32(0)
+    for x in range(np.uint64(start), np.uint64(stop)):
+        n |= np.int32((row[x] >= least) & (row[x] <= largest))
+    return n != 0
+
+
+@njit(cache=True, nogil=True)
+def next_set(row, x):
+    """The first pixel from x on that belongs to a basin, or the end of the row."""
+    width = row.size
+    if x < width and row[x] != 0:
+        return x
+    while x + AT_ONCE <= width:
+        n = row[x]
+        for i in range(np.uint64(x), np.uint64(x + AT_ONCE)):
+            n |= row[i]
+        if n != 0:
+            break
+        x += AT_ONCE
+    while x < width and row[x] == 0:
+        x += 1
+    return x
+
+
+@njit(cache=True, nogil=True)
+def _climb_row(block, above, below, r, out, up, down, begins, ends, reach, least, largest, bright):
+    """Of one row; how many roots there are, and how many summits from ``bright`` up."""
+    row, width, roots, summits = block[r], block.shape[1], 0, 0
+    nothing = -largest - largest
+    for start in range(0, width, AT_ONCE):
+        stop = min(start + AT_ONCE, width)
+        if not _any_over(row, start, stop, least, largest):
+            out[start:stop] = 0
+            continue
+        a, b = max(start - 1, 0), min(stop + 1, width)
+        bounds = (largest if up else nothing, largest, largest if down else nothing)
+        _ways(above[a:b], row[a:b], below[a:b], *bounds, reach == 1, out[a:b])
+        for x in (0, width - 1):
+            if start <= x < stop:
+                out[x], _ = way_of(above, row, below, up, down, x, reach, largest)
+        for x in range(start, stop):
+            v, way = row[x], out[x]
+            summits += (way == STAYS) & (v >= bright) & (v <= largest)
+            if ends or (begins and way < 3):
+                way = STAYS
+            here = (r + way // 3 - 1) * width + x + way % 3
+            set_here = (v >= least) & (v <= largest)
+            roots += set_here & (way == STAYS)
+            out[x] = here if set_here else 0
+    return roots, summits
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def climb(block, before, nodes, roots, first, height, reach, strip, least, largest, bright):
+    """Point pixels to where they climb, roots to themselves; count the roots of each row, and the summits from ``bright`` up."""
+    rows, summits = block.shape[0], 0
+    for r in prange(rows):
+        y = first + r
+        above = block[r - 1] if r else before[0]
+        below = block[min(r + 1, rows - 1)]
+        begins, ends = y % strip == 0, (y + 1) % strip == 0 and y + 1 < height
+        down = r + 1 < rows and not ends
+        n, over = _climb_row(block, above, below, r, nodes[r], y > 0, down, begins, ends, reach, least, largest, bright)
+        roots[r + 1] = n
+        summits += over
+    return summits
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def number(block, nodes, roots, first, offset, peaks, basins, keep):
+    """Number the roots in raster order; write their basins' rows where they are to be kept."""
+    rows, width = block.shape
+    roots[0] = 0
+    for r in range(rows):
+        roots[r + 1] += roots[r]
+    for r in prange(rows):
+        row, n = nodes[r], roots[r]
+        if roots[r + 1] == n:
+            continue
+        x = next_set(row, 0)
+        while x < width:
+            if row[x] == r * width + x + 1:
+                n += 1
+                row[x] = -n
+                k = offset + n - 1
+                if keep and k < peaks.size:
+                    peaks[k] = block[r, x]
+                    basins[k, LINK], basins[k, AT] = k, (first + r) * width + x
+                    basins[k, FIRST], basins[k, PIXELS] = _FAR, 0
+            x = next_set(row, x + 1)
+    return roots[rows]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def follow(nodes):
+    """Every pixel takes the number of the root it climbs to.
+
+    Threads halve one another's paths, so as long as they do all that is written are pixels farther up: a number could be written
+    over by who read what was there before it.
+    """
+    flat, width = nodes.reshape(-1), nodes.shape[1]
+    for r in prange(nodes.shape[0]):
+        x = next_set(nodes[r], 0)
+        while x < width:
+            i = r * width + x
+            up = flat[i]
+            if up > 0:
+                further = flat[up - 1]
+                while further > 0:
+                    flat[i] = further
+                    i = further - 1
+                    if flat[i] < 0:
+                        up = further
+                        break
+                    up = flat[i]
+                    further = flat[up - 1]
+                flat[r * width + x] = up
+            x = next_set(nodes[r], x + 1)
+    for r in prange(nodes.shape[0]):
+        x = next_set(nodes[r], 0)
+        while x < width:
+            k = flat[r * width + x]
+            while k > 0:
+                k = flat[k - 1]
+            flat[r * width + x] = k
+            x = next_set(nodes[r], x + 1)
