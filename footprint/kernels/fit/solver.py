@@ -204,20 +204,28 @@ def told(p, out):
 @njit(cache=True, nogil=True)
 def errors(p, m, n, w, rho, noise, normal, cov, step, out):
     """Errors in noise that is correlated, from what `model` left: every quantity's slope times the parameters' covariance."""
-    side = rho.shape[0] // 2
-    # Places as one number each, whose differences are places in the table.
+    # Places as one number each, whose differences are places in the table; pixels side by side are so in both.
     side, flat = rho.shape[0], rho.reshape(-1)
     middle = (side // 2) * (side + 1)
     for q in range(n):
         w[0, q] = w[2, q] * side + w[3, q]
+    for q in range(n - 1, -1, -1):
+        w[2, q] = w[2, q + 1] if q + 1 < n and w[0, q + 1] == w[0, q] + 1 else q + 1
+    # Noise is correlated alike both ways: each pair of pixels is looked at once.
     for q in range(n):
-        for o in range(n):
-            w[1, o] = flat[middle + int(w[0, o] - w[0, q])]
+        o, here = 0, middle - int(w[0, q])
+        while o <= q:
+            stop, at = min(int(w[2, o]), q + 1), here + int(w[0, o]) - o
+            for i in range(np.uint64(o), np.uint64(stop)):
+                w[1, i] = flat[np.uint64(at + np.int64(i))]
+            o = stop
+        w[1, q] *= 0.5
         for i in range(m):
-            w[10 + i, q] = dot(w, 1, 4 + i, n)
+            w[10 + i, q] = dot(w, 1, 4 + i, q + 1)
     for i in range(m):
         for j in range(m):
-            cov[i, j], normal[i, j] = dot(w, 4 + i, 10 + j, n), dot(w, 4 + i, 4 + j, n)
+            cov[i, j] = dot(w, 4 + i, 10 + j, n) + dot(w, 4 + j, 10 + i, n)
+            normal[i, j] = dot(w, 4 + i, 4 + j, n)
     if not _factor(normal, m):
         out[ERRORS : ERRORS + 7] = np.nan
         return
