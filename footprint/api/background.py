@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from footprint.api._arrays import Array, Memory, described, finished, output, shared, where
+from footprint.api._blank import blanked, unwrap
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
+from footprint.api._sky import sky_of
 from footprint.errors import ArgumentError, flag
 from footprint.ops.mesh import Cells, Paint
 from footprint.ops.pipeline import Pipeline, Stage
@@ -25,6 +27,7 @@ def background(
     filter_size: int = 3,
     kappa: float = 3.0,
     robust: bool = True,
+    header: Mapping[str, Any] | None = None,
     out: tuple[Any, Any] | None = None,
     memory: Memory = None,
     device: str = "auto",
@@ -34,12 +37,14 @@ def background(
 
     Values further than kappa standard deviations from a cell's median are clipped until none is. As sources only add, a normal
     distribution cut off a deviation over the background is then matched to what lies below it (``robust``), so that a crowd of
-    sources raises neither map much. Cells with fewer than 30 % of their pixels take the values of those around.
+    sources raises neither map much. Cells with fewer than 30 % of their pixels take the values of those around. Where the beam is
+    known, noise is told higher by what a cell's few beams make it too low: 2.2 times the beam's area over the cell's.
 
     Parameters
     ----------
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides; what is not finite is ignored.
+        Real numbers of any dtype, byte order and strides, or what holds them, as in `find_sources`; what is masked or not finite is
+        ignored.
     box : int
         Pixels along a side of a cell, 4 to 1024: some times the largest source.
     filter_size : int
@@ -48,6 +53,8 @@ def background(
         Half width of the clip, in standard deviations.
     robust : bool
         False takes the clip's standard deviation and mode (2.5 median - 1.5 mean, in skew cells the median), as SExtractor does.
+    header : mapping, optional
+        FITS header of the image, for the beam; an image from a file, or an HDU, brings its own.
     out : tuple of two arrays (n_y, n_x), optional
         Where background and noise go.
     memory : str, int or float, optional
@@ -77,17 +84,21 @@ def background(
     >>> bool(abs(level.mean() - 7) < 0.1), bool(abs(noise.mean() - 2) < 0.1)
     (True, True)
     """
-    seen, op = see(image), maps_of(cells_of(box, filter_size, kappa, robust))
+    held = unwrap(image)
+    plain = see(held.data)
+    seen, _ = blanked(plain, "nan", {"image's mask": held.mask})
+    sky = sky_of(plain.file, held.header if header is None else header, held.unit, held.wcs)
+    op = maps_of(cells_of(box, filter_size, kappa, robust, sky.beam_area))
     specs = op.out_specs(seen.spec)
     given: tuple[Any, Any] = (None, None) if out is None else out
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ArgumentError("out", repr(type(out).__name__), "two arrays, for background and noise")
-    like = seen.face if isinstance(seen.face, Array) else host(np.empty(0))
+    like = plain.face if isinstance(plain.face, Array) else host(np.empty(0))
     targets = [output(one, spec, like, "out") for one, spec in zip(given, specs)]
-    arrays = [*targets, *([seen.face] if isinstance(seen.face, Array) else [])]
+    arrays = [*targets, *([plain.face] if isinstance(plain.face, Array) else [])]
     if any(shared(a, b) for i, a in enumerate(arrays) for b in arrays[:i]):
         raise ArgumentError("out", "memory shared with another array", "arrays of their own")
-    call("background", op, [seen.face], targets, seen.where(device), memory, on_plan=on_plan)
+    call("background", op, [seen.face], targets, plain.where(device), memory, on_plan=on_plan)
     if np.isnan(float(targets[1].data[0, 0])):
         raise ArgumentError("image", f"{seen.spec} without a finite pixel", "at least one finite pixel")
     return finished(targets[0], given[0]), finished(targets[1], given[1])
@@ -101,6 +112,7 @@ def plan_background(
     filter_size: int = 3,
     kappa: float = 3.0,
     robust: bool = True,
+    header: Mapping[str, Any] | None = None,
     streamed: bool = False,
     memory: Memory = None,
     device: str = "auto",
@@ -115,7 +127,7 @@ def plan_background(
         Of the image.
     streamed : bool
         Whether it comes from a file.
-    box, filter_size, kappa, robust, memory, device
+    box, filter_size, kappa, robust, header, memory, device
         As in `background`.
 
     Returns
@@ -130,7 +142,7 @@ def plan_background(
     True
     """
     spec: ArraySpec = described(shape, dtype)[0]
-    op = maps_of(cells_of(box, filter_size, kappa, robust))
+    op = maps_of(cells_of(box, filter_size, kappa, robust, sky_of(None, header).beam_area))
     ins = [from_file(spec, None)] if streamed else foretold(spec)
     return planned("background", op, ins, foretold(*op.out_specs(spec)), where(device), memory)
 

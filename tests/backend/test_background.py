@@ -105,6 +105,22 @@ def test_bad_arguments(options, name):
         fp.background(np.ones((20, 20)), **options)
 
 
+def test_noise_is_one_with_and_without_a_catalogue(rng):
+    """A beam is read wherever the image brings it: cells of few beams then tell as much as those of a search."""
+    fits = pytest.importorskip("astropy.io.fits")
+    image = rng.normal(1, 2, (96, 96)).astype("f4")
+    header = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -0.001, "CDELT2": 0.001, "BUNIT": "Jy/beam"}
+    header |= {"BMAJ": 0.005, "BMIN": 0.005}
+    wanted = np.empty_like(image)
+    fp.find_sources(image, 9, background="mesh", box=32, header=header, save_noise=wanted, device="cpu")
+    for given, told in ((image, {"header": header}), (fits.ImageHDU(image, fits.Header(header)), {})):
+        assert np.array_equal(fp.background(given, 32, device="cpu", **told)[1], wanted)
+    bare = fp.background(image, 32, device="cpu")[1]
+    assert np.allclose(wanted / bare, 1 + 2.2 * 28.33 / 32**2, rtol=1e-4)
+    hidden = np.ma.array(image, mask=np.broadcast_to(np.arange(96) < 60, image.shape))
+    assert np.array_equal(fp.background(hidden, 32, device="cpu"), fp.background(hidden.filled(np.nan), 32, device="cpu"))
+
+
 def test_bad_images():
     with pytest.raises(fp.ArgumentError, match="finite"):
         fp.background(np.full((20, 20), np.nan))
