@@ -61,8 +61,8 @@ MUTANTS = [
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(
         "footprint/api/_search.py",
-        "lowest(lower) if chosen else level, lower)",
-        "level, lower)",
+        "lowest(lower) if chosen else level\n",
+        "level\n",
         ("tests/backend/test_source_columns.py::test_the_smallest_area_is_half_of_what_a_point_at_the_threshold_covers",),
         "the smallest area is of a threshold that is not taken",
     ),
