@@ -82,7 +82,8 @@ def catalogue(
             clip_iterations=clip.iterations,
         )
     meta |= {"connectivity": told_by["connectivity"], "min_area": told_by["min_area"], "blanks": blank}
-    meta |= {name: told_by[name] for name in ("contrast", "prominence") if name in told_by}
+    of_parts = ("contrast", "prominence", "prominence_beamed", "beamed_min", "beamed_max")
+    meta |= {name: told_by[name] for name in of_parts if name in told_by}
     columns = Columns(found, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(columns)

@@ -34,6 +34,8 @@ T = TypeVar("T")
 LOWEST = 3.0
 # Of the area that a point source at the threshold covers without noise: with noise that the beam correlates, none covers less.
 _COVERED = 0.5
+# Peaks, in thresholds, of points that part at a shallow pass: smaller parts are noise's, larger ones may be of what is diffuse.
+_PEAKS = (1.1, 2.1)
 
 
 def rules_of(
@@ -54,8 +56,11 @@ def rules_of(
     maps = None if levels is None else levels.record
     if checked.get("residual") and checked.get("smooth") is not None:
         raise ArgumentError("residual", "beside matched_filter", "one of them")
-    pixels = check_min_area(min_area, beam_area, lowest(lower) if chosen else level, lower)
-    return Rules(clip, level, lower, corners, pixels, maps=maps, **checked)
+    least = lowest(lower) if chosen else level
+    pixels = check_min_area(min_area, beam_area, least, lower)
+    # Through a filter points are larger than the beam.
+    beamed = areas_of_points(beam_area if checked.get("smooth") is None else None, least, lower)
+    return Rules(clip, level, lower, corners, pixels, maps=maps, beamed=beamed, **checked)
 
 
 def lowest(flood: float | None) -> float:
@@ -253,3 +258,11 @@ def _area_of_points(beam_area: float | None, sigma: float, flood: float | None) 
     if not beam_area or flood is None:
         return 1
     return max(1, math.floor(min(_COVERED * beam_area * math.log(sigma / flood), 2.0**62)))
+
+
+def areas_of_points(beam_area: float | None, sigma: float, flood: float | None) -> tuple[int, int]:
+    """Pixels, from and to, that points over the flood have whose peaks are those of `_PEAKS`; (1, 0), none, without either."""
+    if not beam_area or flood is None:
+        return 1, 0
+    least, most = (min(beam_area * math.log(peak * sigma / flood), 2.0**62) for peak in _PEAKS)
+    return math.ceil(least), math.floor(most)

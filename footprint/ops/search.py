@@ -108,6 +108,8 @@ class Rules:
         results.
     inverted
         Whether what lies as far below the background is looked for.
+    beamed
+        Pixels, from and to, of a part that is as large as points are, for which a shallow pass will do.
     residual
         Whether what fits leave is searched, too.
     models
@@ -130,6 +132,7 @@ class Rules:
     connectivity: int = 4
     min_area: int = 1
     contrast: float | None = None
+    beamed: tuple[int, int] = (1, 0)
     fit: Fit | None = None
     light: Light | None = None
     windowed: Windowed | None = None
@@ -171,6 +174,8 @@ class Rules:
         told |= {"connectivity": self.connectivity, "min_area": self.min_area}
         if self.contrast is not None:
             told |= {"contrast": self.contrast, "prominence": Deblend.prominence}
+            if self.beamed[1]:
+                told |= {"prominence_beamed": Deblend.shallow, "beamed_min": self.beamed[0], "beamed_max": self.beamed[1]}
         if self.maps is None or "clip" in self.maps.kinds:
             told["kappa"] = self.clip.sigma
         elif "mesh" in self.maps.kinds:
@@ -260,7 +265,7 @@ class Rules:
             same["saved"] = self.maps.saved
         if self.contrast is not None:
             one = Deblend if self.maps is None else LocalDeblend
-            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, **same)
+            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, beamed=self.beamed, **same)
         return (Islands if self.maps is None else LocalIslands)(sigma=level, seed=seed, **same)
 
     @property

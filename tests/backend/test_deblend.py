@@ -28,6 +28,18 @@ from footprint.spec import ArraySpec
 OWN = ("island", "component", "flags")
 
 
+# A beam of 3 pixels, and a unit whose sums no beam divides.
+BEAM = {
+    "BUNIT": "Jy/pixel",
+    "CDELT1": -0.001,
+    "CDELT2": 0.001,
+    "CTYPE1": "RA---SIN",
+    "CTYPE2": "DEC--SIN",
+    "BMAJ": 0.003,
+    "BMIN": 0.003,
+}
+
+
 def field(rng, shape, smooth=1.2, levels=0):
     image = ndimage.gaussian_filter(rng.standard_normal(shape), smooth)
     image /= image.std() or 1
@@ -39,6 +51,8 @@ def check(image, device="cpu", **options):
     table = fp.find_sources(image, labels=labels, deblend=True, device=device, **options)
     background, noise = table.meta["background"], table.meta["noise"]
     named = {name: table.meta[name] for name in ("flood", "connectivity", "contrast", "prominence", "min_area")}
+    if "beamed_min" in table.meta:
+        named |= {"shallow": table.meta["prominence_beamed"], "beamed": (table.meta["beamed_min"], table.meta["beamed_max"])}
     wanted, island, component = reference(image, noise, background, seed=table.meta["sigma"], **named)
     assert np.array_equal(labels, wanted)
     assert np.array_equal(table["island"], island) and np.array_equal(table["component"], component)
@@ -55,11 +69,25 @@ def check(image, device="cpu", **options):
         ((1, 1), 0, {}), ((1, 90), 0, {}), ((90, 1), 3, {"min_area": 2}), ((64, 70), 0, {"connectivity": 8}), ((64, 70), 3, {}),
         ((97, 131), 2, {"connectivity": 8, "min_area": 9}), ((97, 131), 0, {"contrast": 0.4, "min_area": 12}),
         ((66, 65), 0, {"contrast": 1, "connectivity": 8}), ((40, 200), 9, {"contrast": 0, "lesson": True}),
+        ((97, 131), 0, {"connectivity": 8, "header": BEAM}),
     ],
     ids=str,
 )  # fmt: skip
 def test_equals_the_sorted_list_of_pixels(rng, shape, levels, options):
     check(field(rng, shape, levels=levels), sigma=1.2, flood=0.3, **options)
+
+
+def test_parts_as_large_as_points_need_a_shallow_pass():
+    """A noise deep; neither smaller ones, which noise makes, nor larger ones, into which what is diffuse falls."""
+    header, found = BEAM | {"BMAJ": 0.005, "BMIN": 0.005}, {}
+    for pixels in (17, 18, 35, 36):
+        image = np.concatenate([np.linspace(3.1, 8, 20), [6], np.linspace(7, 3.1, pixels), np.zeros(5)])[None]
+        maps = {"background": np.zeros_like(image), "noise": np.ones_like(image)}
+        table = fp.find_sources(image, 5, flood=3, deblend=True, blank="nan", header=header, device="cpu", **maps)
+        found[pixels] = len(table)
+    # Points of 5.5 and 10.5 noises are over 3 on ln(5.5 / 3) and ln(10.5 / 3) beams of 28.3 pixels.
+    assert (table.meta["beamed_min"], table.meta["beamed_max"]) == (18, 35)
+    assert found == {17: 1, 18: 2, 35: 2, 36: 1}
 
 
 def test_contrast_goes_by_the_higher_summit(rng):
@@ -105,7 +133,7 @@ def by_blocks(image, stats, strip, rows, connectivity, min_area):
         work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, spec, *kept)
         cpu.gather(block, stats, nodes, *state, *map(empty_like, work), first=first, seed=1.2, **how)
     members, work = np.empty((image.size, 4), np.int64), contract.settle_work(limits, spec, spec, spec, *kept)
-    rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area}
+    rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area, "beamed": (0.1, 1, 0)}
     cpu.settle(stats, count, members, *state, *map(empty_like, work), **rules)
     for first, block, nodes in blocks:
         work = contract.paint_work(limits, ArraySpec(block.shape, "float32"))

@@ -68,8 +68,8 @@ MUTANTS = [
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(
         "footprint/api/_search.py",
-        "lowest(lower) if chosen else level, lower)",
-        "level, lower)",
+        "lowest(lower) if chosen else level\n",
+        "level\n",
         ("tests/backend/test_source_columns.py::test_the_smallest_area_is_half_of_what_a_point_at_the_threshold_covers",),
         "the smallest area is of a threshold that is not taken",
     ),
@@ -167,6 +167,14 @@ MUTANTS = [
         "                flat[r * width + x] = flat[up - 1]\n",
         ("tests/backend/test_deblend.py::test_numbers_are_not_written_over_by_threads_that_still_halve_paths",),
         "a number is written where another thread still halves the path",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/deblend/tree.py",
+        "fewest <= basins[younger, PIXELS] <= most",
+        "basins[younger, PIXELS] <= most",
+        ("tests/backend/test_deblend.py::test_parts_as_large_as_points_need_a_shallow_pass",),
+        "what is smaller than points parts at a shallow pass",
         plain=True,
     ),
 ]

@@ -4,7 +4,8 @@ Pixels are ranked: higher values first, of equal ones the first in raster order.
 neighbours (4 or 8); where that leads is its basin. The pass between two basins is the highest of the lower pixels of all pairs of
 neighbours across their border. Passes are opened from the highest down (Kruskal): of the two branches that meet, the one with the
 lower summit ends, and stays a source if it holds several already, or if its summit is over ``seed`` noises and over the pass by
-more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. A
+more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. Of
+``beamed``, the first takes the place of ``prominence`` where the branch has as many pixels as the second and third say. A
 branch of fewer than ``min_area`` pixels is none: it goes to the other, whichever is higher. Islands that are not over the seed, or
 too small, are left out.
 
@@ -17,7 +18,8 @@ the count of basins where there is no room for them.
   order; where basins are more than ``state`` has room for, they are counted, and nothing else is done.
   ``block``, ``stats`` and ``first`` as in `kernels.find_sources`; ``nodes`` int32, or int64 for images of 2^31 pixels and over, of
   the block's shape: left with minus the number of the basin in the block, from 1.
-* ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=)`` when all are through.
+* ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=, beamed=)`` when all are
+  through.
   ``count`` int64 (1,): the sources; what `crowded` reads where there are more basins than ``state`` has room for. ``members`` int64
   (capacity, 4): per source its island, numbered from 1 in raster order of first pixels, its number in the island, brightest first,
   how many there are in it, and the label 1 + row. Where sources are more than there is room for, tables and labels mean nothing.

@@ -160,7 +160,9 @@ def _gather(basins, heights, passes, near_heights, near, marks, keys, order, spa
 
 
 @njit(cache=True, nogil=True)
-def _open(peaks, basins, heights, passes, stored, order, background, seed, prominence, contrast, min_area):
+def _open(
+    peaks, basins, heights, passes, stored, order, background, seed, prominence, contrast, min_area, shallow, fewest, most
+):  # fmt: skip
     """Open the passes in order: branches that meet end, or stay as sources; see the contract."""
     for q in range(stored):
         e = order[q]
@@ -171,7 +173,8 @@ def _open(peaks, basins, heights, passes, stored, order, background, seed, promi
         if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and basins[elder, AT] > basins[younger, AT]):
             a, b, elder, younger = b, a, younger, elder
         over = peaks[younger] - heights[e]
-        least = max(prominence, contrast * (peaks[elder] - background))
+        beamed = fewest <= basins[younger, PIXELS] <= most
+        least = max(shallow if beamed else prominence, contrast * (peaks[elder] - background))
         rises = peaks[younger] - background > seed and over > least and basins[younger, PIXELS] >= min_area
         if not (rises or basins[younger, MANY]):
             basins[_find(basins, OWNER, younger), OWNER] = _find(basins, OWNER, a)
@@ -242,7 +245,7 @@ def _name(basins, n, order, found, members):
 
 def settle(
     stats, count, members, peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, keys, order, spare, *,
-    seed, prominence, contrast, min_area,
+    seed, prominence, contrast, min_area, beamed,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
     n = int(marks[MET])
@@ -250,11 +253,12 @@ def settle(
         count[0] = crowd(n, int(marks[BRIGHT]))
         return
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
-    level, rise = seed * noise, prominence * noise
+    level, rise, (shallow, fewest, most) = seed * noise, prominence * noise, beamed
+    rules = (level, rise, float(contrast), int(min_area), float(shallow) * noise, int(fewest), int(most))
     _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare)
     stored = int(marks[STORED])
     _rank(heights, passes, stored, keys, order, spare)
-    _open(peaks, basins, heights, passes, stored, order, background, level, rise, float(contrast), int(min_area))
+    _open(peaks, basins, heights, passes, stored, order, background, *rules)
     _islands(peaks, basins, n, background, level, int(min_area), keys, order, spare)
     count[0] = found = int(_sources(peaks, basins, n, keys, order, spare))
     if found <= members.shape[0]:
