@@ -291,8 +291,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/separable/separable.knl",
-        "BORDER_X == 0 && (outside >> m & 1) ? cval : sums[0][m]",
-        "sums[0][m]",
+        "BORDER_X == 0 && (outside >> m & 1) ? cval : found[m]",
+        "found[m]",
         ("tests/backend/test_edges.py::test_scipys_results",),
         "beyond a constant border lie sums of it",
         devices="opencl",

@@ -80,11 +80,11 @@ class Program:
     work: tuple[ArraySpec, ...] = ()
 
 
-def rows_between(height: int, halo: int, strips: int, together: int) -> int:
+def rows_between(height: int, halo: int, strips: int, together: int, most: int) -> int:
     """Rows of results of a group that goes down a strip, reading ``halo`` more: all end soonest, ``together`` at a time."""
     found = []
     for rounds in range(1, 33):
         groups = min(max(rounds * together // strips, 1), height, MAX_GROUPS_Y)
-        rows = -(-height // groups)
+        rows = min(-(-height // groups), most)
         found.append((-(-strips * -(-height // rows) // together) * (rows + halo + START), rows))
     return min(found)[1]

@@ -20,6 +20,8 @@ COLUMNS, ROWS_AT_ONCE = 128, 4
 """Columns of a strip, and rows of it that are sorted before their ranks are found."""
 RESIDENT = ((9, 12), (25, 5), (49, 3))
 """Groups a core must hold, of windows of so many elements at most."""
+LISTED = 384
+"""Most rows of results of a group, which lists on the chip where they begin."""
 TX, TY, ROWS = 64, 4, 4
 """Of some places of a window: work-items, and rows of each."""
 
@@ -60,13 +62,14 @@ def rank_filter_program(
             ("NT", items),
             ("RY", together),
             ("MIN_GROUPS", resident),
+            ("PLACES", LISTED + tall + 2 * together),
         ),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
         *_texts(*window),
     )
     strips = -(-width // ((items - wide + 1) // 2 * 2))
-    rows = rows_between(height, tall - 1, strips * planes, (limits.cores or CORES) * resident)
-    grid = (strips, -(-height // rows), min(planes, MAX_GROUPS_Y))
+    rows = rows_between(height, tall - 1, strips * planes, (limits.cores or CORES) * resident, LISTED)
+    grid = (strips, min(-(-height // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
     sizes = map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows))
     args = (A(0), A(1), *sizes, compared.type(key_of(cval, out.dtype)))
     return Program((Launch("rank_filter.knl", "rank_filter", grid, (items, 1, 1), args, defines),))

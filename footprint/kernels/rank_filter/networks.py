@@ -14,6 +14,9 @@ import functools
 from dataclasses import dataclass
 
 Pair = tuple[int, int, int, int]
+NINE = (3, 3, 4)
+"""The median of nine is that of three: the largest of its columns' smallest, the middle of their middles, and the smallest of their
+largest (Paeth, 1990); two windows have two of each three in common."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,8 @@ def shared(tall: int, wide: int, rank: int) -> Network:
     (low, high), wide = _possible(tall, wide, rank), wide - 1
     rows = rows_in(tall, wide + 1, rank)[0]
     draft = _Draft(len(rows) * wide)
+    if (tall, wide + 1, rank) == NINE:
+        return draft.done([draft.pair(0, 1)[1], *draft.pair(2, 3), draft.pair(4, 5)[0]])
     before = sum(_between(i, j, tall, wide, low, high) < 0 for i in range(tall) for j in range(wide))
     lists = []
     for at, i in enumerate(rows):
@@ -174,6 +179,11 @@ def alone(tall: int, wide: int, rank: int) -> Network:
     """From what `shared` leaves, and then the ranks of a window's other column, to the wanted one."""
     (low, high), rows = _possible(tall, wide, rank), rows_in(tall, wide, rank)[1]
     some = max(high - low + 1, 0)
+    if (tall, wide, rank) == NINE:
+        draft = _Draft(7)
+        middle = draft.pair(1, draft.pair(2, 5)[0])[1]
+        less, more = draft.pair(draft.pair(0, 4)[1], middle)
+        return draft.done([draft.pair(less, draft.pair(more, draft.pair(3, 6)[0])[0])[1]])
     draft, wanted = _Draft(some + len(rows)), rank - low - rows[0] + 1
     # So many are taken of the first list, the rest of the second: the largest of those taken is least where it is right.
     largest = []

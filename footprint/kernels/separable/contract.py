@@ -11,7 +11,8 @@ weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or
 2-D one along its last.
 
 All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
-kernel ``convolve``; blocks equal the whole to the last bit.
+kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up. Blocks equal
+the whole to the last bit.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def separable_work(
 
 
 def at_once(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
-    """Whether both sums are quicker in one pass: where a processor's cache holds what lies between them. On an H100 two are."""
-    return limits.host and all(2 <= n <= FUSED // itemsize for n in taps)
+    """Whether both sums are quicker in one pass: where a processor's cache, or a GPU's registers, hold what lies between them."""
+    return (limits.host or limits.family == "gpu") and all(2 <= n <= FUSED // itemsize for n in taps)
 
 
 def flat(spec: ArraySpec, down: bool) -> ArraySpec:

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from footprint.kernels.common.borders import CODES, NONE
 from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
-from footprint.kernels.convolve.gpu import CHAIN, convolve_program
+from footprint.kernels.convolve.gpu import convolve_program
 from footprint.kernels.separable.contract import flat, launches_down
 from footprint.spec import ArraySpec, Limits
 
-COLUMNS = 512
-"""Columns of a strip, of which as many as there are weights across, less one, are only read."""
-ACROSS = ((4, 12), (2, 48))
-"""Columns of a work-item that sums in one pass, where a column's sums are so many words at most; one where they are more."""
+ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (64, 1, 512))
+"""Where a column's sums are so many words at most: columns of a work-item that sums in one pass, and work-items of a group. Of the
+columns of its strip, as many as there are weights across, less one, are only read."""
 BESIDE, REGISTERS = 48, 65536
 """Registers that a work-item has beside those of its sums, and registers of a core."""
-PAIR, TILED = 40, (41, 63)
-"""Words of a column's sums with which a work-item takes two columns; and weights from which and to which tiles of the kernel
-``convolve`` are quicker than it is with one (on an H100)."""
+LONGEST = 32
+"""Most products that are summed in one chain: sums of sums lose twice what those of a mask do."""
+PAIR = 28
+"""Words of a column's sums with which a work-item that goes down takes two columns."""
 FAR = 20
 """Weights beyond which a row's sums take so long that more rows are on their way."""
 THREADS = 128
 """Work-items of a group that goes down."""
-ROWS = (8, 192)
-"""Fewest and most rows of results of a group: those above and below them are read again, and long strips end at different times."""
+NARROW = 20
+"""Weights across beyond which a work-item makes two vectors of results, which share most of what they read on the chip."""
+ALONG = 25
+"""Words of a column's sums that an image of two bytes a pixel is taken to have at least: one column of it is read sooner."""
+ALONE = 2, 256
+"""Vectors of results of a work-item, and work-items of a group, of sums across alone."""
+WIDEST = 704
+"""Bytes of the most weights across that are summed so, all written out; a core's cache of instructions holds no more."""
+LISTED = 1536
+"""Most rows of results of a group, which lists on the chip where they begin."""
 
 
 def separable_program(
@@ -44,32 +54,122 @@ def separable_program(
     """One launch: strips of columns, as wide as a group has work-items for."""
     if out.size == 0:
         return Program(())
-    kind, kh, kw = np.dtype(out.dtype), tall.shape[0], wide.shape[0]
+    t = strip(limits, image, np.dtype(out.dtype), tall.shape[0], wide.shape[0], x0, out.shape[2])
+    tables = (("tall", A(1)), ("wide", A(2)))
+    return _strips(
+        limits, image, out, t, chain_of(t.wide, longest(t.kind)), (y0, x0), (border_y, border_x), cval, (A(0), A(3)), tables
+    )
+
+
+def rows_program(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, x0: int, border: str, cval: float
+) -> Program:
+    """Sums across alone, of some rows: one launch, as `separable_program`."""
+    one, made = (ArraySpec((1, *spec.shape), spec.dtype) for spec in (image, out))
+    t = strip(limits, image, np.dtype(out.dtype), 0, weights.size, x0, out.shape[1])
+    chain, tables = chain_of(t.wide, longest(t.kind)), (("wide", A(1)),)
+    return _strips(limits, one, made, t, chain, (0, x0), ("nearest", border), cval, (A(0), A(2)), tables)
+
+
+def _strips(
+    limits: Limits,
+    image: ArraySpec,
+    out: ArraySpec,
+    t: Strip,
+    chain: int,
+    first: tuple[int, int],
+    borders: tuple[str, str],
+    cval: float,
+    arrays: tuple[A, A],
+    tables: tuple[tuple[str, A], ...],
+) -> Program:
     planes, height, width = out.shape
-    words, side = kind.itemsize // 4, 16 // kind.itemsize
-    each = next((cx for cx, few in ACROSS if kh * words <= few and cx <= side), 1)
-    used = BESIDE + each * words * kh
-    most = COLUMNS // 4 if each == 4 or used > 128 else COLUMNS // 2
-    shift = x0 % each
-    strips = -(-width // results(most, each, shift + kw, side))
-    items = next(n for n in range(32, most + 1, 32) if n == most or results(n, each, shift + kw, side) * strips >= width)
-    resident = min(max(REGISTERS // (used * items), 1), 8)
-    rows = rows_of(height, planes * strips, (limits.cores or CORES) * resident)
+    strips, kh = -(-width // t.results), max(t.tall, 1)
+    rows = rows_between(height, kh - 1, planes * strips, (limits.cores or CORES) * t.resident, LISTED)
     defines: Defines = (
-        *columns_of(image, kind, each),
-        *(("VECTOR", f"{c_type(kind)}x{side}"), ("RX", side), ("RY", side // each), ("AHEAD", 2 * side // each)),
-        *(("KH", kh), ("KW", kw), ("SHIFT", shift), ("NT", items), ("MIN_GROUPS", resident)),
-        *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+        *columns_of(image, t.kind, t.each),
+        *(("VECTOR", f"{c_type(t.kind)}x{t.side}"), ("VX", t.side), ("SIDES", t.sides), ("RY", t.together), ("AHEAD", t.ahead)),
+        *(("ALONE", int(t.tall == 0)), ("KH", kh), ("KW", t.wide), ("CHAIN_Y", max(t.chain, 1)), ("CHAIN_X", chain)),
+        *(("SHIFT", t.shift), ("NT", t.items), ("MIN_GROUPS", t.resident), ("PLACES", t.places)),
+        *(("BORDER_Y", CODES[borders[0]]), ("BORDER_X", CODES[borders[1]])),
     )
     grid = (strips, min(-(-height // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
-    args = (A(0), A(3), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows)), kind.type(cval))
-    tables = (("tall", A(1)), ("wide", A(2)))
-    return Program((Launch("separable.knl", "separable", grid, (items, 1, 1), args, defines, tables=tables),))
+    args = (*arrays, *map(np.int64, (planes, *image.shape[1:], height, width, *first, rows)), t.kind.type(cval))
+    return Program((Launch("separable.knl", "separable", grid, (t.items, 1, 1), args, defines, t.local, tables),))
 
 
-def results(items: int, each: int, taps: int, side: int) -> int:
-    """Columns of results of a strip."""
-    return (items * each - taps + 1) // side * side
+@dataclass(frozen=True)
+class Strip:
+    """What a group does that sums down and across: ``items`` work-items with ``each`` columns, ``sides`` vectors of results."""
+
+    kind: np.dtype
+    tall: int
+    wide: int
+    shift: int
+    each: int
+    items: int
+    sides: int
+
+    @property
+    def side(self) -> int:
+        """Elements of a vector."""
+        return 16 // self.kind.itemsize
+
+    @property
+    def together(self) -> int:
+        """Rows that go through the chip at once."""
+        return self.sides * self.side // self.each
+
+    @property
+    def ahead(self) -> int:
+        """Rows that are on their way."""
+        return max(2 * self.side // self.each, self.together)
+
+    @property
+    def chain(self) -> int:
+        """Weights down that are summed in one chain."""
+        return chain_of(self.tall, longest(self.kind)) if self.tall else 0
+
+    @property
+    def results(self) -> int:
+        """Columns of results."""
+        return (self.items * self.each - self.shift - self.wide + 1) // self.side * self.side
+
+    @property
+    def resident(self) -> int:
+        """Groups a core holds."""
+        used = BESIDE + (self.each * self.tall + (0 if self.tall else 8 * self.sides)) * self.kind.itemsize // 4
+        return min(max(REGISTERS // (used * self.items), 1), 8)
+
+    @property
+    def places(self) -> int:
+        """Rows that are listed."""
+        return LISTED + self.tall + 3 * self.ahead
+
+    @property
+    def local(self) -> int:
+        """Bytes of rows of sums on the chip, and of sums that wait there."""
+        read = -(-(self.shift + self.wide + self.side * self.sides - 1) // self.side)
+        half = (self.items // self.together + -(-read // self.sides) + 7 - 8 // self.sides) // 8 * 8 + 8 // self.sides
+        waiting = (self.tall - self.chain) * self.each * self.items
+        return 2 * self.together * self.sides * half * 16 + waiting * self.kind.itemsize
+
+
+def strip(limits: Limits, image: ArraySpec, kind: np.dtype, tall: int, wide: int, x0: int, width: int) -> Strip:
+    """As wide as pays for these weights and this image, and as fits on the chip."""
+    words, side = tall * kind.itemsize // 4, 16 // kind.itemsize
+    sides = 2 if wide > NARROW else 1
+    least = ALONG if image.itemsize == 2 else 0
+    each, most = next((cx, items) for few, cx, items in ACROSS if max(words, least) <= few and cx <= side)
+    if not tall:
+        sides, most = ALONE[0], (ALONE[1] if wide < 128 else 384) * (4 // each if kind.itemsize == 4 else 1)
+    base = Strip(kind, tall, wide, x0 % each, each, most, sides)
+    strips = -(-width // base.results)
+    enough = (replace(base, items=n) for n in range(32, most, 32))
+    base = next((t for t in enough if t.results * strips >= width), base)
+    smaller = (replace(base, items=n, sides=1) for n in range(base.items, 0, -32))
+    fit = (t for t in (base, *smaller) if t.results > 0 and t.local + 8 * t.places <= limits.local_mem)
+    return next(fit, base)
 
 
 def columns_of(image: ArraySpec, kind: np.dtype, each: int) -> Defines:
@@ -77,14 +177,12 @@ def columns_of(image: ArraySpec, kind: np.dtype, each: int) -> Defines:
     stored = image.itemsize if np.dtype(image.dtype) != kind else 0
     vector = f"{c_type(kind)}{f'x{each}' if each > 1 else ''}"
     raw = f"u{8 * stored * each}" if stored else vector
-    return (("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("CX", each), ("RAW", raw), ("RESULT", vector))
-
-
-def rows_of(height: int, strips: int, together: int) -> int:
-    """Rows of results of a group: so many that all groups are a few whole rounds of those that run ``together``, or nearly."""
-    fewest, most = ROWS
-    rounds = next(n for n in range(1, 2 + strips * height // together) if n * together // strips * most >= height)
-    return max(-(-height // (rounds * together // strips)), fewest)
+    whole = kind.itemsize == 4 and np.dtype(image.dtype).kind in "iu"
+    bias = 0 if np.dtype(image.dtype).kind == "u" else 1 << (8 * image.itemsize - 1)
+    return (
+        *(("T", c_type(kind)), ("S", c_type(image.dtype)), ("STORED", stored), ("BIAS", bias if whole else -1)),
+        *(("CX", each), ("RAW", raw), ("RESULT", vector)),
+    )
 
 
 def line_program(
@@ -101,8 +199,10 @@ def line_program(
     """Down the columns, each input read once; else, and for very many weights, by the kernel ``convolve``."""
     if out.size == 0:
         return Program(())
-    if down and launches_down(weights.size, out.itemsize) and not TILED[0] <= weights.size <= TILED[1]:
+    if down and launches_down(weights.size, out.itemsize):
         return columns_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
+    if not down and 1 < weights.size * out.itemsize <= WIDEST:
+        return rows_program(limits, flat(image, down), weights, flat(out, down), first, border, cval)
     mask = ArraySpec((weights.size, 1) if down else (1, weights.size), weights.dtype)
     places = {"y0": first, "x0": 0, "border_y": border, "border_x": NONE}
     if not down:
@@ -115,9 +215,9 @@ def columns_program(
 ) -> Program:
     """Sums down: one launch, or several that add to each other where registers do not hold the sums that an input adds to."""
     kind, taps = np.dtype(out.dtype), weights.size
-    words, (height, width) = kind.itemsize // 4, out.shape
-    pieces, longest = launches_down(taps, kind.itemsize), taps if words > 1 else CHAIN
-    while waiting(-(-taps // pieces), longest) * THREADS * kind.itemsize > limits.local_mem:
+    words, (height, width), most = kind.itemsize // 4, out.shape, longest(kind)
+    pieces = launches_down(taps, kind.itemsize)
+    while waiting(-(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem:
         pieces += 1
     launches = []
     for piece in range(pieces):
@@ -127,12 +227,13 @@ def columns_program(
         items = min(THREADS, -(-width // (32 * each)) * 32)
         resident = max(min(REGISTERS // ((BESIDE + n * each * words) * items), 2048 // items), 1)
         strips = -(-width // (items * each))
-        rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident)
-        chain, wait = chain_of(n, longest), waiting(n, longest)
+        rows = rows_between(height, n - 1, strips, (limits.cores or CORES) * resident, LISTED)
+        chain, wait, ahead = chain_of(n, most), waiting(n, most), 8 if n > FAR else 4
         defines: Defines = (
             *columns_of(image, kind, each),
             *(("KH", n), ("TAPS", taps), ("FIRST", begin), ("CHAIN", chain), ("MORE", int(piece > 0))),
-            *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border]), ("AHEAD", 8 if n > FAR else 4)),
+            *(("NT", items), ("MIN_GROUPS", resident), ("BORDER_Y", CODES[border])),
+            *(("AHEAD", ahead), ("PLACES", LISTED + n + 2 * ahead)),
         )
         args = (A(0), A(2), *map(np.int64, (image.shape[0], width, height, first + begin, rows)), kind.type(cval))
         grid = (strips, -(-height // rows), 1)
@@ -141,11 +242,16 @@ def columns_program(
     return Program(tuple(launches))
 
 
-def chain_of(taps: int, longest: int) -> int:
+def longest(kind: np.dtype) -> int:
+    """Most weights of a chain: float64 needs no end of them."""
+    return LONGEST if kind.itemsize == 4 else 1 << 30
+
+
+def chain_of(taps: int, most: int) -> int:
     """Weights of a chain: nearly as many in each."""
-    return -(-taps // -(-taps // longest))
+    return -(-taps // -(-taps // most))
 
 
-def waiting(taps: int, longest: int) -> int:
+def waiting(taps: int, most: int) -> int:
     """Rows of results whose first chains have ended and whose last one has not."""
-    return taps - chain_of(taps, longest)
+    return taps - chain_of(taps, most)
