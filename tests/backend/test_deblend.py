@@ -30,15 +30,8 @@ OWN = ("island", "component", "flags")
 
 
 # A beam of 3.5 pixels, and a unit whose sums no beam divides.
-BEAM = {
-    "BUNIT": "Jy/pixel",
-    "CDELT1": -0.001,
-    "CDELT2": 0.001,
-    "CTYPE1": "RA---SIN",
-    "CTYPE2": "DEC--SIN",
-    "BMAJ": 0.0035,
-    "BMIN": 0.0035,
-}
+BEAM = {"BUNIT": "Jy/pixel", "CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -0.001, "CDELT2": 0.001}
+BEAM |= {"BMAJ": 0.0035, "BMIN": 0.0035}
 
 
 def field(rng, shape, smooth=1.2, levels=0):

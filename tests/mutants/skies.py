@@ -193,4 +193,12 @@ MUTANTS = [
         "on a device a pass may be as far as it likes",
         devices="cpu,opencl",
     ),
+    Mutant(
+        "footprint/kernels/deblend/tree.knl",
+        "beamed ? shallow : prominence",
+        "prominence",
+        ("tests/backend/test_gpu_deblend.py::test_equals_the_sorted_list_of_pixels",),
+        "on a device no pass is shallow enough",
+        devices="cpu,opencl",
+    ),
 ]

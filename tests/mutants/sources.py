@@ -384,14 +384,6 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/deblend/tree.knl",
-        "beamed ? shallow : prominence",
-        "prominence",
-        (BACKEND + "gpu_deblend.py::test_equals_the_sorted_list_of_pixels",),
-        "on a device no pass is shallow enough",
-        devices="cpu,opencl",
-    ),
-    Mutant(
-        "footprint/kernels/deblend/tree.knl",
         "root ? 0 : ~wide_key(heights[k])",
         "root ? 0 : wide_key(heights[k])",
         (BACKEND + "gpu_deblend.py::test_equals_the_sorted_list_of_pixels",),

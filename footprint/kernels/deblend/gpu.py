@@ -95,8 +95,9 @@ def settle_program(
     known, listed = (met, np.int32(room)), groups_for(limits, room)
     least = np.int32(min(min_area, 2**31 - 1))
     rules = (np.float64(seed), np.float64(prominence), np.float64(contrast))
-    points = (np.float64(beamed[0]), *(np.int64(bound) for bound in beamed[1:]))
-    opened = (basins, peaks, heights, order, met, A(0), np.int32(room), least, np.int32(width), *rules, *points)
+    bounds = [np.int64(bound) for bound in beamed[1:]]
+    opened: tuple[Argument, ...] = (basins, peaks, heights, order, met, A(0), np.int32(room), least, np.int32(width), *rules)
+    opened = (*opened, np.float64(beamed[0]), *bounds)
     put = ordered(limits, room, keys, order, met, 0)
     made = (
         _launch("keys", listed, 256, basins, heights, keys, *known),
