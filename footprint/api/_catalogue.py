@@ -17,6 +17,7 @@ from footprint.api._table import Columns
 from footprint.api.sigma_clip import Clip
 from footprint.errors import ArgumentError
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.search import BEAMED
 
 
 def check_noise(clip: Clip, found: int) -> None:
@@ -82,7 +83,7 @@ def catalogue(
             clip_iterations=clip.iterations,
         )
     meta |= {"connectivity": told_by["connectivity"], "min_area": told_by["min_area"], "blanks": blank}
-    meta |= {name: told_by[name] for name in ("contrast", "prominence") if name in told_by}
+    meta |= {name: told_by[name] for name in ("contrast", "prominence", "prominence_beamed", *BEAMED) if name in told_by}
     columns = Columns(found, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += sky.describe(columns)

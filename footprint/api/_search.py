@@ -21,6 +21,7 @@ from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
 from footprint.errors import ArgumentError, BudgetError, CapacityError, flag
+from footprint.kernels.deblend.contract import NO_POINTS
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
 from footprint.ops.search import Rules
@@ -34,6 +35,10 @@ T = TypeVar("T")
 LOWEST = 3.0
 # Of the area that a point source at the threshold covers without noise: with noise that the beam correlates, none covers less.
 _COVERED = 0.5
+# Peaks, in thresholds, of points that part at a shallow pass: smaller parts are noise's, larger ones may be of what is diffuse.
+_PEAKS = (1.1, 2.1)
+# How far in beams their pass is, and the summit across it: nearer lies what noise makes of one point, farther what is diffuse.
+_TO_PASS, _TO_SUMMIT = (0.3, 0.85), (0.95, 2.5)
 
 
 def rules_of(
@@ -54,8 +59,11 @@ def rules_of(
     maps = None if levels is None else levels.record
     if checked.get("residual") and checked.get("smooth") is not None:
         raise ArgumentError("residual", "beside matched_filter", "one of them")
-    pixels = check_min_area(min_area, beam_area, lowest(lower) if chosen else level, lower)
-    return Rules(clip, level, lower, corners, pixels, maps=maps, **checked)
+    least = lowest(lower) if chosen else level
+    pixels = check_min_area(min_area, beam_area, least, lower)
+    # Through a filter points are larger than the beam.
+    beamed = points_that_touch(beam_area if checked.get("smooth") is None else None, least, lower)
+    return Rules(clip, level, lower, corners, pixels, maps=maps, beamed=beamed, **checked)
 
 
 def lowest(flood: float | None) -> float:
@@ -253,3 +261,16 @@ def _area_of_points(beam_area: float | None, sigma: float, flood: float | None) 
     if not beam_area or flood is None:
         return 1
     return max(1, math.floor(min(_COVERED * beam_area * math.log(sigma / flood), 2.0**62)))
+
+
+def points_that_touch(beam_area: float | None, sigma: float, flood: float | None) -> tuple[int, ...]:
+    """What parts are like that part at a shallow pass: the bounds that `kernels.deblend.contract` has, none without beam or flood.
+
+    A point covers beam_area ln(peak / flood) pixels over the flood; a beam's full width is sqrt(beam_area 4 ln 2 / pi).
+    """
+    if not beam_area or flood is None:
+        return NO_POINTS
+    width = beam_area * 4 * math.log(2) / math.pi
+    sizes = (beam_area * math.log(peak * sigma / flood) for peak in _PEAKS)
+    bounds = [min(bound, 2.0**62) for bound in (*sizes, *(share**2 * width for share in (*_TO_PASS, *_TO_SUMMIT)))]
+    return tuple(math.floor(bound) if at % 2 else math.ceil(bound) for at, bound in enumerate(bounds))

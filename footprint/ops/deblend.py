@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from footprint.kernels.deblend.contract import BASINS, strip_rows
+from footprint.kernels.deblend.contract import BASINS, NO_POINTS, strip_rows
 from footprint.kernels.sigma_clip.contract import rows_per_block
 from footprint.ops.matched import Pixels
 from footprint.ops.measure import SOURCE_ROW, table_specs
@@ -28,7 +28,8 @@ class Deblend(Pixels):
 
     The rules are those of `kernels.deblend.contract`. ``strip``: rows after which basins are cut (0: by the image's width); parts
     begin at multiples of it. ``inverted``: of the image turned about its background; ``residual``: of the
-    image less its fits. ``summits``: how many there is room for (0: `BASINS` for every source).
+    image less its fits. ``summits``: how many there is room for (0: `BASINS` for every source). ``beamed``: of a
+    branch as points are that touch, which stands where it is ``shallow`` noises over its pass instead of ``prominence``.
     """
 
     sigma: float
@@ -43,6 +44,8 @@ class Deblend(Pixels):
     inverted: bool = False
     residual: bool = False
     summits: int = 0
+    shallow: float = 0.6
+    beamed: tuple[int, ...] = NO_POINTS
 
     cut = "y"
     again = "y"
@@ -104,7 +107,8 @@ class Deblend(Pixels):
         x, values, stats, at_peaks = seen(False)
         how: dict[str, Any] = {"height": whole.shape[0], "sigma": self.flood, "connectivity": self.connectivity}
         how |= {"strip": self._strip(whole), "first": b.first(x, "y")}
-        rules = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast, "min_area": self.min_area}
+        rules: dict[str, Any] = {"seed": self.sigma, "prominence": self.prominence, "contrast": self.contrast}
+        rules |= {"min_area": self.min_area, "beamed": (self.shallow, *self.beamed), "width": whole.shape[1]}
         nodes = self._nodes(b, x, ids)
         room = -(-self.summits // BASINS) or self.capacity
         state = b.state("deblend.gather", x, capacity=room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from footprint.kernels.deblend.contract import NO_POINTS
 from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import MEMBER_ROW, Deblend
@@ -46,6 +47,9 @@ _RESULTS = (
     *MAPS,
     *MODELS,
 )
+
+# What a part is like for which a shallow pass will do: pixels, and squares of distances, in pixels, of its summit.
+BEAMED = tuple(f"beamed_{name}_{end}" for name in ("npix", "pass2", "summit2") for end in ("min", "max"))
 
 # Rows of another catalogue that room is made for at once.
 _FEW = 1024
@@ -108,6 +112,8 @@ class Rules:
         results.
     inverted
         Whether what lies as far below the background is looked for.
+    beamed
+        What a part is like for which a shallow pass will do, as `kernels.deblend.contract` has it.
     residual
         Whether what fits leave is searched, too.
     models
@@ -130,6 +136,7 @@ class Rules:
     connectivity: int = 4
     min_area: int = 1
     contrast: float | None = None
+    beamed: tuple[int, ...] = NO_POINTS
     fit: Fit | None = None
     light: Light | None = None
     windowed: Windowed | None = None
@@ -171,6 +178,8 @@ class Rules:
         told |= {"connectivity": self.connectivity, "min_area": self.min_area}
         if self.contrast is not None:
             told |= {"contrast": self.contrast, "prominence": Deblend.prominence}
+            if self.beamed != NO_POINTS:
+                told |= {"prominence_beamed": Deblend.shallow, **dict(zip(BEAMED, self.beamed, strict=True))}
         if self.maps is None or "clip" in self.maps.kinds:
             told["kappa"] = self.clip.sigma
         elif "mesh" in self.maps.kinds:
@@ -260,7 +269,7 @@ class Rules:
             same["saved"] = self.maps.saved
         if self.contrast is not None:
             one = Deblend if self.maps is None else LocalDeblend
-            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, **same)
+            return one(sigma=self.sigma, flood=level, contrast=self.contrast, summits=summits, beamed=self.beamed, **same)
         return (Islands if self.maps is None else LocalIslands)(sigma=level, seed=seed, **same)
 
     @property

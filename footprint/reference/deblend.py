@@ -5,7 +5,7 @@ import numpy as np
 
 def deblend(
     image: np.ndarray, noise: float, background: float, flood: float, seed: float, connectivity: int = 8, contrast: float = 0.002,
-    prominence: float = 1.5, min_area: int = 1,
+    prominence: float = 1.5, min_area: int = 1, shallow: float = 0.6, beamed: tuple[int, ...] = (1, 0),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return the label image, the island of each source and its number in the island."""
     z = np.asarray(image, np.float64) - background
@@ -37,6 +37,9 @@ def deblend(
         for summit, one in source.items():
             source[summit] = new if one == old else one
 
+    def apart(one: int, other: int) -> int:
+        return (one // width - other // width) ** 2 + (one % width - other % width) ** 2
+
     for pixel in order:
         for other in higher(pixel):
             a, b = basin[other], basin[pixel]
@@ -46,7 +49,10 @@ def deblend(
                 a, b = b, a
             old, new = tree[a], tree[b]
             of_old, of_new = ({source[s] for s in trees[t]} for t in (old, new))
-            top, under = z.flat[new], max(prominence * noise, contrast * z.flat[old])
+            like = sum(area[s] for s in trees[new]), apart(new, pixel), apart(new, source[a])
+            points = all(low <= value <= high for low, value, high in zip(beamed[::2], like, beamed[1::2]))
+            depth = shallow if points else prominence
+            top, under = z.flat[new], max(depth * noise, contrast * z.flat[old])
             stands = top > seed * noise and top - z.flat[pixel] > under and sum(area[s] for s in trees[new]) >= min_area
             if not stands and len(of_new) == 1:
                 move(source[new], source[a])

@@ -20,12 +20,18 @@ from footprint.backend.registry import device_limits
 from footprint.kernels.deblend import climb, contract, cpu
 from footprint.ops.deblend import Deblend
 from footprint.ops.pipeline import Pipeline, Stage
+from footprint.ops.search import BEAMED
 from footprint.ops.sigma_clip import SigmaClip
 from footprint.reference.deblend import deblend as reference
 from footprint.reference.measure import measure
 from footprint.spec import ArraySpec
 
 OWN = ("island", "component", "flags")
+
+
+# A beam of 3.5 pixels, and a unit whose sums no beam divides.
+BEAM = {"BUNIT": "Jy/pixel", "CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -0.001, "CDELT2": 0.001}
+BEAM |= {"BMAJ": 0.0035, "BMIN": 0.0035}
 
 
 def field(rng, shape, smooth=1.2, levels=0):
@@ -39,6 +45,8 @@ def check(image, device="cpu", **options):
     table = fp.find_sources(image, labels=labels, deblend=True, device=device, **options)
     background, noise = table.meta["background"], table.meta["noise"]
     named = {name: table.meta[name] for name in ("flood", "connectivity", "contrast", "prominence", "min_area")}
+    if "prominence_beamed" in table.meta:
+        named |= {"shallow": table.meta["prominence_beamed"], "beamed": tuple(table.meta[name] for name in BEAMED)}
     wanted, island, component = reference(image, noise, background, seed=table.meta["sigma"], **named)
     assert np.array_equal(labels, wanted)
     assert np.array_equal(table["island"], island) and np.array_equal(table["component"], component)
@@ -55,11 +63,28 @@ def check(image, device="cpu", **options):
         ((1, 1), 0, {}), ((1, 90), 0, {}), ((90, 1), 3, {"min_area": 2}), ((64, 70), 0, {"connectivity": 8}), ((64, 70), 3, {}),
         ((97, 131), 2, {"connectivity": 8, "min_area": 9}), ((97, 131), 0, {"contrast": 0.4, "min_area": 12}),
         ((66, 65), 0, {"contrast": 1, "connectivity": 8}), ((40, 200), 9, {"contrast": 0, "lesson": True}),
+        ((97, 131), 0, {"connectivity": 8, "header": BEAM}),
     ],
     ids=str,
 )  # fmt: skip
 def test_equals_the_sorted_list_of_pixels(rng, shape, levels, options):
     check(field(rng, shape, levels=levels), sigma=1.2, flood=0.3, **options)
+
+
+def test_parts_like_points_need_a_shallow_pass():
+    """A noise deep; neither what is smaller or larger, nor where the pass or the other summit is nearer or farther."""
+    header, found = BEAM | {"BMAJ": 0.005, "BMIN": 0.005}, []
+    cases = [(17, 3, 8), (18, 3, 8), (35, 3, 8), (36, 3, 8), (20, 1, 8), (20, 2, 8), (20, 4, 8), (20, 5, 8)]
+    for pixels, to_pass, to_summit in [*cases, (20, 2, 4), (20, 2, 5), (20, 4, 12), (20, 4, 13)]:
+        fall, rise = np.linspace(20, 6, to_summit - to_pass + 1), np.linspace(6, 7, to_pass + 1)
+        rows = np.linspace(3.1, 20, 20), fall[1:], rise[1:], np.linspace(7, 3.1, pixels - to_pass + 1)[1:], np.zeros(5)
+        image = np.concatenate(rows)[None]
+        maps = {"background": np.zeros_like(image), "noise": np.ones_like(image)}
+        table = fp.find_sources(image, 5, flood=3, deblend=True, blank="nan", header=header, device="cpu", **maps)
+        found.append(len(table))
+    # Points of 5.5 and 10.5 noises are over 3 on ln(5.5 / 3) and ln(10.5 / 3) beams of 28.3 pixels; a beam is 5 pixels wide.
+    assert [table.meta[name] for name in BEAMED] == [18, 35, 3, 18, 23, 156]
+    assert found == [1, 2, 2, 1] * 3
 
 
 def test_contrast_goes_by_the_higher_summit(rng):
@@ -106,6 +131,7 @@ def by_blocks(image, stats, strip, rows, connectivity, min_area):
         cpu.gather(block, stats, nodes, *state, *map(empty_like, work), first=first, seed=1.2, **how)
     members, work = np.empty((image.size, 4), np.int64), contract.settle_work(limits, spec, spec, spec, *kept)
     rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area}
+    rules |= {"beamed": (0.1, *contract.NO_POINTS), "width": image.shape[1]}
     cpu.settle(stats, count, members, *state, *map(empty_like, work), **rules)
     for first, block, nodes in blocks:
         work = contract.paint_work(limits, ArraySpec(block.shape, "float32"))

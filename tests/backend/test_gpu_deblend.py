@@ -8,7 +8,7 @@ import pytest
 import footprint as fp
 from footprint.backend.registry import device_limits
 from tests.backend import test_local_deblend as local
-from tests.backend.test_deblend import check, field
+from tests.backend.test_deblend import BEAM, check, field
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +22,7 @@ def gpu(device):
     [
         ((1, 1), 0, {}), ((90, 1), 3, {"min_area": 2}), ((64, 70), 3, {}), ((97, 131), 2, {"connectivity": 8, "min_area": 9}),
         ((97, 131), 0, {"contrast": 0.4, "min_area": 12}), ((66, 65), 0, {"contrast": 1, "connectivity": 8}),
+        ((97, 131), 0, {"connectivity": 8, "header": BEAM}),
     ],
     ids=str,
 )  # fmt: skip

@@ -4,9 +4,11 @@ Pixels are ranked: higher values first, of equal ones the first in raster order.
 neighbours (4 or 8); where that leads is its basin. The pass between two basins is the highest of the lower pixels of all pairs of
 neighbours across their border. Passes are opened from the highest down (Kruskal): of the two branches that meet, the one with the
 lower summit ends, and stays a source if it holds several already, or if its summit is over ``seed`` noises and over the pass by
-more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. A
-branch of fewer than ``min_area`` pixels is none: it goes to the other, whichever is higher. Islands that are not over the seed, or
-too small, are left out.
+more than ``prominence`` noises and ``contrast`` times the other's summit; else its pixels go to the source across the pass. Of
+``beamed``, the first takes the place of ``prominence`` where the branch is as points are that touch: it has as many pixels as the
+second and third say, and the squares of its summit's distances, in pixels, from the pass and from the summit of the source across
+it are those that the next four say, from and to. A branch of fewer than ``min_area`` pixels is none: it goes to the other,
+whichever is higher. Islands that are not over the seed, or too small, are left out.
 
 Basins are numbered in raster order of where they are met. Rows of a part that are multiples of ``strip`` begin a strip: pixels of
 its last row, and those of its first that climb out of it, are basins of their own, linked to where they climb when that is known;
@@ -17,7 +19,8 @@ the count of basins where there is no room for them.
   order; where basins are more than ``state`` has room for, they are counted, and nothing else is done.
   ``block``, ``stats`` and ``first`` as in `kernels.find_sources`; ``nodes`` int32, or int64 for images of 2^31 pixels and over, of
   the block's shape: left with minus the number of the basin in the block, from 1.
-* ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=)`` when all are through.
+* ``launch("deblend.settle", stats, count, members, *state, seed=, prominence=, contrast=, min_area=, beamed=, width=)`` when
+  all are through, of an image so wide.
   ``count`` int64 (1,): the sources; what `crowded` reads where there are more basins than ``state`` has room for. ``members`` int64
   (capacity, 4): per source its island, numbered from 1 in raster order of first pixels, its number in the island, brightest first,
   how many there are in it, and the label 1 + row. Where sources are more than there is room for, tables and labels mean nothing.
@@ -46,6 +49,8 @@ CODE, A, B = range(3)
 # What is counted: basins met, basins met by `paint`, passes stored, summits over the seed.
 MET, SEEN, STORED, BRIGHT = range(4)
 ISLAND, COMPONENT, COMPONENTS, LABEL = range(4)
+# Bounds of what points that touch are like, where nothing is.
+NO_POINTS = (1, 0, 1, 0, 1, 0)
 
 STRIP = 1 << 19
 # Of a count below 0, what summits over the seed are counted by; there are fewer basins than that in any image.

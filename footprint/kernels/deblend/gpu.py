@@ -87,7 +87,7 @@ _NUMBERERS = 256
 
 def settle_program(
     limits: Limits, stats: ArraySpec, count: ArraySpec, members: ArraySpec, *state: ArraySpec, seed: float, prominence: float,
-    contrast: float, min_area: int,
+    contrast: float, min_area: int, beamed: tuple[float, *tuple[int, ...]], width: int,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.deblend.contract` for the arguments."""
     room, rows = state[1].shape[0], np.int32(members.shape[0])
@@ -95,7 +95,9 @@ def settle_program(
     known, listed = (met, np.int32(room)), groups_for(limits, room)
     least = np.int32(min(min_area, 2**31 - 1))
     rules = (np.float64(seed), np.float64(prominence), np.float64(contrast))
-    opened = (basins, peaks, heights, order, met, A(0), np.int32(room), least, *rules)
+    bounds = [np.int64(bound) for bound in beamed[1:]]
+    opened: tuple[Argument, ...] = (basins, peaks, heights, order, met, A(0), np.int32(room), least, np.int32(width), *rules)
+    opened = (*opened, np.float64(beamed[0]), *bounds)
     put = ordered(limits, room, keys, order, met, 0)
     made = (
         _launch("keys", listed, 256, basins, heights, keys, *known),

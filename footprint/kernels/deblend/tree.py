@@ -160,7 +160,17 @@ def _gather(basins, heights, passes, near_heights, near, marks, keys, order, spa
 
 
 @njit(cache=True, nogil=True)
-def _open(peaks, basins, heights, passes, stored, order, background, seed, prominence, contrast, min_area):
+def _apart(one, other, width):
+    """The square of the distance of two pixels."""
+    y, x = one // width - other // width, one % width - other % width
+    return y * y + x * x
+
+
+@njit(cache=True, nogil=True)
+def _open(
+    peaks, basins, heights, passes, stored, order, background, seed, prominence, contrast, min_area, width, shallow,
+    fewest, most, low, up, close, far,
+):  # fmt: skip
     """Open the passes in order: branches that meet end, or stay as sources; see the contract."""
     for q in range(stored):
         e = order[q]
@@ -171,7 +181,12 @@ def _open(peaks, basins, heights, passes, stored, order, background, seed, promi
         if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and basins[elder, AT] > basins[younger, AT]):
             a, b, elder, younger = b, a, younger, elder
         over = peaks[younger] - heights[e]
-        least = max(prominence, contrast * (peaks[elder] - background))
+        beamed = fewest <= basins[younger, PIXELS] <= most
+        if beamed and over <= prominence:
+            top = basins[younger, AT]
+            beamed = low <= _apart(top, passes[e, CODE] >> 3, width) <= up
+            beamed &= close <= _apart(top, basins[_find(basins, OWNER, a), AT], width) <= far
+        least = max(shallow if beamed else prominence, contrast * (peaks[elder] - background))
         rises = peaks[younger] - background > seed and over > least and basins[younger, PIXELS] >= min_area
         if not (rises or basins[younger, MANY]):
             basins[_find(basins, OWNER, younger), OWNER] = _find(basins, OWNER, a)
@@ -242,7 +257,7 @@ def _name(basins, n, order, found, members):
 
 def settle(
     stats, count, members, peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, keys, order, spare, *,
-    seed, prominence, contrast, min_area,
+    seed, prominence, contrast, min_area, beamed, width,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
     n = int(marks[MET])
@@ -250,11 +265,12 @@ def settle(
         count[0] = crowd(n, int(marks[BRIGHT]))
         return
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
-    level, rise = seed * noise, prominence * noise
+    level, rise, (shallow, *bounds) = seed * noise, prominence * noise, beamed
+    rules = (level, rise, float(contrast), int(min_area), int(width), float(shallow) * noise, *map(int, bounds))
     _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare)
     stored = int(marks[STORED])
     _rank(heights, passes, stored, keys, order, spare)
-    _open(peaks, basins, heights, passes, stored, order, background, level, rise, float(contrast), int(min_area))
+    _open(peaks, basins, heights, passes, stored, order, background, *rules)
     _islands(peaks, basins, n, background, level, int(min_area), keys, order, spare)
     count[0] = found = int(_sources(peaks, basins, n, keys, order, spare))
     if found <= members.shape[0]:
