@@ -10,7 +10,7 @@ import numpy as np
 from footprint import settings
 from footprint.api._arrays import shared_memory
 from footprint.backend.arrays import Address, Backwards, kind_of, plain_kind
-from footprint.plan.exact import exact
+from footprint.plan.exact import told
 from footprint.plan.ready import READY, Known
 from footprint.spec import ArraySpec
 
@@ -24,10 +24,10 @@ def looks(verb: str, options: tuple[Any, ...], *arrays: Any) -> Hashable | None:
     ``options`` are all arguments but the data, small tables among them. None where one of them is of a type that is not known to
     be all that it shows: such a call goes the long way.
     """
-    text = exact(*options)
-    if text is None:
+    words = told(options)
+    if words is None:
         return None
-    found: list[Any] = [verb, text, settings.decisive()]
+    found: list[Any] = [verb, words, settings.decisive()]
     for array in arrays:
         if type(array) is np.ndarray:
             flags = array.flags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -43,9 +43,14 @@ _TO_PASS, _TO_SUMMIT = (0.3, 0.85), (0.95, 2.5)
 
 def rules_of(
     sigma: Any, flood: Any, kappa: Any, maxiters: Any, connectivity: Any, lesson: Any, levels: Levels | None,
-    *, min_area: Any = 1, beam_area: float | None = None, chosen: bool = False, **checked: Any,
+    *, min_area: Any = 1, beam_area: float | None = None, residual: Any = False, kept: Collection[Any] = (), labels: Any = False,
+    light: Photometry | None = None, windows: Windows | None = None, others: Sequence[Other] = (), chosen: bool = False,
+    **checked: Any,
 ) -> Rules:  # fmt: skip
-    """The same, checked; ``chosen``: sigma will be, by the reliability."""
+    """The rules of a verb's or a plan's arguments, which are checked; ``chosen``: sigma will be, by the reliability.
+
+    ``checked`` has ``contrast``, ``fit`` and ``smooth``, which are.
+    """
     clip = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters), zero=flag("lesson", lesson))
     level, corners = check_positive("sigma", sigma), check_connectivity(connectivity)
     lower = None if flood is None else check_positive("flood", flood)
@@ -57,12 +62,15 @@ def rules_of(
                 got = f"{value!r} where background and noise are of a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
-    if checked.get("residual") and checked.get("smooth") is not None:
+    if residual and checked.get("smooth") is not None:
         raise ArgumentError("residual", "beside matched_filter", "one of them")
     least = lowest(lower) if chosen else level
     pixels = check_min_area(min_area, beam_area, least, lower)
     # Through a filter points are larger than the beam.
     beamed = points_that_touch(beam_area if checked.get("smooth") is None else None, least, lower)
+    checked |= {"light": None if light is None else light.op(1), "windowed": None if windows is None else windows.op(1)}
+    checked |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
+    checked["elsewhere"] = tuple(one.op for one in others)
     return Rules(clip, level, lower, corners, pixels, maps=maps, beamed=beamed, **checked)
 
 

@@ -226,28 +226,19 @@ def find_sources(
     clipped = SigmaClip(check_positive("kappa", kappa), check_maxiters(maxiters))
     others = others_of(measure_on, plain, sky, fitted, light, levels, check_blank(blank), clipped)
     models = models_of(kept, plain, [*ids, *(levels.faces if levels is not None else [])])
-    known: dict[str, Any] = {
-        "min_area": min_area,
-        "beam_area": sky.beam_area,
-        "chosen": share is not None,
-        "contrast": apart,
-        "fit": fitted,
-        "residual": bool(residual),
-        "models": tuple(kept),
-        "light": None if light is None else light.op(1),
-        "windowed": None if windows is None else windows.op(1),
-        "labels": bool(ids),
-        "elsewhere": tuple(one.op for one in others),
-    }
+    measured: dict[str, Any] = {"light": light, "windows": windows, "others": others}
     smooth, told_of = filter_of(matched_filter, sky)
-    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, smooth=smooth, **known)
+    rules = rules_of(
+        sigma, flood, kappa, maxiters, connectivity, lesson, levels, min_area=min_area, beam_area=sky.beam_area, residual=residual,
+        kept=kept, labels=ids, chosen=share is not None, contrast=apart, fit=fitted, smooth=smooth, **measured,
+    )  # fmt: skip
     check_capacity(capacity)
     runs_on = plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * flag("negatives", negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
     whole = apart is not None or smooth is not None or bool(others)
-    known = {"on_plan": on_plan, "told": told, "models": models, "light": light, "windows": windows, "others": others}
-    known["otherwise"] = by_parts(device, whole, seen.face)
+    otherwise = by_parts(device, whole, seen.face)
+    known: dict[str, Any] = {"on_plan": on_plan, "told": told, "models": models, "otherwise": otherwise, **measured}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
@@ -373,24 +364,23 @@ def plan_find_sources(
     if levels is not None:
         levels.saved = {name: wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for name in saved}
     kept = check_models(fitted, apart, residual, {"model": save_model or None, "residual": save_residual or None})
-    known: dict[str, Any] = {"min_area": min_area, "beam_area": sky.beam_area or 1.0, "contrast": apart, "fit": fitted}
-    known |= {"residual": bool(residual), "models": tuple(kept), "labels": bool(labels)}
-    known["light"] = None if light is None else light.op(1)
     windows = check_windowed(windowed, sky)
-    known["windowed"] = None if windows is None else windows.op(1)
-    known["smooth"] = smooth = filter_of(matched_filter, sky)[0]
+    smooth = filter_of(matched_filter, sky)[0]
     ins = [from_file(spec, reading) if streamed else foretold(spec)[0] for _ in range(1 if smooth is None else 2)]
     ins += planned_maps(spec, levels, streamed, reading) if levels is not None else []
     others = foretold_on(measure_on or 0, ins[0], sky, fitted, light, levels)
     ins += [one.image.face for one in others]
-    known["elsewhere"] = tuple(one.op for one in others)
-    rules = rules_of(sigma, flood, kappa, maxiters, connectivity, lesson, levels, **known)
+    measured: dict[str, Any] = {"light": light, "windows": windows, "others": others}
+    rules = rules_of(
+        sigma, flood, kappa, maxiters, connectivity, lesson, levels, min_area=min_area, beam_area=sky.beam_area or 1.0,
+        residual=residual, kept=kept, labels=labels, contrast=apart, fit=fitted, smooth=smooth, **measured,
+    )  # fmt: skip
     check_capacity(capacity)
     runs_on = where(device)
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    known = {"models": models, "light": light, "windows": windows, "others": others}
-    known["otherwise"] = by_parts(device, apart is not None or smooth is not None or bool(others))
+    whole = apart is not None or smooth is not None or bool(others)
+    known: dict[str, Any] = {"models": models, "otherwise": by_parts(device, whole), **measured}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if flag("negatives", negatives) else [])], ins)

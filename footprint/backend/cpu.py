@@ -7,7 +7,7 @@ import functools
 import mmap
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -179,31 +179,37 @@ class CpuBackend(Backend):
 
     def compile(self, kernel: str, specs: tuple[ArraySpec, ...], numbers: Mapping[str, Any]) -> Callable[..., None]:
         """The Numba function with its numbers; Numba compiles per dtype at the first call and keeps the code on disk."""
-        function, fixed = cpu_function(kernel), dict(numbers)
-        # Without OpenMP and TBB (macOS) Numba ends the process when two threads meet in parallel code.
-        turn: AbstractContextManager[Any] = _ONE_KERNEL if _numba().layer == "workqueue" else nullcontext()
+        ready = functools.partial(cpu_function(kernel), **numbers)
+        if _numba().layer != "workqueue":
+            return ready
 
-        def call(arrays: tuple[np.ndarray, ...]) -> None:
-            with turn:
-                function(*arrays, **fixed)
+        # Without OpenMP and TBB (macOS) Numba ends the process when two threads meet in parallel code.
+        def call(*arrays: np.ndarray) -> None:
+            with _ONE_KERNEL:
+                ready(*arrays)
 
         return call
 
     def launch(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> None:
         """Call it."""
-        kernel(arrays)
+        kernel(*arrays)
 
     def bake(self, kernel: Callable[..., None], arrays: tuple[np.ndarray, ...], callers: Callers) -> Baked:
         """The call, with the caller's arrays put in their places."""
         adopt = self.adopt
+        # What lies as the kernel sees it is taken as it is: a comparison instead of a call, which small jobs feel.
+        places = [
+            (place, key, offset, spec, spec.shape if offset == 0 and spec.size else None) for place, key, offset, spec in callers
+        ]
 
         def run(feeds: Mapping[int, Any], here: None) -> None:
             given = list(arrays)
-            for place, key, offset, spec in callers:
-                given[place] = adopt(feeds[key], offset, spec)
-            kernel(tuple(given))
+            for place, key, offset, spec, shape in places:
+                array = feeds[key]
+                given[place] = array if array.shape == shape and array.flags.writeable else adopt(array, offset, spec)
+            kernel(*given)
 
-        return run if callers else lambda feeds, here: kernel(arrays)
+        return run if callers else lambda feeds, here: kernel(*arrays)
 
     def sender(self, dst: Any) -> Callable[[np.ndarray, Any], None]:
         """The plain copy."""

@@ -74,6 +74,7 @@ class BoundPlan(Steps):
         # The first phase that uses a slot.
         self._since = {ref.slot.id: step.phase for step in reversed(plan.steps) for ref in step.refs}
         self.ledger = Ledger(plan, self) if check == "ledger" else None
+        self._threads = plan.limits.threads
         self._slots = [slot.id for slot in (*plan.inputs, *plan.outputs)]
         # Results on the host are there when a call returns; those on a device follow in the order of the caller's stream.
         self._settles = not plan.limits.host and any(slot.given.space == "host" for slot in plan.outputs)
@@ -130,9 +131,23 @@ class BoundPlan(Steps):
             drive([self], self.feeds(inputs, out), progress, done)
 
     def _at_once(self, feeds: Feeds) -> None:
-        """Run a straight job."""
+        """Run a straight job: in one frame, as small jobs feel every one."""
+        straight = self._straight
+        assert straight is not None
         try:
-            self._run_straight(feeds)
+            with self.backend.inside(self._threads) as here:
+                if here is not None:
+                    self.follow(here)
+                try:
+                    for run in straight:
+                        run(feeds, here)
+                    if self.crossing.lanes:
+                        self.crossing.finish()
+                except BaseException:
+                    self.crossing.abandon()
+                    raise
+                if self._settles:
+                    self.backend.sync()
         except Exception as error:
             found = self.backend.fault(error)
             if found is None:
@@ -141,21 +156,6 @@ class BoundPlan(Steps):
                 raise found from error
             finally:
                 del found
-
-    def _run_straight(self, feeds: Feeds) -> None:
-        assert self._straight is not None
-        with self.backend.inside(self.plan.limits.threads) as here:
-            if here is not None:
-                self.follow(here)
-            try:
-                for run in self._straight:
-                    run(feeds, here)
-                self.crossing.finish()
-            except BaseException:
-                self.crossing.abandon()
-                raise
-            if self._settles:
-                self.backend.sync()
 
     def _baked(self, index: int, step: Step) -> Baked:
         """A step of a straight job with all but the caller's arrays fixed."""

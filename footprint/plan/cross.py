@@ -37,7 +37,7 @@ class Crossing:
     def __init__(self, bound: BoundPlan) -> None:
         # What is bound knows this: were it known in turn, both and all that a plan names would stay until Python looks for circles.
         self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
-        self._lanes: dict[str, Lane] = {}
+        self.lanes: dict[str, Lane] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
         """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns, ``given`` free."""
@@ -191,19 +191,19 @@ class Crossing:
 
     def finish(self, name: str = "") -> None:
         """Wait until all is where it belongs; raise what went wrong on the way. While lanes run, each waits for its own only."""
-        for lane in self._lanes if not name else self._lanes.keys() & {name}:
-            self._lanes[lane].settle()
+        for lane in self.lanes if not name else self.lanes.keys() & {name}:
+            self.lanes[lane].settle()
 
     def abandon(self) -> None:
         """A run failed: wait until nobody touches its arrays and our memory any more, whatever else goes wrong on the way."""
-        for lane in self._lanes.values():
+        for lane in self.lanes.values():
             lane.abandon()
 
     def _lane(self, name: str, stage: Ref, nbytes: int) -> Lane:
         """The lane's host memory, as pieces of a slot; what served another slot, or was cut otherwise, is waited for."""
-        lane = self._lanes.get(name)
+        lane = self.lanes.get(name)
         if lane is None:
-            lane = self._lanes[name] = Lane(self.bound.backend)
+            lane = self.lanes[name] = Lane(self.bound.backend)
         lane.serve((stage.slot.id, nbytes))
         return lane
 

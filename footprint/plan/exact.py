@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import marshal
 from collections import deque
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,8 @@ _LONG = 512
 # again takes a hundredth of the time.
 _LATEST: deque[tuple[bytes, str]] = deque(maxlen=4)
 _MOST, _SHARE = 64 << 10, 16
+# Their bytes, counted when one comes: every call of any verb asks for them.
+_held = 0
 
 
 def exact(*values: Any) -> str | None:
@@ -38,6 +41,18 @@ def exact(*values: Any) -> str | None:
     return text if len(text) <= _LONG else digest(text.encode())
 
 
+def told(values: tuple[Any, ...]) -> str | bytes | None:
+    """The same of one tuple, of few plain values as bytes, which are written in a tenth of the time that their text takes.
+
+    Of this version of the format they are by value alone: later ones tell whether two values are one object.
+    """
+    if _PLAIN.issuperset(map(type, values)):
+        data = marshal.dumps(values, 2)
+        if len(data) <= _LONG:
+            return data
+    return exact(*values)
+
+
 def digest(*parts: bytes | memoryview) -> str:
     """128 bits of some bytes, in hexadecimal digits."""
     found = hashlib.blake2b(digest_size=16)
@@ -48,12 +63,18 @@ def digest(*parts: bytes | memoryview) -> str:
 
 def kept() -> int:
     """Bytes of what was digested last."""
-    return sum(len(data) for data, _ in _LATEST)
+    return _held
 
 
 def forget() -> None:
     """Give them back."""
     _LATEST.clear()
+    _count()
+
+
+def _count() -> None:
+    global _held
+    _held = sum(len(data) for data, _ in tuple(_LATEST))
 
 
 def _digest_of(array: np.ndarray) -> str:
@@ -64,6 +85,7 @@ def _digest_of(array: np.ndarray) -> str:
     text = digest(data)
     if len(data) <= min(_MOST, settings.kept_bytes() // _SHARE):
         _LATEST.append((data, text))
+        _count()
     return text
 
 

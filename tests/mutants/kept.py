@@ -88,6 +88,13 @@ MUTANTS = [
     ),
     Mutant(EXACT, "if known == data:", "if len(known) == len(data):", LONG, "a table as long as the last one is the last one"),
     Mutant(EXACT, 'f"{value.dtype.str}:{value.tobytes().hex()}"', "repr(float(value))", TEXTS, "float32 for float64"),
+    Mutant(
+        EXACT,
+        "marshal.dumps(values, 2)",
+        "marshal.dumps(values)",
+        ("tests/property/test_calls.py::test_what_is_the_same_is_told_the_same",),
+        "calls that say the same by other objects are not known again",
+    ),
     Mutant(EXACT, 'f"{kind.__name__}({repr', 'f"({repr', TEXTS, "a list for a tuple"),
     Mutant(
         "footprint/api/_call.py",

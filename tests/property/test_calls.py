@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import footprint as fp
-from footprint.plan.exact import exact
+from footprint.plan.exact import exact, told
 from footprint.plan.ready import READY
 from tests import far
 
@@ -281,6 +281,13 @@ def test_every_verb_finds_its_plan(verb):
 )
 def test_what_is_equal_and_means_another_thing_has_another_text(one, other):
     assert exact(one) != exact(other) is not None
+    assert told((one,)) != told((other,)) is not None
+
+
+def test_what_is_the_same_is_told_the_same():
+    """Whether its parts are one object or two, as the words of two calls are."""
+    word, nan = "".join(["con", "stant"]), float("nan")
+    assert told(("constant", "constant", 1.5, nan)) == told((word, "constant", float("1.5"), float("nan")))
 
 
 def test_what_is_not_known_exactly_has_no_text():

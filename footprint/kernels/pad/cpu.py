@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,31 @@ def _share_gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, f
         _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units * t // threads, units * (t + 1) // threads)
 
 
+# Small images feel what these two take: they are asked again with every call, and answer the same.
+
+
+@functools.lru_cache(256)
+def _as_bits(text: str, fill: float, dtype: np.dtype) -> Any:
+    """A number's bits in a dtype; its text tells 0.0 from -0.0, which are equal."""
+    return np.full((), fill, dtype).view(_BITS[dtype.itemsize])[()]
+
+
+@functools.lru_cache(256)
+def _axes(*how: tuple[str, Any]) -> tuple[tuple[int, int, int, int], ...]:
+    """What `_at` is told of each axis."""
+    told = dict(how)
+    return tuple((AT[told[f"border_{a}"]], told[f"{a}0"], told[f"{a}_base"], told[f"{a}_n"]) for a in "zyx")
+
+
 def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.0, **how: Any) -> None:
     """Gather; a pixel is moved as bits, so all dtypes of one size share one kernel. See ``footprint.kernels.pad.contract``."""
     bits: Any = _BITS[out.dtype.itemsize]
-    value: Any = np.full((), fill, out.dtype).view(bits)[()]
-    given = iter(lists)
-    hows = [(AT[how[f"border_{a}"]], how[f"{a}0"], how[f"{a}_base"], how[f"{a}_n"]) for a in "zyx"]
-    (z, planes), (y, rows), (x, columns) = ((one, next(given) if one[0] == _LISTED else _NO_LIST) for one in hows)
+    value: Any = _as_bits(repr(fill), fill, out.dtype)
+    z, y, x = _axes(*how.items())
+    planes = rows = columns = _NO_LIST
+    if lists:
+        given = iter(lists)
+        planes, rows, columns = (next(given) if one[0] == _LISTED else _NO_LIST for one in (z, y, x))
     run, source, target = _run(x, columns, out.shape[2]), image.view(bits), out.view(bits)
     units = out.shape[0] * out.shape[1] * -(-out.shape[2] // PIECE)
     if few(out.size * TOUCH):
