@@ -1,8 +1,7 @@
 """Small windows on the CPU: columns are sorted as they are come to, of two rows at once where both lie inside.
 
-Elsewhere, and where floats have to be made whole numbers, what the windows of a row need of the rows before is kept near, as what it
-is compared as. The few windows of each row that reach
-beyond an edge are put side by side, those of many rows in one line.
+Elsewhere, and where floats have to be made whole numbers, what the windows of a row need of the rows before is kept near, as what
+it is compared as. The few windows of each row that reach beyond an edge are put side by side, those of many rows in one line.
 """
 
 from __future__ import annotations

@@ -126,10 +126,12 @@ def _shuffled(e: Emit, vectors: Any, j: int) -> Any:
     return e.b.shuffle_vector(one, vectors[j // lanes + 1], places)
 
 
-def sweep(e: Emit, count: Any, wide: int, ordered: Callable[[Any], list[Any]], finish: Callable[[Any, list[list[Any]]], None]) -> None:
+def sweep(
+    e: Emit, count: Any, wide: int, ordered: Callable[[Any], list[Any]], finish: Callable[[Any, list[list[Any]]], None]
+) -> None:
     """Go along ``count`` windows, a vector or more.
 
-    ``ordered(x)`` makes vectors of the columns from ``x`` on, and ``finish(x, found)`` results of those of ``wide`` neighbours. They
+    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours. They
     stay in registers, and what lies between two vectors is shuffled from both: most loads of it would cross a line of the cache.
     """
     b, lanes = e.b, e.kind.count
