@@ -10,6 +10,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.rank_filter.contract import TWICE
 from footprint.kernels.rank_filter.cpu_lines import key, source_index
 from footprint.kernels.rank_filter.cpu_straight import TWO, look, ordinary, straight
 from footprint.kernels.rank_filter.cpu_vectors import carry, windows
@@ -100,7 +101,7 @@ def small_units(image, out, work, base, step, unit, stop, shapes, rows, piece, y
         if count > 0:
             # Rows from `some` to `all_of` behind the top have, too.
             some = min(max(0, -y0 - top), bottom - top)
-            all_of = max(some, min(bottom - top, height - kh + 1 - y0 - top))
+            all_of = max(some, min(bottom - top, height - kh + 1 - y0 - top)) if kh * kw <= TWICE else some
             begin, made = start + (top + y0) * width + first + x0, some
             if made + TWO <= all_of:
                 look(image, begin + made * width, width, kh - 1, count + kw - 1, work, base, real)

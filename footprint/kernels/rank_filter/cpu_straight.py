@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.vectors import Emit, own
-from footprint.kernels.rank_filter.contract import key_of
+from footprint.kernels.rank_filter.contract import TWICE, key_of
 from footprint.kernels.rank_filter.cpu_vectors import inside, order_of, run, sweep, vectors_of, window_of
 from footprint.kernels.rank_filter.networks import across, of_column, ranks
 
@@ -73,6 +73,8 @@ def straight(typing_context, image, at, pitch, count, out, to, out_pitch, work, 
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         window, real = window_of(signature, 9), len(signature.args[-1]) > 1
+        if window[0] * window[1] > TWICE:
+            return context.get_dummy_value()  # nobody asks for them
         order, kept = "f" if real else order_of(signature), len(ranks(*window))
 
         def write(e: Emit) -> None:

@@ -44,6 +44,13 @@ def _lazily(e: Emit, order: str, network: Network, load: Callable[[int], Any]) -
         return found[i]
 
     for a, b, low, high in network.pairs:
+        if e.itemsize == 8 and order != "f":
+            # Not every processor has minima of these: then both ends share a comparison.
+            first = (e.b.icmp_signed if order == "s" else e.b.icmp_unsigned)("<", value(a), value(b))
+            for to, one, other in ((low, a, b), (high, b, a)):
+                if to >= 0:
+                    found[to] = e.b.select(first, found[one], found[other])
+            continue
         for which, to in (("min", low), ("max", high)):
             if to >= 0:
                 found[to] = e.extreme(order + which, value(a), value(b))
