@@ -95,9 +95,8 @@ def straight(typing_context, image, at, pitch, count, out, to, out_pitch, work, 
                 # The rows that come next are on their way while these are made.
                 for i in range(1, TWO + 1):
                     e.expect(0, e.add(e.add(starts[-1], e.mul(pitch, i)), x))
-                lists = list(zip(*found))
                 for i, goal in enumerate(goals):
-                    values = [one for same in lists[i * kept : (i + 1) * kept] for one in same]
+                    values = [one for same in found[i * kept : (i + 1) * kept] for one in same]
                     e.store(e.b.bitcast(run(e, order, across(*window), values)[0], e.kind), 4, e.add(goal, x))
 
             sweep(e, count, window[1], ordered, finish)

@@ -138,8 +138,9 @@ def sweep(
 ) -> None:
     """Go along ``count`` windows, a vector or more.
 
-    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours. They
-    stay in registers, and what lies between two vectors is shuffled from both: most loads of it would cross a line of the cache.
+    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours: the first
+    vector of each, the second of each, and so on, the order in which they are used. They stay in registers, and what lies between two
+    is shuffled from both: most loads of it would cross a line of the cache.
     """
     b, lanes = e.b, e.kind.count
     beyond = -(-(wide - 1) // lanes)
@@ -156,7 +157,7 @@ def sweep(
         index, held = b.phi(zero.type), [[b.phi(one.type) for one in vectors] for vectors in first]
         x = e.mul(index, lanes)
         found = [*held, ordered(e.add(x, beyond * lanes))]
-        finish(x, [[_shuffled(e, vectors, j) for vectors in zip(*found)] for j in range(wide)])
+        finish(x, [[_shuffled(e, vectors, j) for j in range(wide)] for vectors in zip(*found)])
         following = e.add(index, 1)
         index.add_incoming(zero, before)
         index.add_incoming(following, body)
@@ -169,7 +170,7 @@ def sweep(
     # The last vectors end where the row does.
     with cgutils.for_range_slice(b, e.mul(whole, lanes), count, e.add(0, lanes)) as (x, _):
         x = inside(e, x, count)
-        finish(x, [ordered(e.add(x, j)) for j in range(wide)])
+        finish(x, [list(same) for same in zip(*(ordered(e.add(x, j)) for j in range(wide)))])
 
 
 @intrinsic
@@ -197,7 +198,7 @@ def windows(typing_context, lines, at, pitch, slot, source, begin, count, out, t
                 return run(e, order_of(signature), column(*window), values)
 
             def finish(x: Any, found: list[list[Any]]) -> None:
-                _picked(e, signature, window, [one for same in zip(*found) for one in same], 7, e.add(to, x))
+                _picked(e, signature, window, [one for same in found for one in same], 7, e.add(to, x))
 
             sweep(e, count, window[1], ordered, finish)
 
