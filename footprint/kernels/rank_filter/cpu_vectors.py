@@ -138,9 +138,9 @@ def sweep(
 ) -> None:
     """Go along ``count`` windows, a vector or more.
 
-    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours: the first
-    vector of each, the second of each, and so on, the order in which they are used. They stay in registers, and what lies between two
-    is shuffled from both: most loads of it would cross a line of the cache.
+    ``ordered(x)`` makes vectors of the columns from ``x`` on, ``finish(x, found)`` results of those of ``wide`` neighbours: the
+    first vector of each, the second of each, and so on, the order in which they are used. They stay in registers, and what lies
+    between two is shuffled from both: most loads of it would cross a line of the cache.
     """
     b, lanes = e.b, e.kind.count
     beyond = -(-(wide - 1) // lanes)
