@@ -171,6 +171,15 @@ def test_nan_is_the_largest_and_zeros_keep_their_signs(dtype, device, rng):
              reference(image, rank, (3, 3), "constant", np.nan))  # fmt: skip
 
 
+@pytest.mark.parametrize("odd", [-0.0, np.nan, -np.nan])
+def test_one_odd_value_among_floats(odd, device, rng):
+    plain = np.round(rng.standard_normal((70, 90)) * 2).astype("f4") + 0.0  # whose zeros have no sign
+    for row in (0, 10, 31, 33, 69):
+        image = plain.copy()
+        image[row, 40] = odd
+        same(fp.median_filter(image, 3, device=device), reference(image, 4, (3, 3), "reflect", 0))
+
+
 @pytest.mark.parametrize("mode", BORDERS)
 def test_any_budget_gives_the_same_bits(mode, device, rng):
     in_turn(device, BORDERS.index(mode) - BORDERS.index("wrap"), len(BORDERS))

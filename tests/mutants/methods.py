@@ -357,6 +357,20 @@ MUTANTS = [
         "the last window of a row reads the next row's first pixel",
     ),
     Mutant(
+        "footprint/kernels/rank_filter/cpu_straight.py",
+        "for bits in values[-TWO:]:",
+        "for bits in values[:TWO]:",
+        ("tests/backend/test_rank_filter.py::test_one_odd_value_among_floats[cpu--0.0]",),
+        "floats are compared as numbers before the last rows are looked at",
+    ),
+    Mutant(
+        "footprint/kernels/rank_filter/cpu_small.py",
+        "made -= TWO",
+        "made -= 0",
+        ("tests/backend/test_rank_filter.py::test_one_odd_value_among_floats[cpu--0.0]",),
+        "rows in which a zero with a sign was found are not made again",
+    ),
+    Mutant(
         "footprint/kernels/rank_filter/cpu_vectors.py",
         "place.add_incoming(then, body)",
         "place.add_incoming(start, body)",

@@ -62,6 +62,13 @@ class Emit:
         """Write a vector from element ``at`` on."""
         self.b.store(vector, self._at(array, at, self.kind), align=self.itemsize)
 
+    def expect(self, array: int, at: Any) -> None:
+        """Have what lies round an element, inside the array or not, brought near."""
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = cgutils.get_or_insert_function(self.b.module, kind, "llvm.prefetch.p0")
+        self.b.call(function, [self.b.bitcast(self._at(array, at, self.kind), byte), flag(0), flag(3), flag(1)])
+
     def number(self, array: int, at: Any) -> ir.Value:
         """One element of an array of 64-bit integers."""
         return self.b.load(self._at(array, at, _INT))
@@ -81,9 +88,23 @@ class Emit:
         """``a * b + c``, rounded once where the processor can: always or never, so that equal sums stay equal."""
         if not _FUSES:
             return self.b.fadd(self.b.fmul(a, b), c)
-        name = f"llvm.fma.v{self.kind.count}f{8 * self.itemsize}"
-        function = cgutils.get_or_insert_function(self.b.module, ir.FunctionType(self.kind, [self.kind] * 3), name)
-        return self.b.call(function, (a, b, c))
+        return self._call(f"llvm.fma.v{self.kind.count}f{8 * self.itemsize}", a, b, c)
+
+    def extreme(self, which: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """The ``smin``, ``smax``, ``umin`` or ``umax`` of whole numbers; the ``fmin`` or ``fmax`` of floats, neither NaN nor -0.0.
+
+        Said outright: a comparison and what is chosen by it the compiler takes apart where both ends of a pair are asked for, and
+        makes two choices of, each slower than a minimum.
+        """
+        count, bits = a.type.count, 8 * self.itemsize
+        if which[0] == "f":
+            return self._call(f"llvm.{which[1:]}num.v{count}f{bits}", a, b, fastmath=("nnan", "nsz"))
+        return self._call(f"llvm.{which}.v{count}i{bits}", a, b)
+
+    def _call(self, name: str, *values: ir.Value, fastmath: tuple[str, ...] = ()) -> ir.Value:
+        """One of the compiler's own functions, of vectors."""
+        kind = ir.FunctionType(values[0].type, [value.type for value in values])
+        return self.b.call(cgutils.get_or_insert_function(self.b.module, kind, name), values, fastmath=fastmath)
 
     def _int(self, i: Any) -> ir.Value:
         return ir.Constant(_INT, i) if isinstance(i, int) else i

@@ -22,6 +22,8 @@ MOST = 11
 """Longest side of a window."""
 ONCE = 25
 """Elements of the largest window whose columns are sorted as its vectors are come to."""
+TWICE = 9
+"""The same of one whose windows of two rows are made at once on the CPU: those of more need more registers than there are."""
 STRIP = 8192
 """Bytes of a row that a thread goes down by, so that the lines of a window stay near."""
 ROWS = 128

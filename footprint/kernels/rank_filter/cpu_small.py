@@ -1,7 +1,7 @@
-"""Small windows on the CPU: rows are read where they lie, once, and columns are sorted as they are come to.
+"""Small windows on the CPU: columns are sorted as they are come to, of two rows at once where both lie inside.
 
-What the windows of a row need of the rows before is kept near, as what it is compared as. The few windows of each row that reach
-beyond an edge are put side by side, those of many rows in one line.
+Elsewhere, and where floats have to be made whole numbers, what the windows of a row need of the rows before is kept near, as what
+it is compared as. The few windows of each row that reach beyond an edge are put side by side, those of many rows in one line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
+from footprint.kernels.rank_filter.contract import TWICE
 from footprint.kernels.rank_filter.cpu_lines import key, source_index
+from footprint.kernels.rank_filter.cpu_straight import TWO, look, ordinary, straight
 from footprint.kernels.rank_filter.cpu_vectors import carry, windows
 
 
@@ -23,30 +25,56 @@ def _edges(image, out, work, base, step, at, top, bottom, left, count, filling, 
     kh, kw = len(tall), len(wide)
     slot, lanes = count + kw - 1, BYTES // work.itemsize
     held = (step - lanes) // slot
+    # What windows are compared as lies once: each row of them begins a slot behind the row above it.
     raw, line = base + kh * step, base + (kh + 1) * step
     while top < bottom:
         rows = min(held, bottom - top)
-        inside = top + y0 >= 0 and top + y0 + rows + kh - 1 <= height
+        need, y = rows + kh - 1, top + y0
+        inside = y >= 0 and y + need <= height
         for j in range(slot):
             column = source_index(left + j + x0, width, border_x)
-            for i in range(rows + kh - 1):
-                row = top + i + y0
+            for i in range(need):
+                row = y + i
                 if not inside:
                     row = source_index(row, height, border_y)
                 bits = cval
                 if row >= 0 and column >= 0:
                     bits = image[start + row * width + column]
-                value = key(bits, less, most) if len(real) > 1 else bits
-                for r in range(max(0, i - rows + 1), min(kh - 1, i + 1)):
-                    work[base + r * step + (i - r) * slot + j] = value
+                work[base + i * slot + j] = key(bits, less, most) if len(real) > 1 else bits
                 if i >= kh - 1:
                     work[raw + (i - kh + 1) * slot + j] = bits
-        place = work, base, step, kh - 1, work, raw, max(rows * slot - kw + 1, lanes), work, line
+        place = work, base, slot, kh - 1, work, raw, max(rows * slot - kw + 1, lanes), work, line
         windows(*place, tall, wide, many, rest, real)
         for q in range(rows):
             for k in range(count):
                 out[to + (top + q) * pitch + left + k] = work[line + q * slot + k]
         top += rows
+
+
+@njit(cache=True, nogil=True)
+def _ringed(image, out, work, base, step, at, top, rows, first, count, filling, tall, wide, many, rest, real):
+    """``count`` windows of the rows from the ``rows[0]``-th behind ``top`` to before the ``rows[1]``-th, all columns inside."""
+    apart()
+    start, to, pitch, height, width, y0, x0 = at
+    kh, kw = len(tall), len(wide)
+    raw, window = base + kh * step, (tall, wide, many, rest, real)
+    for r in range(rows[0], rows[1] + kh - 1 if rows[1] > rows[0] else 0):
+        row = source_index(top + r + y0, height, filling[0])
+        if row < 0:
+            for k in range(count + kw - 1):
+                work[raw + k] = filling[2]
+        begin, slot = start + row * width + first + x0, r % kh
+        if r < rows[0] + kh - 1:
+            if row < 0:
+                carry(work, raw, work, base + slot * step, count + kw - 1, real)
+            else:
+                carry(image, begin, work, base + slot * step, count + kw - 1, real)
+        else:
+            goal = to + (top + r - kh + 1) * pitch + first
+            if row < 0:
+                windows(work, base, step, slot, work, raw, count, out, goal, *window)
+            else:
+                windows(work, base, step, slot, image, begin, count, out, goal, *window)
 
 
 @njit(cache=True, nogil=True)
@@ -56,12 +84,13 @@ def small_units(image, out, work, base, step, unit, stop, shapes, rows, piece, y
     height, width, out_height, out_width = shapes
     bands, strips = (out_height + rows - 1) // rows, (out_width + piece - 1) // piece
     kh, kw, lanes = len(tall), len(wide), BYTES // image.itemsize
-    window, raw = (tall, wide, many, rest, real), base + kh * step
+    window = (tall, wide, many, rest, real)
     while unit < stop:
         plane, left = unit // (bands * strips), unit // bands % strips * piece
         top = unit % bands * rows
         bottom, right = min(top + rows, out_height), min(left + piece, out_width)
         start, to = plane * height * width, plane * out_height * out_width
+        at = start, to, out_width, height, width, y0, x0
         # Columns from `first` to `last` have windows that lie inside.
         first = min(max(left, -x0), right)
         last = max(first, min(right, width - kw + 1 - x0))
@@ -69,24 +98,21 @@ def small_units(image, out, work, base, step, unit, stop, shapes, rows, piece, y
             # What no vector fits into counts as edge.
             first, last = right, right
         count = last - first
-        for r in range(bottom - top + kh - 1 if count > 0 else 0):
-            row = source_index(top + r + y0, height, filling[0])
-            if row < 0:
-                for k in range(count + kw - 1):
-                    work[raw + k] = filling[2]
-            begin, slot = start + row * width + first + x0, r % kh
-            if r < kh - 1:
-                if row < 0:
-                    carry(work, raw, work, base + slot * step, count + kw - 1, real)
-                else:
-                    carry(image, begin, work, base + slot * step, count + kw - 1, real)
-            else:
-                goal = to + (top + r - kh + 1) * out_width + first
-                if row < 0:
-                    windows(work, base, step, slot, work, raw, count, out, goal, *window)
-                else:
-                    windows(work, base, step, slot, image, begin, count, out, goal, *window)
-        at = start, to, out_width, height, width, y0, x0
+        if count > 0:
+            # Rows from `some` to `all_of` behind the top have, too.
+            some = min(max(0, -y0 - top), bottom - top)
+            all_of = max(some, min(bottom - top, height - kh + 1 - y0 - top)) if kh * kw <= TWICE else some
+            begin, made = start + (top + y0) * width + first + x0, some
+            if made + TWO <= all_of:
+                look(image, begin + made * width, width, kh - 1, count + kw - 1, work, base, real)
+            while made + TWO <= all_of and ordinary(work, base, real):
+                goal = to + (top + made) * out_width + first
+                straight(image, begin + made * width, width, count, out, goal, out_width, work, base, *window)
+                made += TWO
+            if made > some and not ordinary(work, base, real):
+                made -= TWO
+            for span in ((0, some), (made, bottom - top)):
+                _ringed(image, out, work, base, step, at, top, span, first, count, filling, *window)
         for side in range(2):
             begin, end = (last, right) if side else (left, first)
             if begin < end:
