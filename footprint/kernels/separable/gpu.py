@@ -163,6 +163,7 @@ def strip(limits: Limits, image: ArraySpec, kind: np.dtype, tall: int, wide: int
     each, most = next((cx, items) for few, cx, items in ACROSS if max(words, least) <= few and cx <= side)
     if not tall:
         sides, most = ALONE[0], (ALONE[1] if wide < 128 else 384) * (4 // each if kind.itemsize == 4 else 1)
+    most = min(most, limits.group or most)
     base = Strip(kind, tall, wide, x0 % each, each, most, sides)
     strips = -(-width // base.results)
     enough = (replace(base, items=n) for n in range(32, most, 32))
@@ -217,7 +218,7 @@ def columns_program(
     kind, taps = np.dtype(out.dtype), weights.size
     words, (height, width), most = kind.itemsize // 4, out.shape, longest(kind)
     pieces = launches_down(taps, kind.itemsize)
-    while waiting(-(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem:
+    while waiting(-(-taps // pieces), most) * THREADS * kind.itemsize > limits.local_mem - 8 * (LISTED + taps + 16):
         pieces += 1
     launches = []
     for piece in range(pieces):
