@@ -43,6 +43,12 @@ def numbers(name: str, values: Any) -> np.ndarray:
     raise ArgumentError(name, f"complex numbers ({found.dtype})", "real ones")
 
 
+def gains(values: Any) -> np.ndarray:
+    """A caller's gains of a filter; those that come complex from a transform may have nothing imaginary, which would be lost."""
+    found = np.asarray(values)
+    return numbers("filter", found.real if found.dtype.kind == "c" and not found.imag.any() else found)
+
+
 def shape_of(array: Any, name: str) -> tuple[int, ...]:
     """How long an array is along its axes, before it is brought anywhere."""
     return tuple(getattr(array, "shape", None) or receive(array, name).spec.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from footprint.api._arrays import Memory, Progress, finished, limits_and_budget, output, receive, shared, where
 from footprint.api._call import call, meeting
 from footprint.api._recall import again, looks, remember
-from footprint.api._tomo import angles_of, described_stack, in_slices, numbers, position, stacked
+from footprint.api._tomo import angles_of, described_stack, gains, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError, flag
 from footprint.ops.base import Table
 from footprint.ops.fbp import Fbp, plan_by_method
@@ -42,7 +42,7 @@ class Filtered(NamedTuple):
         del kept["centered"], kept["margin"]
         kept["circle"] = flag("circle", self.circle)
         kept["center"] = position((n_x - 1) / 2 if self.center is None else self.center)
-        kept["filter"] = self.filter if isinstance(self.filter, str) else Table(numbers("filter", self.filter))
+        kept["filter"] = self.filter if isinstance(self.filter, str) else Table(gains(self.filter))
         kept["roi"], kept["middle"] = self.box(n_x), self.middle(n_x)
         kept["axis_shifts"] = None if self.axis_shifts is None else Table(numbers("axis_shifts", self.axis_shifts))
         return Fbp(Table(angles), n_x, **kept)

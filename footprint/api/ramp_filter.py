@@ -9,7 +9,7 @@ import numpy as np
 from footprint.api._arrays import Memory, described, finished, limits_and_budget, output, receive, shared, where
 from footprint.api._call import call
 from footprint.api._recall import again, looks, remember
-from footprint.api._tomo import numbers
+from footprint.api._tomo import gains
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.job import plan_op
 from footprint.ops.ramp_filter import RampFilter
@@ -112,7 +112,7 @@ def plan_ramp_filter(
 
 def _op(filter: Any, padding: str, cutoff: float, n_axes: int) -> RampFilter:
     """Sinograms, alone, in a stack or in any number of stacks."""
-    filter = filter if isinstance(filter, str) else numbers("filter", filter)
+    filter = filter if isinstance(filter, str) else gains(filter)
     return RampFilter(filter, padding, cutoff, "tsrqponmlkjihgfedcbza."[-n_axes:] if n_axes else ".")
 
 

@@ -206,7 +206,8 @@ class CpuBackend(Backend):
             given = list(arrays)
             for place, key, offset, spec, shape in places:
                 array = feeds[key]
-                given[place] = array if array.shape == shape and array.flags.writeable else adopt(array, offset, spec)
+                plain = type(array) is np.ndarray and array.shape == shape and array.flags.writeable
+                given[place] = array if plain else adopt(array, offset, spec)
             kernel(*given)
 
         return run if callers else lambda feeds, here: kernel(*arrays)
