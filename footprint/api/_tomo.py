@@ -45,8 +45,8 @@ def numbers(name: str, values: Any) -> np.ndarray:
 
 def gains(values: Any) -> np.ndarray:
     """A caller's gains of a filter; those that come complex from a transform may have nothing imaginary, which would be lost."""
-    found = np.asarray(values)
-    return numbers("filter", found.real if found.dtype.kind == "c" and not found.imag.any() else found)
+    whole = isinstance(values, np.ndarray) and values.dtype.kind == "c" and not values.imag.any()
+    return numbers("filter", values.real if whole else values)
 
 
 def shape_of(array: Any, name: str) -> tuple[int, ...]:
