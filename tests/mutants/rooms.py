@@ -305,4 +305,19 @@ MUTANTS = [
         (UNIT + "exit_codes.py::test_an_error_is_a_sentence_and_a_code",),
         "exit code of Ctrl-C",
     ),
+    Mutant(
+        "footprint/kernels/separable/gpu.py",
+        "LONGEST = 32",
+        "LONGEST = 64",
+        ("tests/backend/test_convolve_digits.py::test_means_of_means_keep_their_digits",),
+        "chains of sums of sums are as long as those of one",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/kernels/separable/gpu.py",
+        "most = min(most, limits.group or most)",
+        "most = max(most, 32)",
+        ("tests/null/test_strips.py::test_they_fit_every_device",),
+        "a group of sums across has more work-items than the device allows",
+    ),
 ]
