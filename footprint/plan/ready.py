@@ -118,7 +118,7 @@ class Ready:
             else:
                 self._idle[key] = bound
                 self._held += bound.held
-                if self._held + self._remembered + exact.kept() > room:
+                if self._kept > room:
                     given_up = self._trim(room)
                     for one in given_up:
                         self._keep_pinned(one, room - self._kept)

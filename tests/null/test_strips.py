@@ -17,7 +17,7 @@ SMALL = dataclasses.replace(H100, device="null:small", local_mem=48 << 10, group
 
 @pytest.mark.parametrize("limits", [H100, SMALL], ids=lambda limits: limits.device)
 def test_they_fit_every_device(limits):
-    for stored, kind in (("f4", "f4"), ("u1", "f4"), ("u2", "f4"), ("f8", "f8")):
+    for stored, kind in (("f4", "f4"), ("u1", "f4"), ("u2", "f4"), ("u2", "f8"), ("f8", "f8")):
         most = 256 // np.dtype(kind).itemsize
         for taps in (2, 9, 17, 25, 31, 33, 64, 88, 161, 176):
             alone = (0,) if taps * np.dtype(kind).itemsize <= WIDEST else ()

@@ -31,7 +31,9 @@ DEVICE i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 
 /* What stands at a place and aside[...] of it, which are neighbours where they are `together`. */
 DEVICE RAW fetched(GLOBAL const S *line, const i64 *aside, int together) {
-  if (CX == 1 || together) return *(GLOBAL const RAW *)line;
+#if CX > 1
+  if (together) return *(GLOBAL const RAW *)line;
+#endif
 #if STORED && CX == 4
   return ONE(0) | ONE(1) | ONE(2) | ONE(3);
 #elif STORED && CX == 2

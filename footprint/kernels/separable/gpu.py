@@ -30,8 +30,8 @@ NARROW = 20
 """Weights across beyond which a work-item makes two vectors of results, which share most of what they read on the chip."""
 ALONG = 25
 """Words of a column's sums that an image of two bytes a pixel is taken to have at least: one column of it is read sooner."""
-ALONE = 2, 256
-"""Vectors of results of a work-item, and work-items of a group, of sums across alone."""
+ALONE = ((127, 256), (176, 384))
+"""Work-items of a group that sums so many weights across alone, where each has a vector of an image's columns."""
 WIDEST = 704
 """Bytes of the most weights across that are summed so, all written out; a core's cache of instructions holds no more."""
 LISTED = 1536
@@ -56,9 +56,7 @@ def separable_program(
         return Program(())
     t = strip(limits, image, np.dtype(out.dtype), tall.shape[0], wide.shape[0], x0, out.shape[2])
     tables = (("tall", A(1)), ("wide", A(2)))
-    return _strips(
-        limits, image, out, t, chain_of(t.wide, longest(t.kind)), (y0, x0), (border_y, border_x), cval, (A(0), A(3)), tables
-    )
+    return _strips(limits, image, out, t, (y0, x0), (border_y, border_x), cval, (A(0), A(3)), tables)
 
 
 def rows_program(
@@ -67,8 +65,7 @@ def rows_program(
     """Sums across alone, of some rows: one launch, as `separable_program`."""
     one, made = (ArraySpec((1, *spec.shape), spec.dtype) for spec in (image, out))
     t = strip(limits, image, np.dtype(out.dtype), 0, weights.size, x0, out.shape[1])
-    chain, tables = chain_of(t.wide, longest(t.kind)), (("wide", A(1)),)
-    return _strips(limits, one, made, t, chain, (0, x0), ("nearest", border), cval, (A(0), A(2)), tables)
+    return _strips(limits, one, made, t, (0, x0), ("nearest", border), cval, (A(0), A(2)), (("wide", A(1)),))
 
 
 def _strips(
@@ -76,7 +73,6 @@ def _strips(
     image: ArraySpec,
     out: ArraySpec,
     t: Strip,
-    chain: int,
     first: tuple[int, int],
     borders: tuple[str, str],
     cval: float,
@@ -89,7 +85,8 @@ def _strips(
     defines: Defines = (
         *columns_of(image, t.kind, t.each),
         *(("VECTOR", f"{c_type(t.kind)}x{t.side}"), ("VX", t.side), ("SIDES", t.sides), ("RY", t.together), ("AHEAD", t.ahead)),
-        *(("ALONE", int(t.tall == 0)), ("KH", kh), ("KW", t.wide), ("CHAIN_Y", max(t.chain, 1)), ("CHAIN_X", chain)),
+        *(("ALONE", int(t.tall == 0)), ("KH", kh), ("KW", t.wide), ("CHAIN_Y", max(t.chain, 1))),
+        ("CHAIN_X", chain_of(t.wide, longest(t.kind))),
         *(("SHIFT", t.shift), ("NT", t.items), ("MIN_GROUPS", t.resident), ("PLACES", t.places)),
         *(("BORDER_Y", CODES[borders[0]]), ("BORDER_X", CODES[borders[1]])),
     )
@@ -162,7 +159,7 @@ def strip(limits: Limits, image: ArraySpec, kind: np.dtype, tall: int, wide: int
     least = ALONG if image.itemsize == 2 else 0
     each, most = next((cx, items) for few, cx, items in ACROSS if max(words, least) <= few and cx <= side)
     if not tall:
-        sides, most = ALONE[0], (ALONE[1] if wide < 128 else 384) * (4 // each if kind.itemsize == 4 else 1)
+        sides, most = 2, next(items for few, items in ALONE if wide <= few) * side // each
     most = min(most, limits.group or most)
     base = Strip(kind, tall, wide, x0 % each, each, most, sides)
     strips = -(-width // base.results)
