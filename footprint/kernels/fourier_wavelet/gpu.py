@@ -10,7 +10,7 @@ from footprint.spec import ArraySpec, Limits
 
 TEXT = "fourier_wavelet.knl"
 TALL, WIDE, STEP = 48, 128, 16
-"""Of what a group sums, and the lines it has on the chip at a time; seven levels have 91 rows."""
+"""Of what a group sums, and the lines it has on the chip at a time; seven levels have 91 rows, and some 40 in common."""
 # Groups that have a line each side by side, a core.
 _BESIDE = 8
 
