@@ -93,6 +93,8 @@ class Limits:
         How many of them share the parts of a job.
     together
         Work-groups of the largest size that surely run side by side, so that they may wait for each other; 0 where not known (GPU).
+    pairs
+        Whether two integers of 16 bits are compared as fast as one (GPU).
     """
 
     device: str = "null"
@@ -110,6 +112,7 @@ class Limits:
     context: int = field(default=0, compare=False)
     devices: int = field(default=1, compare=False)
     together: int = 0
+    pairs: bool = False
 
     def lacks(self, wanted: Limits) -> str:
         """What a plan made for ``wanted`` would miss here, in words; empty where it runs."""

@@ -90,6 +90,8 @@ def _fixed(index: int) -> Limits:
         cores=int(told["multiProcessorCount"]),
         fft="cufft",
         together=int(told["multiProcessorCount"]) if told["cooperativeLaunch"] else 0,
+        # Compute capability 9 has an instruction for them; before it one of a pair takes two.
+        pairs=int(told["major"]) >= 9,
         context=context,
     )
 

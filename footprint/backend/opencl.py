@@ -87,6 +87,14 @@ def _across_a_bus(device: Any) -> bool:
     return not device.type & cl.device_type.CPU
 
 
+def _pairs(device: Any) -> bool:
+    """Whether integers of 16 bits are compared two at a time: by NVIDIA's from capability 9 on, elsewhere as vectors are."""
+    try:
+        return int(device.compute_capability_major_nv) >= 9
+    except (cl.Error, AttributeError):
+        return True
+
+
 def devices() -> list[str]:
     """Every device of every platform, in the platforms' order."""
     found = [f"opencl:{i}" for i in range(len(_found()))]
@@ -109,6 +117,7 @@ def limits(index: int = 0) -> Limits:
         group=int(device.max_work_group_size),
         cores=int(device.max_compute_units),
         fft="stockham",
+        pairs=_pairs(device),
     )
 
 

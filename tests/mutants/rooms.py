@@ -320,4 +320,12 @@ MUTANTS = [
         ("tests/null/test_strips.py::test_they_fit_every_device",),
         "a group of sums across has more work-items than the device allows",
     ),
+    Mutant(
+        "footprint/kernels/rank_filter/rank_filter.knl",
+        "x[l] = bordered(left + l * RESULTS + x0 + u, width, BORDER_X)",
+        "x[l] = bordered(left + x0 + u, width, BORDER_X)",
+        ("tests/backend/test_rank_filter.py::test_medians_of_awkward_shapes",),
+        "of two strips that are compared at once the second is read where the first lies",
+        devices="opencl",
+    ),
 ]

@@ -18,8 +18,8 @@ LOCAL_BYTES = 40 << 10
 """Most bytes of sorted columns on chip: five groups then fit on a core of an H100."""
 COLUMNS, ROWS_AT_ONCE = 128, 4
 """Columns of a strip, and rows of it that are sorted before their ranks are found."""
-RESIDENT = ((9, 12), (25, 5), (49, 3))
-"""Groups a core must hold, of windows of so many elements at most."""
+RESIDENT = ((9, (12, 8)), (25, (5, 5)), (49, (3, 3)))
+"""Groups a core must hold, of windows of so many elements at most, that go down one strip or two."""
 LISTED = 384
 """Most rows of results of a group, which lists on the chip where they begin."""
 TX, TY, ROWS = 64, 4, 4
@@ -46,33 +46,38 @@ def rank_filter_program(
     kind, window = np.dtype(keys(out.dtype)), (tall, wide, rank)
     ranks, compared = kept(*window), np.dtype(kind if kind.itemsize >= 4 else "i4")
     planes, height, width = out.shape
-    items = next((n for n in (32, 64) if (n - wide + 1) // 2 * 2 >= width), COLUMNS)
-    line = 2 * len(ranks) * pitch(items, wide) * kind.itemsize
+    items = next((n for n in (32, 64) if _results(n, wide) >= width), COLUMNS)
+    results = _results(items, wide)
+    lanes = 2 if limits.pairs and kind.itemsize < 4 and width > results else 1
+    value = np.dtype("u4") if lanes == 2 else compared
+    line = 2 * len(ranks) * pitch(items, wide) * value.itemsize
     together = next((n for n in (ROWS_AT_ONCE, 2) if n * line <= LOCAL_BYTES), 1)
-    resident = next((groups for size, groups in RESIDENT if tall * wide <= size), 1)
+    resident = next((groups[lanes - 1] for size, groups in RESIDENT if tall * wide <= size), 1)
     defines: Defines = (
         *(("T", c_type(kind)), ("U", c_type(f"u{kind.itemsize}")), ("S", c_type(compared)), ("BITS", 8 * kind.itemsize)),
-        *(("TWO", f"u{16 * kind.itemsize}" if kind.itemsize < 8 else "u64x2"), ("REAL", int(np.dtype(out.dtype).kind == "f"))),
-        *(("LEAST", f"({lowest(out.dtype)})"), ("MOST", str(int(np.iinfo(kind).max)))),
-        *(
-            ("KH", tall),
-            ("KW", wide),
-            ("KEPT", len(ranks)),
-            ("PITCH", pitch(items, wide)),
-            ("NT", items),
-            ("RY", together),
-            ("MIN_GROUPS", resident),
-            ("PLACES", LISTED + tall + 2 * together),
-        ),
+        *(("T2", _two(kind)), ("V", c_type(value)), ("VV", _two(value)), ("LANES", lanes), ("SIGN", int(kind.kind == "i"))),
+        *(("LEAST", f"({lowest(out.dtype)})"), ("MOST", str(np.iinfo(kind).max)), ("REAL", int(np.dtype(out.dtype).kind == "f"))),
+        *(("KH", tall), ("KW", wide), ("KEPT", len(ranks)), ("PITCH", pitch(items, wide)), ("NT", items), ("RY", together)),
+        *(("MIN_GROUPS", resident), ("PLACES", LISTED + tall + 2 * together)),
         *(("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
         *_texts(*window),
     )
-    strips = -(-width // ((items - wide + 1) // 2 * 2))
+    strips = -(-width // (lanes * results))
     rows = rows_between(height, tall - 1, strips * planes, (limits.cores or CORES) * resident, LISTED)
     grid = (strips, min(-(-height // rows), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
     sizes = map(np.int64, (planes, *image.shape[1:], height, width, y0, x0, rows))
     args = (A(0), A(1), *sizes, compared.type(key_of(cval, out.dtype)))
     return Program((Launch("rank_filter.knl", "rank_filter", grid, (items, 1, 1), args, defines),))
+
+
+def _results(items: int, wide: int) -> int:
+    """Results of a row that so many work-items find: each those of two windows side by side."""
+    return (items - wide + 1) // 2 * 2
+
+
+def _two(kind: np.dtype) -> str:
+    """The word that holds two of a kind."""
+    return f"u{16 * kind.itemsize}" if kind.itemsize < 8 else "u64x2"
 
 
 def pitch(items: int, wide: int) -> int:

@@ -8,6 +8,7 @@
    SHARED_BIG(T, name, n)   the one on-chip array of a kernel that may be larger: Launch.local says its bytes
    TABLE(T, n, name) at file scope and TABLE_ARG(T, name), no comma, before the arguments: Launch.tables in constant memory
    COPY16(dst, src), COPIES_DONE()   16 aligned bytes from GLOBAL to SHARED memory, past the registers; then BARRIER()
+   LESS_I16X2(a, b), MORE_ and _U16X2   the smaller, or larger, of each of the two numbers of 16 bits in words of 32
    READ(T, p, i), WRITE(T, p, i, v)   element i of storage type T (f16 ... i64) as a number, and back with saturation off */
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
 #define HALF_IS_BUILTIN 1
@@ -98,6 +99,21 @@ static __device__ __forceinline__ double cospi_(double x) { return cospi(x); }
 #define AS_F64(x) __longlong_as_double((i64)(x))
 #define POPCOUNT(x) __popc(x)
 #define CLZ(x) __clz((i32)(x))
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+template <class T> DEVICE u32 of_pairs(u32 a, u32 b, bool more) {
+  const T low = (T)a, high = (T)(a >> 16), low_b = (T)b, high_b = (T)(b >> 16);
+  return (u32)(u16)((low < low_b) != more ? low : low_b) | (u32)(u16)((high < high_b) != more ? high : high_b) << 16;
+}
+#define LESS_I16X2(a, b) of_pairs<i16>(a, b, false)
+#define MORE_I16X2(a, b) of_pairs<i16>(a, b, true)
+#define LESS_U16X2(a, b) of_pairs<u16>(a, b, false)
+#define MORE_U16X2(a, b) of_pairs<u16>(a, b, true)
+#else
+#define LESS_I16X2(a, b) __vmins2(a, b)
+#define MORE_I16X2(a, b) __vmaxs2(a, b)
+#define LESS_U16X2(a, b) __vminu2(a, b)
+#define MORE_U16X2(a, b) __vmaxu2(a, b)
+#endif
 
 /* 32-bit integer atomics on GLOBAL (…G) and SHARED (…L) memory; each returns the old value. */
 #define ATOMIC_ADD_G(p, v) atomicAdd(p, v)
