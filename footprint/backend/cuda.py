@@ -228,8 +228,8 @@ class CudaBackend(Backend):
                 stream.wait_event(event)
 
     def wait(self, event: Any) -> None:
-        """Wait here."""
-        if event is not None:
+        """Wait here; who need not wait need not let another thread have the interpreter either."""
+        if event is not None and not event.done:
             event.synchronize()
 
     def copy(self, dst: View, src: View) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import ctypes
+import os
+import threading
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -11,15 +15,80 @@ from footprint.backend.compiling import compiling
 from footprint.plan.faces import Copiers, part_of
 from footprint.spec import ArraySpec
 
-# Threads of each way: those of one never wait for what only threads of the same way would do.
-_UP, _DOWN = Copiers(1), Copiers(1)
 # Bytes of a piece, which one thread copies, and pieces of a transfer, which the device's lane starts.
 _LEAST, _LARGEST, _PAGE = 128 << 10, 2 << 20, 4 << 10
 _TOGETHER = 4
 # Bytes of a row from which a block of rows is worth being copied row by row.
 _ROW = 2 << 10
-# Words of a job before those of its pieces: see `kernels.carry.cpu`.
-_WORDS = 16
+
+
+class Crew:
+    """Threads of one way, which go from load to load, whoever's it is, and know nothing of the interpreter.
+
+    A thread that came back to Python after every block would wait for its turn there, as the lanes would for theirs: of small
+    blocks that was most of the time.
+    """
+
+    def __init__(self) -> None:
+        self._threads = Copiers(1)
+        self._lock = threading.Lock()
+        self._pid, self._closed = 0, False
+        atexit.register(self._close)
+
+    def code(self) -> Any:
+        """What the threads run, with the table where they look for work."""
+        if self._pid != os.getpid():
+            with self._lock, compiling():
+                from footprint.kernels.carry import cpu
+
+                if self._pid != os.getpid():
+                    table = np.zeros(cpu.SLOT * (cpu.SLOTS + 1), np.int64)
+                    # Threads may look at it until the process is gone.
+                    ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))
+                    self._table, self._free, self._cpu = table.ctypes.data, list(range(cpu.SLOTS)), cpu
+                    self._workers = self._threads.workers
+                    # A process that was forked has none of the threads.
+                    self._pid = os.getpid()
+        return self._cpu
+
+    @property
+    def workers(self) -> int:
+        """How many they are when all have come."""
+        self.code()
+        return self._workers
+
+    def _close(self) -> None:
+        """Have the threads leave before what they run is unloaded."""
+        with self._lock:
+            self._closed = True
+            if self._pid == os.getpid():
+                self._cpu.close(self._table)
+
+    def bring(self, load: int) -> int | None:
+        """Have a load copied; the slot it has, None where there is none: whoever waits for it then copies it."""
+        with self._lock:
+            if self._closed or not self._free:
+                return None
+            slot = self._free.pop()
+        box: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(self._workers - self._cpu.bring(self._table, slot, load)):
+            self._cpu.count_in(self._table, 1)
+            try:
+                self._threads.start(box, None, self._cpu.serve, self._table)
+            except BaseException:
+                self._cpu.count_in(self._table, -1)
+                self.remove(slot)
+                raise
+        return slot
+
+    def remove(self, slot: int) -> None:
+        """Take a load away; no thread is at it when this returns."""
+        self._cpu.remove(self._table, slot)
+        with self._lock:
+            self._free.append(slot)
+
+
+_UP, _DOWN = Crew(), Crew()
 
 
 class Lines(NamedTuple):
@@ -101,50 +170,42 @@ class Cutting(NamedTuple):
 
 
 class Carry:
-    """Copies all pieces of one block, each when it is allowed; the threads end by themselves with the last."""
+    """A load: all pieces of one block, each of which is copied when it is allowed, by a crew."""
 
     def __init__(self, cut: Cutting, ring: np.ndarray, given: np.ndarray, where: Lines, up: bool) -> None:
-        with compiling():
-            from footprint.kernels.carry import cpu
-        self._cpu, self._cut = cpu, cut
-        count = -(-(cut.lead + cut.total) // cut.piece)
-        self._state = np.zeros(_WORDS + count, np.int64)
-        self._at = self._state.ctypes.data
-        places = cut.places * cut.together
-        self._how = (self._at, ring.ctypes.data, places, cut.piece, cut.lead, cut.total, *where, up)
+        self._crew = _UP if up else _DOWN
+        self._cpu, self._cut = self._crew.code(), cut
+        self._count = -(-(cut.lead + cut.total) // cut.piece)
+        self._words = np.zeros(self._cpu.DONE + self._count, np.int64)
+        how = (ring.ctypes.data, cut.places * cut.together, cut.piece, cut.lead, cut.total, *where, up, self._count)
+        self._words[self._cpu.HOW : self._cpu.HOW + len(how)] = how
+        self._done = self._words[self._cpu.DONE :]
+        self._at = self._words.ctypes.data
         # What the threads have the addresses of.
         self._held = (ring, given)
-        self._box: SimpleQueue[Any] = SimpleQueue()
-        threads = _UP if up else _DOWN
-        self._threads = min(threads.workers, count)
-        for _ in range(self._threads):
-            threads.start(self._box, None, self._copy)
-
-    def _copy(self) -> None:
-        self._cpu.carry(*self._how)
+        self._slot = self._crew.bring(self._at)
 
     def allow(self, transfers: int) -> None:
         """Let the pieces of the first ``transfers`` be copied."""
         self._cpu.allow(self._at, transfers * self._cut.together)
 
     def arrive(self, number: int) -> None:
-        """Wait until the pieces of a transfer are copied."""
-        cut = self._cut
-        stop = -(-(cut.lead + cut.region(number)[1]) // cut.piece)
-        self._cpu.arrive(self._at, number * cut.together, stop)
+        """Wait until the pieces of a transfer are copied, or until they will not be."""
+        first = number * self._cut.together
+        self._wait(first, min(first + self._cut.together, self._count))
+
+    def _wait(self, first: int, stop: int) -> None:
+        # Who need not wait need not let another thread have the interpreter either.
+        if not self._done[first:stop].all():
+            self._cpu.arrive(self._at, first, stop, self._slot is None)
 
     def stop(self) -> None:
         """Copy no piece any more that has not begun."""
         self._cpu.allow(self._at, -1)
 
     def join(self) -> None:
-        """Wait until the threads have left its memory."""
-        while self._threads:
-            _, error = self._box.get()
-            self._threads -= 1
-            try:
-                if error is not None:
-                    raise error
-            finally:
-                # As in `drive.Job.side_by_side`: named here, it would keep the memory its frames hold.
-                del error
+        """Wait until all is copied, or until what has begun is after a `stop`, and the threads have left its memory."""
+        self._wait(0, self._count)
+        if self._slot is not None:
+            self._crew.remove(self._slot)
+            self._slot = None

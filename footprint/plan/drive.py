@@ -15,6 +15,7 @@ from footprint.plan.spent import SPENT
 
 if TYPE_CHECKING:
     from footprint.plan.bind import BoundPlan, Feeds
+    from footprint.plan.geometry import Geometry
     from footprint.plan.plan import Plan
 
 Progress = Callable[[int, int], None]
@@ -245,6 +246,8 @@ class Flow:
         self.done = [0] * count
         self.queues: list[deque[tuple[Part | None, list[Part], int]]] = [deque() for _ in range(count)]
         self.events: list[dict[int, Any]] = [{} for _ in range(count)]
+        # Of parts that some thread is not through with.
+        self.geometries: dict[int, Geometry] = {}
         thread = {lane: i for i, group in enumerate(plan.lanes) for lane in group}
         self.waits: list[set[tuple[int, bool]]] = [set() for _ in range(count)]
         for slot in plan.slots:
@@ -324,7 +327,10 @@ class Flow:
             backend.after(self.events[i - 1].get(order))
         for j, held in self.waits[i]:
             backend.after(self.events[j].get(self._free_at(order, held) - 1))
-        geometry = bound.geometry(part, order, self.job.turn)
+        if not i:
+            self.geometries[order] = bound.geometry(part, order, self.job.turn)
+        last = i == len(self.done) - 1
+        geometry = self.geometries.pop(order) if last else self.geometries[order]
         bound.run(self.job.phase, i, geometry, self.job.feeds)
         self.events[i][order] = backend.mark()
         self.events[i].pop(order - (self.copies + 1) * bound.plan.n_summed - 1, None)

@@ -1,5 +1,7 @@
 """Plain bytes between an array and a ring, piece by piece, by native threads."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -94,3 +96,24 @@ def test_a_job_that_is_stopped_ends():
     job.stop()
     job.join()
     assert cut.transfers > cut.places and np.array_equal(ring[cut.place(0)], array[slice(*cut.region(0))])
+
+
+def test_more_loads_than_there_is_room_for_and_threads_that_have_left():
+    """Every load is copied, by the threads or by who waits for it; threads with nothing to do leave, and come back."""
+    crew = carry._UP
+    slots = crew.code().SLOTS
+    array = np.random.default_rng(0).integers(0, 255, (slots + 6, 700), np.uint8)
+    for _ in range(2):
+        rings = np.zeros((len(array), 1024), np.uint8)
+        jobs = []
+        for row, ring in zip(array, rings):
+            where = lines(row, ((0, 700),), ArraySpec((700,), "u1"))
+            jobs.append(Carry(Cutting.of(ring.nbytes, row.nbytes, where), ring, row, where, True))
+        for job in reversed(jobs):
+            job.allow(1 << 20)
+            job.join()
+        np.testing.assert_array_equal(rings[:, :700], array)
+        until = time.monotonic() + 60
+        while (inside := crew.code().count_in(crew._table, 0)) and time.monotonic() < until:
+            time.sleep(0.002)
+        assert inside == 0

@@ -16,7 +16,6 @@ import pytest
 
 import footprint as fp
 from footprint.backend.registry import open_backend
-from footprint.plan.carry import Carry
 from footprint.plan.cross import Lane
 from footprint.plan.faces import COPIERS
 
@@ -43,12 +42,6 @@ def told(*what: Any) -> SimpleQueue[Any]:
     box: SimpleQueue[Any] = SimpleQueue()
     box.put(what)
     return box
-
-
-def joined(_: Path) -> None:
-    carry = object.__new__(Carry)
-    carry._threads, carry._box = 1, told(None, Broken())
-    carry.join()
 
 
 def landed(_: Path) -> None:
@@ -92,7 +85,7 @@ def linked(folder: Path) -> None:
     fp.open_scan(folder / "scan.nx")
 
 
-@pytest.mark.parametrize("fail", [copied, joined, landed, streamed, given_up, linked])
+@pytest.mark.parametrize("fail", [copied, landed, streamed, given_up, linked])
 def test_an_error_that_was_caught_is_gone(tmp_path: Path, fail: Callable[[Path], None]) -> None:
     gc.disable()
     try:
