@@ -17,7 +17,7 @@ from footprint.spec import ArraySpec
 
 # Bytes of a piece, which one thread copies, and pieces of a transfer, which the device's lane starts.
 _LEAST, _LARGEST, _PAGE = 128 << 10, 2 << 20, 4 << 10
-_TOGETHER = 4
+_TOGETHER = 8
 # Bytes of a row from which a block of rows is worth being copied row by row.
 _ROW = 2 << 10
 
