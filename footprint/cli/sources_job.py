@@ -14,7 +14,7 @@ import numpy as np
 from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
-from footprint.cli.sources_at import load_at, measured_at
+from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
 from footprint.errors import ArgumentError, FormatError
 
 # What the planes of a cube have each their own.
@@ -359,15 +359,13 @@ def load(source: Any, labels: bool, others: int = 0, **kinds: Any) -> None:
     from footprint.api.find_sources import find_sources
 
     # More than is done on the thread that is here, and less: each has kernels of its own.
-    noise = np.random.default_rng(0).standard_normal((416, 416))
-    noise[8:10, 8:10] = 100
+    noise = few_pixels(416, source.dtype)
     half_empty = noise[:128, :128].copy()
-    half_empty[::2] = 0
+    half_empty[::2] = LEVEL
     # The clip forecasts well on the one and not on the other, and so has each way.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for few in (noise, half_empty):
-            pixels = np.ascontiguousarray(few, source.dtype)
-            ids = np.empty(few.shape, np.int32) if labels else None
+        for pixels in (noise, half_empty):
+            ids = np.empty(pixels.shape, np.int32) if labels else None
             also = [pixels] if others else None
             find_sources(pixels, labels=ids, blank="nan", header=source.header, measure_on=also, **kinds)
