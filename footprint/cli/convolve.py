@@ -230,7 +230,7 @@ def command(
     blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
-    numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
+    numbers in their names, or a video (its luminance, with as many bits as the video has; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
     ones are read while earlier ones are written, and the report has frames a second and their latencies. Of a PNG or JPEG picture
     every colour is convolved and rounded to what the picture holds; transparency is kept.
 
