@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
-from footprint.cli.masks import beside_options, open_beside, open_mask
+from footprint.cli.masks import beside_options, not_a_mask, open_beside, open_mask
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError
 
@@ -48,7 +48,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         beside_options,
         click.argument("mask"),
-        click.argument("image"),
+        click.argument("image", callback=not_a_mask),
     ):
         command = option(command)
     return command
@@ -230,9 +230,9 @@ def command(
     blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
-    numbers in their names, or a video (its luminance, with as many bits as the video has; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
-    ones are read while earlier ones are written, and the report has frames a second and their latencies. Of a PNG or JPEG picture
-    every colour is convolved and rounded to what the picture holds; transparency is kept.
+    numbers in their names, or a video (its luminance, in as many bits as it has; needs PyAV: pip install "footprint[video]"). Every
+    frame is filtered; later ones are read while earlier ones are written, and the report has frames a second and their latencies.
+    Of a PNG or JPEG picture every colour is convolved and rounded to what the picture holds; transparency is kept.
 
     Pixels that --masked marks are left out of every sum, and --weight says how much the others count: results are weighted means,
     times the sum of the mask. Both are images of IMAGE's size in any of its formats, read in blocks as it is; a stack's are for
