@@ -37,18 +37,12 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 400 else f"{text[:200]} ... {text[-200:]}"
 
 
-def _ended(sentence: str, fix: str) -> str:
-    """The sentence with what to do, and the full stop that a question does not need."""
-    whole = f"{sentence}; {fix}" if fix else sentence
-    return whole if whole.endswith("?") else whole + "."
-
-
 class ArgumentError(FootprintError, ValueError):
     """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
 
     def __init__(self, name: str, got: object, wanted: str, fix: str = "") -> None:
         self.name, self.got, self.wanted, self.fix = name, got, wanted, fix
-        super().__init__(_ended(f"{name}: got {_shortened(str(got))}, wanted {wanted}", fix))
+        super().__init__(f"{name}: got {_shortened(str(got))}, wanted {wanted}{'; ' + fix if fix else ''}.")
 
 
 class ShapeError(ArgumentError):
@@ -60,7 +54,7 @@ class FormatError(FootprintError, ValueError):
 
     def __init__(self, path: object, problem: str, fix: str = "") -> None:
         self.path, self.problem, self.fix = path, problem, fix
-        super().__init__(_ended(f"{path}: {problem}", fix))
+        super().__init__(f"{path}: {problem}{'; ' + fix if fix else ''}.")
 
 
 class BudgetError(FootprintError, MemoryError):
@@ -120,8 +114,8 @@ def choose(name: str, got: object, wanted: Sequence[str], fix: str = "") -> str:
             return got
         from difflib import get_close_matches
 
-        near = get_close_matches(got.lower(), wanted, 1, 0.6)
-        fix = fix or (f"did you mean {near[0]}?" if near else "")
+        near = [word for word in wanted if got and word.startswith(got.lower())] or get_close_matches(got.lower(), wanted, 1, 0.65)
+        fix = fix or (f"the nearest is {near[0]}" if near else "")
     raise ArgumentError(name, repr(got), "one of " + ", ".join(wanted), fix)
 
 

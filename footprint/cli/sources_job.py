@@ -15,7 +15,7 @@ from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
-from footprint.errors import ArgumentError, FormatError
+from footprint.errors import ArgumentError, FormatError, ShapeError
 
 # What the planes of a cube have each their own.
 _OF_A_PLANE = (
@@ -143,11 +143,12 @@ def _stem(image: str) -> str:
     return Path(name).stem
 
 
-def make_folders(jobs: Sequence[Job]) -> None:
-    """Make the folders that the outputs go to."""
+def make_folders(jobs: Sequence[Job], outputs: Mapping[str, str | None]) -> None:
+    """Make the folders that the outputs go to: of several images, and those that were asked for with a slash at the end."""
+    folders = [_word(option) for option, name in outputs.items() if name is not None and name.endswith("/")]
     for job in jobs:
-        for name in job.outputs.values():
-            if name is not None and not Path(name).parent.exists() and len(jobs) > 1:
+        for option, name in job.outputs.items():
+            if name is not None and (len(jobs) > 1 or option in folders) and not Path(name).parent.exists():
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -330,7 +331,8 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
     except ArgumentError as error:
         if error.name != "image":
             raise
-        raise FormatError(job.image, f"has {error.got}, wanted {error.wanted}", error.fix) from error
+        has = "holds" if isinstance(error, ShapeError) else "has"
+        raise FormatError(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
     table = tables[0]
     if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:

@@ -18,7 +18,8 @@ def test_reads(text, wanted):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "GB", "-4GB", "4XB", "0", 0, -3, "0%", "101%", "nan", float("nan"), float("inf"), True, "4 G B", "1e400", "e9", "0.0"]
+    "text",
+    ["", "GB", "-4GB", "4XB", "0", 0, -3, "0%", "101%", "nan", float("nan"), float("inf"), True, "4 G B", "1e400", "e9", "0.0"],
 )
 def test_refuses(text):
     with pytest.raises(ValueError, match="wanted bytes such as"):

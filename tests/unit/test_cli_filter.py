@@ -80,7 +80,7 @@ def test_the_plan_is_the_jobs(folder):
     ("words", "told"),
     [("median", "size"), ("gaussian --sigma 2 --size 3", "it takes sigma"), ("blur", "one of median"),
      ("median --size 13", "at most 11"),
-     ("medain --size 3", r"did you mean median\?$"), ("image.fits --size 3", "got the file image.fits.* give median IMAGE"),
+     ("medain --size 3", r"the nearest is median\.$"), ("image.fits --size 3", "got the file image.fits.* give median IMAGE"),
      ("gaussian --sigma -1", "0 or more"), ("median --size 3 --boundary odd", "nearest")],
 )  # fmt: skip
 def test_mistakes_are_one_sentence_and_write_nothing(words, told, folder):

@@ -175,6 +175,7 @@ def test_several_images_in_one_call(monkeypatch, capsys, image, tmp_path):
 def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
     (tmp_path / "here").mkdir()
     assert run(monkeypatch, capsys, image, "-o", tmp_path / "here")[0] == 0
+    assert run(monkeypatch, capsys, image, "-o", f"{tmp_path}/new/one/")[0] == 0 and (tmp_path / "new/one/field.ecsv").exists()
     assert len(Table.read(tmp_path / "here" / "field.ecsv")) == 2
 
 
