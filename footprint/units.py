@@ -9,7 +9,7 @@ for _power, _letter in enumerate("KMGTPE", start=1):
     _SCALE[_letter] = _SCALE[_letter + "B"] = 1000**_power
     _SCALE[_letter + "I"] = _SCALE[_letter + "IB"] = 1024**_power
 
-_NUMBER = re.compile(r"\s*((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%]*)\s*")
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z%]*)\s*")
 
 
 def parse_bytes(text: str | int | float, free: int | None = None) -> int:

@@ -28,6 +28,10 @@ Memory = str | int | float | None
 Progress = Callable[[int, int], None]
 
 
+# What NumPy makes arrays of that does not say so by an attribute; Pillow's images do by one of their own.
+_LIKE_ARRAYS = (list, tuple, int, float, memoryview)
+
+
 @dataclass(frozen=True)
 class Array:
     """One of the caller's arrays, seen the same way whatever library made it.
@@ -81,7 +85,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         return Array(data, kind, device)
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)
-    elif hasattr(array, "__array__") or isinstance(array, list | tuple | int | float):
+    elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
             data, kind = np.asarray(array), "numpy"
         except ValueError:

@@ -229,6 +229,15 @@ def test_numbers_wider_than_float64_are_worked_on_as_that():
         fp.pad(x, 1, "mean", device="cpu")
 
 
+def test_what_numpy_makes_an_array_of_is_one():
+    """Pillow's images and memory views say so in ways of their own."""
+    pillow = pytest.importorskip("PIL.Image")
+    counts = (100 * IMAGE).astype("u1")
+    want = fp.median_filter(counts, 3, device="cpu")
+    for image in (pillow.fromarray(counts), memoryview(counts)):
+        np.testing.assert_array_equal(fp.median_filter(image, 3, device="cpu"), want)
+
+
 def test_a_matrix_is_an_array_like_any_other():
     for _ in range(2):  # the second call goes the short way, where there is one
         found = fp.convolve(np.matrix(IMAGE), np.matrix(np.ones((3, 3))), device="cpu")
