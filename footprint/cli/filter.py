@@ -106,8 +106,8 @@ def command(
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
     FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
     result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
-    floating-point numbers. Of a PNG or JPEG picture every colour is filtered and rounded to what the picture holds; transparency
-    is kept.
+    floating-point numbers. Of a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
+    holds; transparency is kept.
 
     \b
       footprint filter median in.fits -o out.fits --size 3

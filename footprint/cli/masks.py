@@ -43,13 +43,13 @@ def open_beside(**files: str | None) -> Iterator[dict[str, Any]]:
 def _opened(name: str, path: str) -> Iterator[Any]:
     """An image, or a grey picture."""
     from footprint.io.image import open_image
-    from footprint.io.picture import is_picture, open_picture
+    from footprint.io.picture import channel, is_picture, open_picture
 
     if is_picture(path):
         with open_picture(path) as picture:
             if picture.channels > 1:
                 raise FormatError(path, f"has {picture.channels} channels", f"--{name} takes a grey picture")
-            yield picture.channel(0)
+            yield channel(picture, 0)
         return
     try:
         image = open_image(path)

@@ -245,7 +245,8 @@ class Video(FrameSource):
             self._bits = stream.format.padded_bits_per_pixel
         deep = max(component.bits for component in stream.format.components)
         # Kinds of luminance that every PyAV makes: what has 9 to 15 bits becomes 16, and goes back to its own by a shift.
-        self._kind, self._shift = ("gray16le", max(16 - deep, 0)) if deep > 8 else ("gray", 0)
+        self._kind = "gray16le" if deep > 8 else "gray"
+        self._shift: int = max(16 - deep, 0) if deep > 8 else 0
         self.shape, self.dtype = (count, stream.height, stream.width), np.dtype(np.uint16 if deep > 8 else np.uint8)
 
     @staticmethod
