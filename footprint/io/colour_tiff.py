@@ -6,10 +6,13 @@ import os
 from typing import Any
 
 import numpy as np
-import tifffile
 
 from footprint.io.frames import existing_file, reading
 from footprint.io.kinds import begins
+
+
+_RGB = 2
+"""What TIFF calls it."""
 
 
 def is_colour(path: str | os.PathLike[str]) -> bool:
@@ -17,17 +20,19 @@ def is_colour(path: str | os.PathLike[str]) -> bool:
     try:
         if not begins(path, "tiff"):
             return False
+        import tifffile
+
         with tifffile.TiffFile(path) as file:
             return _pages(file) is not None
     except Exception:  # of a parser that is fed damaged bytes; who reads the file as TIFF says what is wrong with it
         return False
 
 
-def _pages(file: tifffile.TiffFile) -> Any:
+def _pages(file: Any) -> Any:
     """The series of the picture, whose reduced copies are left out; None where the file holds anything else."""
     several = [one for one in file.series if not one.keyframe.is_reduced]
     page = file.series[0].keyframe if file.series else None
-    if page is None or len(several) != 1 or page.photometric != tifffile.PHOTOMETRIC.RGB or page.planarconfig != 1:
+    if page is None or len(several) != 1 or page.photometric != _RGB or page.planarconfig != 1:
         return None
     series = several[0]
     fits = series.dtype in (np.uint8, np.uint16) and series.shape == (*page.shape[:2], page.samplesperpixel)
@@ -46,6 +51,8 @@ class ColourTiff:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        import tifffile
+
         self.path = os.fspath(path)
         existing_file(path, "a picture")
         with reading(path, "the picture"):
@@ -86,6 +93,8 @@ class ColourTiff:
 
 def write_tiff(path: str | os.PathLike[str], pixels: np.ndarray, colours: int, info: dict[str, Any]) -> None:
     """Write the pixels ``(n_y, n_x, channels)`` of a picture; what follows its colours is transparency."""
+    import tifffile
+
     flat = pixels[..., 0] if pixels.shape[2] == 1 else pixels
     tifffile.imwrite(
         path,

@@ -62,7 +62,8 @@ def test_names_as_other_libraries_write_them(folder):
 
 
 def test_the_header_says_what_was_done_and_keeps_the_rest(folder):
-    run("filter gaussian image.fits -o new.fits --sigma 2 --quiet")
+    said = run("filter gaussian image.fits -o new.fits --sigma 2 --quiet").stderr
+    assert said.startswith("footprint: warning: new.fits: the beam") and said.count("\n") == 1, "all that a quiet run says"
     header = fits.getheader("new.fits")
     assert (header["OBJECT"], header["CRPIX1"]) == ("field", 12.5)
     assert "BMAJ" not in header
