@@ -10,7 +10,6 @@ import numpy as np
 from footprint.io.frames import existing_file, reading
 from footprint.io.kinds import begins
 
-
 _RGB = 2
 """What TIFF calls it."""
 
