@@ -92,6 +92,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     elif isinstance(array, str | os.PathLike):
         fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
+        if name == "out":
+            fix = "save the result, or where the verb writes to files, as reconstruct does, give footprint.create_volume(...)"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         fix = "give its .data" if hasattr(array, "data") else "give its .array()" if hasattr(array, "array") else ""

@@ -206,6 +206,20 @@ def test_settings_of_a_step_are_told_by_the_step():
             fp.steps(**wrong)
 
 
+def test_what_a_setting_lacks_is_told():
+    for phase in (500, {"delta_beta": 500, "energy": 30}):
+        with pytest.raises(
+            fp.ArgumentError, match=r"^phase: got no .*pixel_size, wanted all that it needs, as in {'delta_beta': ..."
+        ):
+            fp.steps(phase=phase)
+    sinogram, angles = np.ones((4, 8), "f4"), np.linspace(0, 3, 4)
+    for filter, words in (("ramp", "ramlak here"), ("ram-lak", "the nearest is ramlak"), (None, "'none' for no filter")):
+        with pytest.raises(fp.ArgumentError, match=words):
+            fp.fbp(sinogram, angles, filter=filter, device="cpu")
+    with pytest.raises(fp.ArgumentError, match=r"give footprint\.create_volume"):
+        fp.fbp(sinogram, angles, out="slices.h5", device="cpu")
+
+
 def test_budgets_may_be_numpys_numbers():
     plans = [fp.plan_convolve((64, 64), (3, 3), memory=memory, device="cpu") for memory in (10**6, np.int64(10**6))]
     assert plans[0] == plans[1]
