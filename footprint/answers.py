@@ -57,13 +57,17 @@ def _nearest(word: str, named: Collection[str], known: Sequence[str]) -> str:
     """The argument that a word means; all of them where none is near."""
     from difflib import get_close_matches
 
-    from footprint.elsewhere import ARGUMENTS
-
     free = [name for name in known if name not in named]
     if not free:
         return "it takes no such argument" if known else "it takes none"
-    meant = next((ours for ours, theirs in ARGUMENTS.items() if word in theirs.split() and ours in free), "")
-    if meant:
+    if meant := meant_by(word, free):
         return f"that is {meant}= here"
     near = get_close_matches(word, free, 1, 0.5)
     return f"the nearest is {near[0]}=" if near else f"it takes {', '.join(f'{name}=' for name in known)}"
+
+
+def meant_by(word: str, known: Collection[str]) -> str:
+    """The one of ``known`` that other libraries call ``word``; an empty string where there is none."""
+    from footprint.elsewhere import ARGUMENTS
+
+    return next((ours for ours, theirs in ARGUMENTS.items() if word in theirs.split() and ours in known), "")

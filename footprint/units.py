@@ -19,7 +19,7 @@ def parse_bytes(text: str | int | float, free: int | None = None) -> int:
     ----------
     text
         Bytes as an int, a size with a unit (``"4GB"`` is 4·10⁹, ``"4GiB"`` is 4·2³⁰), or a share of the *free* memory
-        (``"80%"``, or a float in (0, 1]).
+        (``"80%"``, or a float in (0, 1], also as text: ``"0.8"``).
     free
         The free bytes a share refers to.
 
@@ -41,7 +41,10 @@ def parse_bytes(text: str | int | float, free: int | None = None) -> int:
         if match is None:
             raise _bad(text)
         number, unit = float(match[1]), match[2].upper()
-        if unit == "%":
+        if not unit and 0 < number <= 1 and not match[1].isdigit():
+            # As the float is: a budget of half a byte is nobody's.
+            share = number
+        elif unit == "%":
             share = number / 100
         elif unit in _SCALE:
             size = number * _SCALE[unit]

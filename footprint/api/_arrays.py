@@ -28,6 +28,10 @@ Memory = str | int | float | None
 Progress = Callable[[int, int], None]
 
 
+# What NumPy makes arrays of that does not say so by an attribute; Pillow's images do by one of their own.
+_LIKE_ARRAYS = (list, tuple, int, float, memoryview)
+
+
 @dataclass(frozen=True)
 class Array:
     """One of the caller's arrays, seen the same way whatever library made it.
@@ -81,13 +85,15 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         return Array(data, kind, device)
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)
-    elif hasattr(array, "__array__") or isinstance(array, list | tuple | int | float):
+    elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
             data, kind = np.asarray(array), "numpy"
         except ValueError:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
     elif isinstance(array, str | os.PathLike):
         fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
+        if name == "out":
+            fix = "save the result, or where the verb writes to files, as reconstruct does, give footprint.create_volume(...)"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         fix = "give its .data" if hasattr(array, "data") else "give its .array()" if hasattr(array, "array") else ""

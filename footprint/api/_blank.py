@@ -12,7 +12,7 @@ from footprint.api._arrays import Array, on_host
 from footprint.api._image import Image, see
 from footprint.api._units import unmasked
 from footprint.dtypes import kernel_dtype, native
-from footprint.errors import ShapeError, choose
+from footprint.errors import ArgumentError, ShapeError, choose
 
 BLANKS = ("auto", "nan", "zero", "none")
 
@@ -42,6 +42,8 @@ def unwrap(image: Any) -> Pixels:
     if isinstance(image, np.ndarray) and hasattr(image, "unit") and hasattr(image, "value"):
         return Pixels(image.value, unit=image.unit)
     kinds = [f"{kind.__module__}.{kind.__name__}" for kind in type(image).__mro__]
+    if any(kind.startswith("astropy.io.fits.hdu.") and kind.endswith(".HDUList") for kind in kinds):
+        raise ArgumentError("image", "an HDUList", "one of its HDUs", "give hdus[0], or footprint.open_image(path)")
     if any(kind.startswith("astropy.nddata.") and kind.endswith(".NDData") for kind in kinds):
         header = image.meta if len(image.meta) else None
         inner = unwrap(image.data)

@@ -1,4 +1,4 @@
-"""A verb's way to its result: key, ready plan, run. The only door from arrays, sources and sinks to a device."""
+"""A verb's way to its result: key, ready plan, run. All arrays, sources and sinks go to a device through `call`."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ OnPlan = Callable[[Plan], None]
 
 
 class Stream:
-    """An input or output that is no array: what fills or takes its blocks, and what that takes beside them.
+    """An input or output that is not an array: what fills or takes its blocks, and the memory that needs beside the blocks.
 
     Attributes
     ----------
     data
         A `plan.faces.Source` or `Sink`.
     spec
-        Of the whole.
+        Of all the blocks together.
     key
-        Tells one kind of it from another, so that plans are kept from call to call. None where that is not known.
+        Tells one kind of stream from another, so that a plan can be kept for the next call. None where no plan can be kept.
     given
-        ``owner`` is the verb itself ("maker") of what has a key, unless another is told, else a file or the caller ("source").
+        How a plan meets it. Its ``owner`` is "maker", the verb itself, where there is a key, else "source", a file or the caller.
     """
 
     kind, device = "numpy", "cpu"
@@ -60,7 +60,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Described:
-    """An array of which only the numbers are known: for plans."""
+    """An array of which only shape and dtype are known, for plans that are made without data."""
 
     spec: ArraySpec
     given: Given
@@ -71,7 +71,7 @@ Face = Array | Stream | Described
 
 
 def meeting(face: Face) -> Meeting:
-    """How a plan meets it."""
+    """What a plan knows of an input or output: its spec, and how it is given."""
     return face.spec, face.given
 
 
@@ -101,9 +101,10 @@ def call(
     on_plan
         Called with the plan before anything is allocated or read.
     make
-        Makes the plan where there is more to choose than `planned` knows; what it chooses by must be the operation's own.
+        Makes the plan where there is more to choose than `planned` knows. What it goes by must belong to the operation, since the
+        key under which plans are kept has nothing else of it.
     done
-        What an earlier run has done of the job.
+        The rows that an earlier run has finished, which are skipped.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def catalogue(
     describe_fits(columns, sky)
     describe_light(columns, sky, search.light)
     for one in search.others:
-        one.describe(columns)
+        told += one.describe(columns)
     if told:
         meta["warnings"] = "; ".join(told)
     for sentence in told:

@@ -18,7 +18,7 @@ from footprint.api._flux import flux_of
 from footprint.api._image import Image, host, see
 from footprint.api._levels import Levels
 from footprint.api._light import Photometry, describe_light
-from footprint.api._sky import Sky, sky_of
+from footprint.api._sky import Sky, apart, sky_of
 from footprint.api._table import Columns
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.held.contract import CHI2, ERROR, FOUND, HEIGHT, PIXELS, ROW
@@ -35,6 +35,8 @@ from footprint.spec import ArraySpec
 BEAMED, UNBEAMED = math.log(2) / 2, 2 * math.log(100)
 # Standard deviations at which neighbours are nothing.
 FAR = 6.5
+# Pixels that headers of one grid may differ by.
+_AWAY = 0.5
 # Images a plan is made for: each has steps of its own.
 _MOST = 1000
 
@@ -57,6 +59,8 @@ class Other:
         Of its clip, when that has run.
     columns
         What was measured.
+    shift
+        Pixels by which its header says that it shows the sky elsewhere.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Other:
     stats: np.ndarray = field(default_factory=lambda: np.full(8, np.nan))
     counts: np.ndarray = field(default_factory=lambda: np.zeros(8, np.int64))
     columns: dict[str, np.ndarray] = field(default_factory=dict)
+    shift: float = 0.0
 
     def sinks(self, capacity: int, rows: Callable[[], Any]) -> list[Face]:
         """What takes its tables, of which ``rows`` count."""
@@ -85,8 +90,8 @@ class Other:
             take(self.light.columns, self.light.op(capacity).columns)
         return made
 
-    def describe(self, columns: Columns) -> None:
-        """Add its columns to a catalogue, with errors and units."""
+    def describe(self, columns: Columns) -> list[str]:
+        """Add its columns to a catalogue, with errors and units; return what a user has to be told."""
         found, shape = self.columns, ("fit_a", "fit_b", "fit_theta")
         level, noise = float(self.stats[BACKGROUND]), found.pop("noise")
         if self.op.cells is None:
@@ -108,6 +113,10 @@ class Other:
         describe_light(part, self.sky, self.light)
         columns.data |= {f"{name}_{self.name}": data for name, data in part.data.items()}
         columns.units |= {f"{name}_{self.name}": unit for name, unit in part.units.items()}
+        if self.shift <= _AWAY:
+            return []
+        away = f"by up to {self.shift:.3g} pixels" if math.isfinite(self.shift) else "altogether"
+        return [f"{self.name} shows another part of the sky, {away} by its header: pixels are compared by their numbers"]
 
     def _fluxes(self, found: dict[str, np.ndarray], shape: tuple[np.ndarray, ...] | None) -> dict[str, np.ndarray]:
         """Heights, and what they are over the plane: of the beam's shape, or of shapes that were fitted."""
@@ -202,7 +211,8 @@ def others_of(
         pixels, _ = blanked(plain, blank, {"image's mask": held.mask})
         own = held.header if held.header is not None else getattr(plain.file, "header", None)
         there = sky if own is None and held.unit is None and held.wcs is None else sky_of(plain.file, own, held.unit, held.wcs)
-        found.append(_other(number, name, pixels, sky, there, fit, light, levels, clip))
+        other = _other(number, name, pixels, sky, there, fit, light, levels, clip)
+        found.append(replace(other, shift=apart(sky, there, image.spec.shape)))
     return tuple(found)
 
 

@@ -81,6 +81,15 @@ def celestial(header: Any) -> tuple[Any, str]:
     return wcs, why
 
 
+def unsaid(header: Any) -> str:
+    """What a header does not say of its first two axes that positions hang on, and what counts by FITS's rules; often nothing."""
+    scaled = any(re.fullmatch(r"(CD|PC)\d_\d", str(key)) for key in header)
+    zero = [f"{key}{axis}" for key in ("CRVAL", "CRPIX") for axis in (1, 2) if f"{key}{axis}" not in header]
+    one = [] if scaled else [f"CDELT{axis}" for axis in (1, 2) if f"CDELT{axis}" not in header]
+    said = [f"no {' and no '.join(keys)} (taken as {value})" for keys, value in ((zero, 0), (one, 1)) if keys]
+    return f"the header has {' and '.join(said)}" if said else ""
+
+
 def _shown(header: Any, wcs: Any) -> bool:
     """Whether the first two axes longer than 1 are the celestial ones."""
     lengths = [_number(header.get(f"NAXIS{i + 1}")) for i in range(int(header.get("NAXIS", 0) or 0))]

@@ -131,7 +131,7 @@ def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:
     given = unwrap(value)
     if given.mask is not None:
         raise ArgumentError(name, "a map with a mask", "a plain one", "put NaN where there is no data")
-    seen = see(given.data, name)
+    seen = see(_spread(name, given.data, image), name)
     if seen.spec.shape != image.spec.shape:
         raise ShapeError(name, f"shape {seen.spec.shape}", f"the image's {image.spec.shape}")
     if np.dtype(seen.spec.dtype).kind not in "fiu":
@@ -145,6 +145,16 @@ def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:
         if not same:
             raise ArgumentError(name, f"a map in {unit}", f"one in the image's {sky.unit}")
     return seen
+
+
+def _spread(name: str, value: Any, image: Image) -> Any:
+    """A map; of one number a view that has it at every pixel."""
+    if not isinstance(value, int | float | np.number) and not (isinstance(value, np.ndarray) and value.ndim == 0):
+        return value
+    level = float(value)
+    if not np.isfinite(level) or (name == "noise" and level <= 0):
+        raise ArgumentError(name, value, "a number above 0" if name == "noise" else "a finite number")
+    return np.broadcast_to(np.asarray(level, kernel_dtype(image.spec.dtype)), image.spec.shape)
 
 
 def _middle(image: Image) -> float:

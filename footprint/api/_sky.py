@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from footprint.api._flux import flux_of, parse_unit
-from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of
+from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
 from footprint.api._names import LENGTH, names
 from footprint.api._table import Columns
 
@@ -35,6 +35,8 @@ class Sky:
         Why a header's coordinates cannot be used.
     area
         Of a pixel in square degrees, None where the coordinates do not tell.
+    assumed
+        What the header leaves out, and what then counts.
     """
 
     wcs: Any = None
@@ -42,6 +44,7 @@ class Sky:
     beam: Beam | None = None
     problem: str = ""
     area: float | None = None
+    assumed: str = ""
 
     @property
     def beam_area(self) -> float | None:
@@ -68,6 +71,8 @@ class Sky:
             why = self._place(columns)
         if why:
             told.append(f"the catalogue has no ra and dec, since the header's coordinates cannot be used ({why})")
+        elif self.assumed:
+            told.append(f"positions and sizes on the sky may be wrong: {self.assumed}")
         return told
 
     def _place(self, columns: Columns) -> str:
@@ -98,6 +103,25 @@ class Sky:
 NO_SKY = Sky()
 
 
+def apart(here: Sky, there: Sky, shape: tuple[int, ...]) -> float:
+    """Pixels by which two images of one shape show the sky shifted, the most of middle and corners; 0 where one has no WCS."""
+    if here.wcs is None or there.wcs is None or here.wcs is there.wcs:
+        return 0.0
+    from astropy.wcs.utils import pixel_to_pixel
+
+    bottom, right = (n - 1 for n in shape[-2:])
+    y, x = np.array([0, 0, bottom, bottom, bottom / 2]), np.array([0, right, 0, right, right / 2])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            onto = pixel_to_pixel(here.wcs, there.wcs, x, y)
+        except Exception:  # of wcslib and astropy's frames: what cannot be compared is not complained of
+            return 0.0
+    shifts = np.hypot(onto[0] - x, onto[1] - y)
+    # Corners of a map of the whole sky lie outside it.
+    return float(np.max(shifts[np.isfinite(shifts)], initial=0.0)) if np.isfinite(shifts).any() else float("inf")
+
+
 def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) -> Sky:
     """What a header says, the one given or an opened image's own; a unit and a WCS that come with the pixels outrank it."""
     header = getattr(image, "header", None) if header is None else header
@@ -115,4 +139,5 @@ def sky_of(image: Any, header: Any = None, unit: Any = None, wcs: Any = None) ->
     if wcs is None:
         found, why = celestial(cards)
     area = pixel_area(found)
-    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area)
+    assumed = unsaid(cards) if wcs is None and found is not None else ""
+    return Sky(found, parse_unit(unit_of(header)) if unit is None else unit, beam_of(cards, area), why, area, assumed)

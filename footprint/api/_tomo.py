@@ -45,6 +45,8 @@ def numbers(name: str, values: Any) -> np.ndarray:
 
 def gains(values: Any) -> np.ndarray:
     """A caller's gains of a filter; those that come complex from a transform may have nothing imaginary, which would be lost."""
+    if values is None:
+        raise ArgumentError("filter", "None", "a name, or gains", "give 'none' for no filter")
     whole = isinstance(values, np.ndarray) and values.dtype.kind == "c" and not values.imag.any()
     return numbers("filter", values.real if whole else values)
 

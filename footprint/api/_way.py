@@ -19,6 +19,7 @@ from footprint.api.rotation_axis import METHODS, per_slice, searches
 from footprint.errors import ArgumentError, BudgetError, ShapeError, choose
 from footprint.ops.backproject import Geometry
 from footprint.ops.base import Table
+from footprint.ops.fbp import METHODS as DIRECT
 from footprint.ops.fbp import Fbp, plan_by_method
 from footprint.ops.half_acquisition import HalfAcquisition
 from footprint.ops.iterative import METHODS as ITERATIVE
@@ -173,6 +174,7 @@ class How:
             fbp = self._iterative(angles, n_x, axis, size, field)
             fbp = fbp if moves is None else replace(fbp, geometry=replace(fbp.geometry, slice_shifts=moves))
         else:
+            choose("method", self.fbp.method, (*DIRECT, *ITERATIVE))
             self._refuse(self, _OF_ITERATIONS, "which has none", "method='sirt' iterates")
             fbp = replace(self.fbp._replace(center=seen, pixel_size=size).op(angles, width), slice_shifts=moves)
         return Way(job, fbp, self.steps, field, self.numbers)

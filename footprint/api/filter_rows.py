@@ -37,7 +37,7 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
             raise ArgumentError(key, given[key], f"an option of {name}", f"it takes {' and '.join(known) or 'none'}")
     for key in known:
         if key not in given and key not in ("axis", "amount"):
-            raise ArgumentError(key, "none", f"the {key} of the {name} filter")
+            raise ArgumentError(key, "none", f"a number, as {name} needs one")
     size, sigma = given.get("size"), given.get("sigma")
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}

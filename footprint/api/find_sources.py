@@ -141,9 +141,9 @@ def find_sources(
         No data where the mask is not 0, or where the weight is not above 0.
     header : mapping, optional
         FITS header of the image, for positions and units; an image from a file brings its own.
-    background : {"global", "mesh"}, or array or open image (n_y, n_x)
-        Where the background comes from: one clip of the whole image, a mesh of cells, or a map.
-    noise : {"mesh"}, or array or open image (n_y, n_x), optional
+    background : {"global", "mesh"}, or array or open image (n_y, n_x), or a number
+        Where the background comes from: one clip of the whole image, a mesh of cells, a map, or a number that is all pixels'.
+    noise : {"mesh"}, or array or open image (n_y, n_x), or a number, optional
         Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not above 0
         there is no data. Maps are in the image's unit.
     box, filter_size : int

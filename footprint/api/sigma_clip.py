@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from footprint.api._arrays import Memory, described, where
+from footprint.api._blank import blanked
 from footprint.api._call import call, planned
 from footprint.api._image import foretold, from_file, host, see
 from footprint.api._recall import looks, recall, remember, replay
+from footprint.api._units import unmasked
 from footprint.errors import ShapeError, flag
 from footprint.kernels.sigma_clip.contract import COUNT, HIGH, ITERATIONS, LOW, MEAN, MEDIAN, STD
 from footprint.ops.sigma_clip import SigmaClip, as_rows, check_maxiters, check_positive
@@ -64,7 +66,7 @@ def sigma_clip(
     ----------
     image : array of any shape, or an open image with ``read(rows, out)``
         Real numbers of any dtype, byte order and strides, on a device C-contiguous. Not copied; where kernels cannot read it as
-        it lies, blocks of rows are.
+        it lies, blocks of rows are. What a masked array masks is left out, as NaN is.
     sigma : float
         Half the width kept, in standard deviations.
     maxiters : int, optional
@@ -100,7 +102,10 @@ def sigma_clip(
     # One without a finite pixel goes on to the error.
     if known is not None and replay(known, [image], [stats, counts]) and counts[COUNT]:
         return clip_of(stats, counts, None)
-    seen = see(image, flat=True)
+    pixels, mask = unmasked(image)
+    seen = see(pixels, flat=True)
+    if mask is not None:
+        seen, _ = blanked(seen, "nan", {"mask": np.reshape(mask, seen.spec.shape)})
     op = _op(sigma, maxiters, strict)
     key = call("sigma_clip", op, [seen.face], [host(stats), host(counts)], seen.where(device), memory)
     remember(look, key, ArraySpec(stats.shape, "float64"))

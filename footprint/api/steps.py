@@ -161,6 +161,11 @@ def _made(name: str, given: Setting, make: Callable[..., Op], main: str) -> Op |
         raise ArgumentError(name, f"the setting {unknown[0]!r}", f"some of {', '.join(known)}")
     if main not in given:
         raise ArgumentError(name, f"no {main}", f"one, as in {{{main!r}: ...}}")
+    needed = known[: len(known) - len(make.__defaults__ or ())]
+    lacking = [key for key in needed if key not in given]
+    if lacking:
+        example = ", ".join(f"{key!r}: ..." for key in needed)
+        raise ArgumentError(name, f"no {' and no '.join(lacking)}", f"all that it needs, as in {{{example}}}")
     try:
         return make(**given)
     except ArgumentError as error:

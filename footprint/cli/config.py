@@ -97,7 +97,8 @@ def _value(path: str, name: str, param: click.Parameter, value: Any) -> Any:
         return _with_settings(path, name, value)
     if isinstance(value, list):
         return value if param.nargs != 1 or getattr(param, "multiple", False) else ",".join(map(str, value))
-    return str(value)
+    # No shell has seen it.
+    return os.path.expanduser(value) if isinstance(value, str) and value.startswith("~/") else str(value)
 
 
 def _with_settings(path: str, name: str, value: dict[str, Any]) -> str:

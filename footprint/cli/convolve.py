@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
-from footprint.cli.masks import beside_options, open_beside, open_mask
+from footprint.cli.masks import beside_options, not_a_mask, open_beside, open_mask
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError
 
@@ -48,7 +48,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--mode", default="same", show_default=True, help="Size of the result: same, full or valid."),
         beside_options,
         click.argument("mask"),
-        click.argument("image"),
+        click.argument("image", callback=not_a_mask),
     ):
         command = option(command)
     return command
@@ -230,9 +230,9 @@ def command(
     blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
     IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
-    numbers in their names, or a video (its luminance; needs PyAV: pip install "footprint[video]"). Every frame is filtered; later
-    ones are read while earlier ones are written, and the report has frames a second and their latencies. Of a PNG or JPEG picture
-    every colour is convolved and rounded to what the picture holds; transparency is kept.
+    numbers in their names, or a video (its luminance, in as many bits as it has; needs PyAV: pip install "footprint[video]"). Every
+    frame is filtered; later ones are read while earlier ones are written, and the report has frames a second and their latencies.
+    Of a picture (PNG, JPEG, TIFF in colour) every colour is convolved and rounded to what the picture holds; transparency is kept.
 
     Pixels that --masked marks are left out of every sum, and --weight says how much the others count: results are weighted means,
     times the sum of the mask. Both are images of IMAGE's size in any of its formats, read in blocks as it is; a stack's are for
@@ -347,9 +347,9 @@ def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: 
     from footprint.api._sides import BESIDE
     from footprint.api.convolve_rows import convolve_rows
     from footprint.cli import pictures
-    from footprint.io.picture import check_picture, open_picture
+    from footprint.io.picture import channel, check_picture, open_picture
 
-    with open_picture(image) as picture, open_mask(mask, picture.channel(0), options["mode"]) as weights:
+    with open_picture(image) as picture, open_mask(mask, channel(picture, 0), options["mode"]) as weights:
         shape = _result(picture, weights.shape, options["mode"], None)[1].shape
         check_picture(picture, target, shape, overwrite)
         alike = {name: options[name] for name in ("boundary", "nan", "device", *BESIDE) if name in options}

@@ -9,8 +9,21 @@ import click
 
 from footprint.cli.config import config_option
 from footprint.cli.render import Reporter, common_options
+from footprint.errors import ArgumentError, choose
 
 _OPTIONS = ("size", "percentile", "sigma", "amount", "axis")
+
+
+def _known(_ctx: click.Context, _param: click.Parameter, word: str) -> str:
+    """A filter's name as it is called here: ``median_filter`` and ``gaussian-laplace`` are understood."""
+    from pathlib import Path
+
+    from footprint.api.filter_rows import OPTIONS
+
+    name = word.replace("-", "_").removesuffix("_filter")
+    if name not in OPTIONS and Path(word).exists():
+        raise ArgumentError("filter", f"the file {word}", "a filter's name, as it comes before the image", "give median IMAGE")
+    return choose("filter", name if name in OPTIONS else word, list(OPTIONS))
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +50,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Size of the window in pixels; at most 11 for minimum, maximum, median and percentile.",
         ),
         click.argument("image"),
-        click.argument("name"),
+        click.argument("name", callback=_known),
     ):
         command = option(command)
     return command
@@ -93,8 +106,8 @@ def command(
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
     FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
     result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
-    floating-point numbers. Of a PNG or JPEG picture every colour is filtered and rounded to what the picture holds; transparency
-    is kept.
+    floating-point numbers. Of a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
+    holds; transparency is kept.
 
     \b
       footprint filter median in.fits -o out.fits --size 3

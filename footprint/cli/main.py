@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from footprint import __version__
+from footprint.answers import meant_by
 from footprint.cli import stop
 from footprint.errors import FootprintError, FormatError, printable
 
@@ -102,6 +103,10 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
 def _usage(error: click.UsageError) -> NoReturn:
     """A mistake in the command line, in one sentence that says where to look."""
     words = re.sub(r"\. \(?Did you mean ([^?]*)\?\)?", r" (did you mean \1?)", error.format_message()).rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        known = {param.name: max(param.opts, key=len) for param in _command()[1].params if isinstance(param, click.Option)}
+        meant = meant_by(error.option_name.lstrip("-").replace("-", "_"), [name for name in known if name is not None])
+        words = f"{words.partition(' (')[0]}; that is {known[meant]} here" if meant else words
     _fail(f"{printable(words[:1].lower() + words[1:])}; see {_command()[0]} --help.")
 
 
@@ -133,6 +138,9 @@ def entry() -> None:
     except click.ClickException as error:
         _fail(printable(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
+        if "--resume" in sys.argv:
+            # What is kept was told where it is kept.
+            _fail("stopped.", 130)
         _fail("stopped; nothing half-written was left behind.", 130)
     except BrokenPipeError:
         # The reader of our output went away (head, less): nothing to report, and nobody to report it to.

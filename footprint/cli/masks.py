@@ -21,6 +21,17 @@ def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def not_a_mask(_ctx: click.Context, _param: click.Parameter, image: str) -> str:
+    """The image as it was given; ArgumentError where it is the name of a mask."""
+    from pathlib import Path
+
+    from footprint.io.named_mask import is_named, named_beam
+
+    if (is_named(image) or named_beam(image) is not None) and not Path(image).exists():
+        raise ArgumentError("image", repr(image), "an image, as the mask comes after it")
+    return image
+
+
 @contextmanager
 def open_beside(**files: str | None) -> Iterator[dict[str, Any]]:
     """The images that the options name, opened."""
@@ -32,13 +43,13 @@ def open_beside(**files: str | None) -> Iterator[dict[str, Any]]:
 def _opened(name: str, path: str) -> Iterator[Any]:
     """An image, or a grey picture."""
     from footprint.io.image import open_image
-    from footprint.io.picture import is_picture, open_picture
+    from footprint.io.picture import channel, is_picture, open_picture
 
     if is_picture(path):
         with open_picture(path) as picture:
             if picture.channels > 1:
                 raise FormatError(path, f"has {picture.channels} channels", f"--{name} takes a grey picture")
-            yield picture.channel(0)
+            yield channel(picture, 0)
         return
     try:
         image = open_image(path)

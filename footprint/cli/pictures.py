@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from footprint.cli.render import Reporter
+    from footprint.io.colour_tiff import ColourTiff
     from footprint.io.picture import Channel, Picture
 
 # What takes rows of a result, from start to stop.
@@ -23,10 +24,10 @@ Take = Callable[[int, int, np.ndarray], None]
 
 @contextmanager
 def _first_colour(image: str) -> Iterator[Channel]:
-    from footprint.io.picture import open_picture
+    from footprint.io.picture import channel, open_picture
 
     with open_picture(image) as picture:
-        yield picture.channel(0)
+        yield channel(picture, 0)
 
 
 def open_input(image: str, plane: int | None, otherwise: Callable[[str, int | None], Any]) -> AbstractContextManager[Any]:
@@ -45,7 +46,7 @@ def refuse(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             fix = "every colour is filtered, and rounded to the picture's dtype"
-            raise ArgumentError(name, value, "nothing for a PNG or JPEG picture", fix)
+            raise ArgumentError(name, value, "nothing for a picture", fix)
 
 
 def tell_colours(reporter: Reporter, source: Any) -> None:
@@ -63,23 +64,30 @@ def is_written(source: Any) -> bool:
     return not isinstance(source, Channel)
 
 
-def unread(picture: Picture) -> SimpleNamespace:
+def unread(picture: Picture | ColourTiff) -> SimpleNamespace:
     """A colour whose pixels stay on the disk: what kernels are loaded with, before a budget is checked."""
     return SimpleNamespace(shape=picture.shape, dtype=picture.dtype, read=lambda rows, out: None)
 
 
 def filtered(
-    reporter: Reporter, picture: Picture, target: str, overwrite: bool, shape: tuple[int, int], job: Callable[..., object]
+    reporter: Reporter,
+    picture: Picture | ColourTiff,
+    target: str,
+    overwrite: bool,
+    shape: tuple[int, int],
+    job: Callable[..., object],
 ) -> None:
     """Write a picture whose colours of ``shape`` are made by ``job(channel, take, on_plan)``; transparency is copied."""
+    from footprint.io.picture import channel, save
+
     with reporter.measured():
         made = np.empty((*shape, picture.channels), picture.dtype)
         for number in range(picture.colours):
             # One plan is all colours'.
-            job(picture.channel(number, shape), _rounded(made[..., number]), None if number else reporter.plan)
+            job(channel(picture, number, shape), _rounded(made[..., number]), None if number else reporter.plan)
         if picture.colours < picture.channels:
             made[..., -1] = picture.pixels[..., -1]
-        picture.save(target, made, overwrite)
+        save(picture, target, made, overwrite)
 
 
 def _rounded(out: np.ndarray) -> Take:

@@ -53,7 +53,7 @@ class Reporter:
     Parameters
     ----------
     quiet
-        Print nothing but errors.
+        Print nothing but warnings and errors.
     as_json
         Print one JSON object at the end and nothing else on standard output.
     """
@@ -158,10 +158,9 @@ class Reporter:
                 self.figures[name] = dict(seconds)
 
     def warn(self, sentence: str) -> None:
-        """A warning on standard error, shown even in JSON mode."""
+        """A warning on standard error, shown in JSON mode and by a quiet run, too."""
         self.figures.setdefault("warnings", []).append(sentence)
-        if not self.quiet:
-            click.echo(f"footprint: warning: {printable(sentence)}", err=True)
+        click.echo(f"footprint: warning: {printable(sentence)}", err=True)
 
     def report(self, title: str, figures: Mapping[str, Any]) -> None:
         """The last word: every figure by name."""
@@ -267,7 +266,8 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
     console = Console(stderr=True)
     console.print(f"[bold]{escape(printable(title))}[/bold]", highlight=False)
     for name, value in figures.items():
-        if (name.startswith("plan_") and name != "plan_total") or (name == "chunk" and value is None) or name in _TOLD:
+        unknown = (name == "chunk" and value is None) or (name == "unit" and not value)
+        if (name.startswith("plan_") and name != "plan_total") or unknown or name in _TOLD:
             continue
         is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
@@ -290,6 +290,7 @@ _LABELS = {
     "seconds": "time",
     "chunk": "rows or slices at a time",
     "runs": "parts",
+    "resumed": "slices of the stopped run",
     "seconds_predicted": "predicted",
     "seconds_measured": "measured",
     "frames_per_second": "frames a second",
@@ -299,8 +300,8 @@ _LABELS = {
 }
 _SHAPES = ("shape", "mask")
 _SENTENCES = ("bad_pixels",)
-# Numbers that a sentence has.
-_TOLD = ("dead_pixels", "saturated_values")
+# Numbers that a sentence has, and sentences that were told when they were due.
+_TOLD = ("dead_pixels", "saturated_values", "warnings")
 
 # What the report's figures count; "unit" is the image's own.
 _UNITS = {

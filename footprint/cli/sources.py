@@ -301,7 +301,7 @@ def command(
     jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files, **others)
     if len(images) > 1 and target is None:
         raise ArgumentError("--out", f"none for {len(images)} images", "a folder for their catalogues", "give -o FOLDER/")
-    make_folders(jobs)
+    make_folders(jobs, outputs)
     for job in jobs:
         read = (*files.values(), at, *(name.rpartition("=")[2] for name in measure_on))
         check_names([job.image, *(name for name in read if name is not None)], job.outputs)

@@ -15,6 +15,8 @@ from footprint.errors import ArgumentError
 
 # Options that mean something where nothing is searched for.
 _MEANT = ("apertures", "annulus", "kappa", "blank", "background", "box", "filter_size", "shapes", "memory", "device")
+# The mean of the noise in the image that kernels are loaded with.
+LEVEL = 60
 _WARMED = ("background", "apertures", "annulus", "device")
 
 
@@ -56,11 +58,18 @@ def plan_at(job: Any, seen: Any, source: Any, maps: Mapping[Any, Any], shapes: s
     return plan_measure_at(seen.shape, len(table), **own, **about)
 
 
+def few_pixels(side: int, dtype: Any) -> np.ndarray:
+    """An image of noise with one source, for loading kernels: of numbers that every dtype holds, bytes with a sign included."""
+    pixels = LEVEL + 8 * np.random.default_rng(0).standard_normal((side, side))
+    pixels[8:10, 8:10] = 127
+    return np.clip(pixels, 0, 127).astype(dtype)
+
+
 def load_at(source: Any, kinds: Mapping[str, Any]) -> None:
     """Load kernels with a job of a few pixels: what is measured after is the image's."""
     from footprint.api.measure_at import measure_at
 
-    noise = np.random.default_rng(0).standard_normal((128, 128)).astype(source.dtype)
+    noise = few_pixels(128, source.dtype)
     kept = {name: kinds[name] for name in _WARMED if name in kinds}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,8 +14,8 @@ import numpy as np
 from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
-from footprint.cli.sources_at import load_at, measured_at
-from footprint.errors import ArgumentError, FormatError
+from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
+from footprint.errors import ArgumentError, FormatError, ShapeError
 
 # What the planes of a cube have each their own.
 _OF_A_PLANE = (
@@ -143,11 +143,12 @@ def _stem(image: str) -> str:
     return Path(name).stem
 
 
-def make_folders(jobs: Sequence[Job]) -> None:
-    """Make the folders that the outputs go to."""
+def make_folders(jobs: Sequence[Job], outputs: Mapping[str, str | None]) -> None:
+    """Make the folders that the outputs go to: of several images, and those that were asked for with a slash at the end."""
+    folders = [_word(option) for option, name in outputs.items() if name is not None and name.endswith("/")]
     for job in jobs:
-        for name in job.outputs.values():
-            if name is not None and not Path(name).parent.exists() and len(jobs) > 1:
+        for option, name in job.outputs.items():
+            if name is not None and (len(jobs) > 1 or option in folders) and not Path(name).parent.exists():
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -330,7 +331,8 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
     except ArgumentError as error:
         if error.name != "image":
             raise
-        raise FormatError(job.image, f"has {error.got}, wanted {error.wanted}", error.fix) from error
+        has = "holds" if isinstance(error, ShapeError) else "has"
+        raise FormatError(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
     table = tables[0]
     if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
@@ -359,15 +361,13 @@ def load(source: Any, labels: bool, others: int = 0, **kinds: Any) -> None:
     from footprint.api.find_sources import find_sources
 
     # More than is done on the thread that is here, and less: each has kernels of its own.
-    noise = np.random.default_rng(0).standard_normal((416, 416))
-    noise[8:10, 8:10] = 100
+    noise = few_pixels(416, source.dtype)
     half_empty = noise[:128, :128].copy()
-    half_empty[::2] = 0
+    half_empty[::2] = LEVEL
     # The clip forecasts well on the one and not on the other, and so has each way.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for few in (noise, half_empty):
-            pixels = np.ascontiguousarray(few, source.dtype)
-            ids = np.empty(few.shape, np.int32) if labels else None
+        for pixels in (noise, half_empty):
+            ids = np.empty(pixels.shape, np.int32) if labels else None
             also = [pixels] if others else None
             find_sources(pixels, labels=ids, blank="nan", header=source.header, measure_on=also, **kinds)

@@ -110,7 +110,7 @@ def _phase(source: Any, options: dict[str, Any]) -> dict[str, Any] | None:
     for name, value in known.items():
         if value is None and name not in found:
             option = f"--{name.replace('_', '-')}"
-            raise ArgumentError(option, "none, and the scan does not say", "a number for --phase", f"give {option}")
+            raise ArgumentError(option, "none, and none is in the scan", "a number for --phase", f"give {option}")
     return known | found
 
 

@@ -29,19 +29,23 @@ class Translation:
         Lines of the file, and what became of each.
     left
         Lines that were not translated, and why.
+    usual
+        Keys that are not in the file, and what the other program's default of each came to.
     """
 
     table: dict[str, Any] = field(default_factory=dict)
     done: list[tuple[str, str]] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
+    usual: list[tuple[str, str]] = field(default_factory=list)
 
     def tell(self, path: str, brief: bool = False) -> None:
-        """Print a line for every line of the file, or a warning of those that were not translated."""
+        """Print a line for every line of the file and every default that counts, or a warning of those that were not translated."""
         left = [f"{line}: {why}" for line, why in self.left]
         if brief:
             said = [f"footprint: warning: {path}: not translated: {'; '.join(left)}"] * bool(left)
         else:
             said = [f"footprint: {path}:", *(f"  {line}  ->  {words}" for line, words in self.done)]
+            said += [f"  {line}  ->  {words}, as by default there" for line, words in self.usual]
             said += ["not translated:"] * bool(left) + [f"  {line}" for line in left]
         for line in said:
             click.echo(printable(line), err=True)
@@ -63,6 +67,8 @@ class Reader:
         """What the lines of these keys came to."""
         self.found.table[option] = value
         self._close(self.found.done, f"{option} = {toml(value)}", keys)
+        if not any(key in self.lines for key in keys):
+            self.found.usual += [(f"no [{section}] {key}", f"{option} = {toml(value)}") for section, key in keys]
 
     def same(self, words: str, *keys: Key) -> None:
         """Lines that ask for what is done anyway."""

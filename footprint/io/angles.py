@@ -52,7 +52,8 @@ def resolve(parts: ScanParts, given: str | os.PathLike[str] | np.ndarray | None,
     where: object = parts.path
     if given is None:
         if parts.angles is None:
-            parts.notes.append(f"{parts.path} has no angles: {n} equal steps over 180 degrees are assumed; give angles=FILE")
+            steps = "1 projection at 0 degrees is" if n == 1 else f"{n} equal steps over 180 degrees are"
+            parts.notes.append(f"{parts.path} has no angles: {steps} assumed; give angles=FILE")
             return np.arange(n) * (np.pi / n)
         values, named = parts.angles, parts.angle_unit
     elif isinstance(given, (str, os.PathLike)):

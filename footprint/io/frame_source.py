@@ -222,7 +222,7 @@ def _image(path: Path) -> Image | Picture:
 
 
 class Video(FrameSource):
-    """A video by PyAV: frames as 8 bits of luminance, 0 to 255."""
+    """A video by PyAV: frames of luminance, with as many bits as the video has: 0 to 255, or 0 to 4095 where it has 12."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(existing_file(path, "a video"))
@@ -243,7 +243,11 @@ class Video(FrameSource):
             self._asked, self._container = 0, av.open(self.path)
             self._coming, stream = self._frames(self._container)
             self._bits = stream.format.padded_bits_per_pixel
-        self.shape, self.dtype = (count, stream.height, stream.width), np.dtype(np.uint8)
+        deep = max(component.bits for component in stream.format.components)
+        # Kinds of luminance that every PyAV makes: what has 9 to 15 bits becomes 16, and goes back to its own by a shift.
+        self._kind = "gray16le" if deep > 8 else "gray"
+        self._shift: int = max(16 - deep, 0) if deep > 8 else 0
+        self.shape, self.dtype = (count, stream.height, stream.width), np.dtype(np.uint16 if deep > 8 else np.uint8)
 
     @staticmethod
     def _frames(container: Any) -> tuple[Any, Any]:
@@ -259,7 +263,7 @@ class Video(FrameSource):
         with reading(self.path), av.open(self.path) as container:
             frame = next(self._frames(container)[0], None)
             if frame is not None:
-                frame.to_ndarray(format="gray")
+                frame.to_ndarray(format=self._kind)
 
     def read(self, number: int, out: np.ndarray) -> None:
         """See `FrameSource`."""
@@ -269,9 +273,11 @@ class Video(FrameSource):
         self._asked += 1
         if frame is None:
             self._miscounted(f"only {number}")
-        self._check(f"{self.path}, frame {number}", (frame.height, frame.width), np.uint8)
+        self._check(f"{self.path}, frame {number}", (frame.height, frame.width), self.dtype)
         with reading(self.path, f"frame {number}"):
-            cast_into(out, frame.to_ndarray(format="gray"))
+            grey = frame.to_ndarray(format=self._kind)
+            cast_into(out, grey >> self._shift if self._shift else grey)
+            del grey
         del frame
         if self._asked == self.shape[0] and self._next() is not None:
             self._miscounted("more")
@@ -285,9 +291,9 @@ class Video(FrameSource):
         raise FormatError(self.path, problem, "it may be damaged; write it again, as with ffmpeg -i OLD -c:v ffv1 NEW.mkv")
 
     def host_bytes(self, dtype: Any) -> int:
-        """See `FrameSource`: what the decoder keeps, and the luminance, twice."""
+        """See `FrameSource`: what the decoder keeps, and the luminance, twice; once more where it is shifted."""
         pixels = self.shape[1] * self.shape[2]
-        return _DECODED * pixels * self._bits // 8 + 2 * pixels
+        return _DECODED * pixels * self._bits // 8 + (3 if self._shift else 2) * pixels * self.dtype.itemsize
 
     def close(self) -> None:
         """Close the file."""

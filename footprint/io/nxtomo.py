@@ -131,7 +131,7 @@ def _sort_frames(
         if dataset is None:
             continue
         if dataset.size != n:
-            raise FormatError(path, f"{dataset.name} has {dataset.size} values for {n} frames", "was the scan aborted?")
+            raise FormatError(path, f"{dataset.name} has {dataset.size} values for {n} frames", "the scan may have been aborted")
         kinds = stacks.values(path, dataset, "image keys")
         keep &= kinds != -1
     if key is None and control is None:

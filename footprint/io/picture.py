@@ -1,4 +1,4 @@
-"""Pictures: PNG and JPEG files in grey or colour, whose colours are filtered one by one and whose transparency is kept."""
+"""Pictures: PNG and JPEG files in grey or colour, and TIFF in colour; colours are filtered one by one, transparency is kept."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
+from footprint.io.colour_tiff import ColourTiff, is_colour, write_tiff
 from footprint.io.frames import check_out, existing_file, reading, row_range
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
 
-# What Pillow calls them.
+# What Pillow calls them; TIFF is written without it.
 _KINDS = {"png": "PNG", "jpeg": "JPEG"}
+_WRITTEN = (*_KINDS, "tiff")
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 # Pillow's modes that are read as they are; others by the one they become.
 _KEPT = ("L", "LA", "RGB", "RGBA", "I;16")
@@ -26,10 +28,12 @@ _PILLOW, _BAND = 4, 64
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as PNG or JPEG do; of one that is not there, whether it is called so."""
+    """Whether a file begins as PNG or JPEG do, or is TIFF in colour; of one that is not there, whether it is called PNG or JPEG."""
     try:
         with open(path, "rb") as file:
-            return file.read(8).startswith(_BEGINNINGS)
+            if file.read(8).startswith(_BEGINNINGS):
+                return True
+        return is_colour(path)
     except FileNotFoundError:
         return called(path, *_KINDS) is not None
     except OSError:
@@ -45,6 +49,8 @@ class Picture:
         The file, ``(n_y, n_x)``, uint8 or uint16.
     channels, colours
         All of a pixel's numbers, and how many of them are colours: the last one may be transparency.
+    info
+        What Pillow tells of the file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -55,7 +61,8 @@ class Picture:
         _check_depth(self.path)
         with reading(path, "the picture"):
             self._image = Image.open(path)
-        self._info, mode = dict(self._image.info), self._image.mode
+        self.info: dict[str, Any] = {str(name): value for name, value in self._image.info.items()}
+        mode = self._image.mode
         if mode == "P" and "transparency" in self._image.info:
             mode = "PA"
         self._mode = _BECOMES.get(mode, mode)
@@ -92,28 +99,37 @@ class Picture:
         band = 3 * _BAND * self.shape[1] * _PILLOW
         return each * (pixels + results) + max(decoded, _PILLOW * results) + band
 
-    def channel(self, number: int, shape: tuple[int, ...] | None = None) -> Channel:
-        """One colour, whose result has ``shape``; its own by default."""
-        return Channel(self, number, self.held_bytes(self.shape if shape is None else shape))
-
-    def save(self, target: str | os.PathLike[str], pixels: np.ndarray, overwrite: bool = False) -> None:
-        """Write other ``pixels`` of as many channels, with what the file says of its colours and of how it was taken.
-
-        The picture's own are given up before.
-        """
-        from PIL import Image
-
-        kind = _KINDS[called(target, *_KINDS) or "png"]
-        info = {name: self._info[name] for name in ("icc_profile", "exif") if name in self._info}
-        how: dict[str, Any] = {"quality": 95} if kind == "JPEG" else {}
+    def forget(self) -> None:
+        """Give the pixels up."""
         self._pixels = None
-        with output(target, overwrite) as temporary, reading(target, "the picture"):
-            flat = pixels[..., 0] if self.channels == 1 else pixels
-            Image.fromarray(flat).save(temporary, format=kind, **how, **info)
 
     def close(self) -> None:
         """Close the file."""
         self._image.close()
+
+
+def channel(picture: Picture | ColourTiff, number: int, shape: tuple[int, ...] | None = None) -> Channel:
+    """One colour of a picture, whose result has ``shape``; its own by default."""
+    return Channel(picture, number, picture.held_bytes(picture.shape if shape is None else shape))
+
+
+def save(picture: Picture | ColourTiff, target: str | os.PathLike[str], pixels: np.ndarray, overwrite: bool = False) -> None:
+    """Write other ``pixels`` of as many channels, with what the picture's file says of its colours and of how it was taken.
+
+    The picture's own are given up before.
+    """
+    kind = called(target, *_WRITTEN) or "png"
+    picture.forget()
+    with output(target, overwrite) as temporary, reading(target, "the picture"):
+        if kind == "tiff":
+            write_tiff(temporary, pixels, picture.colours, picture.info)
+            return
+        from PIL import Image
+
+        info = {name: picture.info[name] for name in ("icc_profile", "exif") if name in picture.info}
+        how: dict[str, Any] = {"quality": 95} if kind == "jpeg" else {}
+        flat = pixels[..., 0] if picture.channels == 1 else pixels
+        Image.fromarray(flat).save(temporary, format=_KINDS[kind], **how, **info)
 
 
 class Channel:
@@ -121,7 +137,7 @@ class Channel:
 
     header = None
 
-    def __init__(self, picture: Picture, number: int, held: int) -> None:
+    def __init__(self, picture: Picture | ColourTiff, number: int, held: int) -> None:
         self.path, self.shape, self.dtype = picture.path, picture.shape, picture.dtype
         self._picture, self._number, self._held = picture, number, held
 
@@ -137,27 +153,31 @@ class Channel:
 
 
 @contextmanager
-def open_picture(path: str | os.PathLike[str]) -> Iterator[Picture]:
+def open_picture(path: str | os.PathLike[str]) -> Iterator[Picture | ColourTiff]:
     """Open a picture.
 
     Raises
     ------
     FormatError
-        Missing or damaged, pixels of another kind, or colours of 16 bits, which Pillow would cut to 8.
+        Missing or damaged, pixels of another kind, or a PNG with colours of 16 bits, which Pillow would cut to 8.
     """
-    picture = Picture(path)
+    picture = ColourTiff(path) if is_colour(path) else Picture(path)
     try:
         yield picture
     finally:
         picture.close()
 
 
-def check_picture(picture: Picture, target: str | os.PathLike[str], shape: tuple[int, ...], overwrite: bool = False) -> None:
-    """Raise where `Picture.save` of a result of ``shape`` would; writes nothing."""
-    kind = _KINDS.get(called(target, *_KINDS) or "")
+def check_picture(
+    picture: Picture | ColourTiff, target: str | os.PathLike[str], shape: tuple[int, ...], overwrite: bool = False
+) -> None:
+    """Raise where `save` of a result of ``shape`` would; writes nothing."""
+    kind = called(target, *_WRITTEN)
     if kind is None:
-        raise ArgumentError("out", repr(str(target)), f"a name ending in {', '.join(suffixes(*_KINDS))}, as for any picture")
-    if kind == "JPEG" and (picture.colours < picture.channels or picture.dtype != np.uint8):
+        raise ArgumentError("out", repr(str(target)), f"a name ending in {', '.join(suffixes(*_WRITTEN))}, as for any picture")
+    if kind != "tiff" and picture.dtype == np.uint16 and picture.colours == 3:
+        raise ArgumentError("out", repr(str(target)), f"a name ending in {', '.join(suffixes('tiff'))} for colours of 16 bits")
+    if kind == "jpeg" and (picture.colours < picture.channels or picture.dtype != np.uint8):
         what = "16 bits" if picture.dtype != np.uint8 else "transparency"
         raise ArgumentError("out", repr(str(target)), f"a name ending in .png for a picture with {what}, which JPEG lacks")
     if picture.colours < picture.channels and shape != picture.shape:
@@ -172,4 +192,4 @@ def _check_depth(path: str) -> None:
     if start.startswith(_BEGINNINGS[0]) and len(start) == 26:
         depth, kind = struct.unpack(">BB", start[24:26])
         if depth == 16 and kind != 0:
-            raise FormatError(path, "has colours or transparency of 16 bits, which Pillow cuts to 8", "give TIFF or .npy planes")
+            raise FormatError(path, "has colours or transparency of 16 bits, which Pillow cuts to 8", "give a TIFF")

@@ -95,7 +95,7 @@ class Pile:
     def take(self, at: int, out: memoryview) -> None:
         """Fill ``out`` with the bytes from ``at`` on."""
         if os.preadv(self._file.fileno(), [out], at) != len(out):
-            raise FormatError(self.path, "ended early while it was read", "was it changed?")
+            raise FormatError(self.path, "ended early while it was read", "it may have been changed meanwhile")
 
     def sync(self) -> None:
         """Wait until what was added is on the disk."""

@@ -190,7 +190,7 @@ class RawFrames:
 
     def _enough(self, enough: bool) -> None:
         if not enough:
-            raise FormatError(self.path, "ended early while it was read", "was it changed?")
+            raise FormatError(self.path, "ended early while it was read", "it may have been changed meanwhile")
 
     def writing_bytes(self, dtype: Any) -> int:
         """Bytes that `write` holds beside C-contiguous arrays of ``dtype``; others are staged like another dtype."""

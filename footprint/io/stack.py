@@ -118,7 +118,7 @@ def attach(parts: ScanParts, flats: Any, darks: Any) -> None:
         group: Group | None = getattr(parts, name)
         if group is None or group.frames.shape[0] == 0:
             setattr(parts, name, None)
-            less = "they are not divided by a flat" if name == "flats" else "none is subtracted"
+            less = "projections are not divided by one" if name == "flats" else "none is subtracted"
             parts.notes.append(f"{parts.path} has no {name}: {less}; give some with {name}=FILE")
         elif group.frames.shape[1:] != parts.projections.frames.shape[1:]:
             found, want = group.frames.shape[1:], parts.projections.frames.shape[1:]

@@ -1,4 +1,4 @@
-"""What every operation says of itself, and nothing else describes it."""
+"""What every operation says of itself: its shapes, how it may be cut, its cost and its steps. Nothing else describes it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ class Op(ABC):
     axes
         Names of every input's axes, one letter each; "." for one that has none.
     cut
-        Axes of the result along which parts are independent, in the order they are cut; every other is needed whole.
+        Axes of the result along which parts do not depend on each other, in the order they are cut; all others are needed whole.
     sums
         Axis of the inputs along which parts' results add up, "" where none does.
     in_place
         Whether the result may be born where the first input dies. Never with a halo or another dtype: neighbours would be
         read after they were overwritten.
     again
-        Axes along which the inputs' parts are read more than once: what is to be cut there must be an input of the job, since what
-        an operation before leaves is gone with its part.
+        Axes along which an input is read more than once. Where the job is cut along one, that input must be the job's own: the
+        result of an operation before this one lives only as long as its part, and could not be read again.
     units
-        What the axes that are cut count, for the plan's table.
+        What positions along the axes that are cut are called in the plan's table: rows, slices, angles.
     look
-        Nanoseconds of a core for a value of the first input beside moving it and `flops`, measured: what branches or sorts.
+        Nanoseconds that a core takes for a value of the first input beyond moving it and `flops`, as for branching and sorting;
+        measured.
     """
 
     axes: tuple[str, ...] = ()
@@ -53,44 +54,44 @@ class Op(ABC):
         """Shapes, dtypes and axes of the results; ShapeError or ArgumentError where inputs do not fit."""
 
     def halo(self, axis: str) -> Reach:
-        """What a part needs of the first input beyond its own rows along an axis."""
+        """What a part needs of the first input before and after its own rows along an axis."""
         return NOTHING
 
     def reach(self, number: int, axis: str) -> Reach:
-        """The same of any input: inputs beside the first are cut alike where they have the axis."""
+        """The same for any of the inputs. Those after the first are cut where it is, if they have the axis, and need no more."""
         return self.halo(axis) if number == 0 else NOTHING
 
     @abstractmethod
     def record(self, b: Builder, *refs: Ref) -> None:
-        """Record the steps on inputs and outputs, in this order: the only description of memory and work."""
+        """Record the steps; ``refs`` are the inputs, then the outputs. Memory and work are described nowhere else."""
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """What it takes on inputs of these specs; all in and out once unless said otherwise."""
+        """What the operation costs on inputs of these specs: unless overridden, moving all inputs and outputs once, and `flops`."""
         moved = sum(spec.nbytes for spec in (*specs, *self.out_specs(*specs)))
         return Cost(moved, self.flops(*specs), looks=self.looks(*specs))
 
     def flops(self, *specs: ArraySpec) -> float:
-        """Operations on inputs of these specs."""
+        """Arithmetic operations on inputs of these specs."""
         return float(sum(spec.size for spec in specs))
 
     def looks(self, *specs: ArraySpec) -> float:
-        """Nanoseconds of a core beside them."""
+        """Nanoseconds of a core beyond those; see `look`."""
         return self.look * specs[0].size if self.look else 0.0
 
     def placed(self, first: int) -> Op:
-        """The same for projections that begin with another row of the detector than its first, where that makes a difference."""
+        """The operation for projections whose first row is row ``first`` of the detector, where that makes a difference."""
         return self
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Axes that may be cut on a device, for inputs that lie so; all of `cut` unless a device's kernels want more at once."""
+        """Axes that may be cut on a device, for inputs that are given so; fewer than `cut` where its kernels need more at once."""
         return self.cut
 
     def grain(self, *specs: ArraySpec) -> int:
-        """Parts along the first axis that is cut begin at multiples of so many rows."""
+        """The number of rows that parts begin at multiples of, along the first axis that is cut."""
         return 1
 
     def grain_along(self, axis: str, *specs: ArraySpec) -> int:
-        """The same of an axis that is cut after the first."""
+        """The same for an axis that is cut after the first."""
         return 1
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -88,7 +88,7 @@ def response(shape: str | np.ndarray, padded: int, cutoff: float = 1.0) -> np.nd
             wanted = f"a name or {count} finite gains (P = {padded})"
             raise ArgumentError("filter", f"an array {own.dtype} {own.shape}", wanted, fix)
         return own.astype(np.complex64)
-    choose("filter", shape, NAMES)
+    choose("filter", shape, NAMES, "ramp of scikit-image is ramlak here" if shape.lower() == "ramp" else "")
     if not isinstance(cutoff, int | float | np.number) or not 0 < cutoff <= 1:
         raise ArgumentError("cutoff", cutoff, "a share of the Nyquist frequency above 0, at most 1")
     frequency = np.fft.rfftfreq(padded)

@@ -1,4 +1,4 @@
-"""A sequence of operations is an operation: one record, one plan, one geometry of parts."""
+"""Operations connected by names are an operation themselves: one record, one plan, cut into parts in one way."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Stage:
 
 Fuse = Callable[[tuple[Stage, ...]], Stage | None]
 FUSIONS: dict[tuple[type[Op], ...], Fuse] = {}
-"""Neighbours that one kernel does at once: kinds of operations -> what takes their place, or None where their settings forbid.
+"""Neighbours that one kernel can do at once: types of operations -> a function that gives the stage which takes their place, or
+None where their settings do not allow it.
 
-Only where nothing stands between them and nobody else reads what they pass on.
+It is applied only where they follow one another directly and no other stage reads what they pass on.
 """
 
 
@@ -72,14 +73,14 @@ class Pipeline(Op):
     # -- what an operation says of itself --------------------------------------------------------------------------------
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the first operation that reads an input."""
+        """Every input's axes, as the first operation that reads it names them."""
         return tuple(
             next(s.op.axes[s.reads.index(name)] for s in self.stages if name in s.reads and s.op.axes) for name in self.inputs
         )
 
     @property
     def units(self) -> dict[str, str]:  # type: ignore[override]
-        """Of all operations, the last one's word first."""
+        """Those of all operations; where two differ, the later one's word counts."""
         found: dict[str, str] = {}
         for stage in self.stages:
             found.update(stage.op.units)
@@ -87,27 +88,27 @@ class Pipeline(Op):
 
     @property
     def cut(self) -> str:  # type: ignore[override]
-        """Axes of the last operation that none of the others needs whole."""
+        """The axes of the last operation's result that no other operation needs whole."""
         stages = self.fused().stages
         free = (a for a in stages[-1].op.cut if all(self._free(s, a) and not self._wraps(s, a) for s in stages))
         return "".join(a for a in free if self._even(a))
 
     @property
     def sums(self) -> str:  # type: ignore[override]
-        """The axis that the last operation sums along, if all others take it apart."""
+        """The axis that the last operation sums along, if all others can be cut along it; else an empty string."""
         *others, last = self.fused().stages
         axis = last.op.sums
         return axis if axis and all(axis in stage.op.cut for stage in others) else ""
 
     def _free(self, stage: Stage, axis: str) -> bool:
-        """Whether an operation can be cut along an axis: it may, or it has none of that name and is done anew for every part."""
+        """Whether an operation lets the job be cut along an axis: it can be cut, or lacks the axis and is done in every part."""
         op = stage.op
         if axis in op.again and any(axis in axes and n not in self.inputs for axes, n in zip(op.axes, stage.reads)):
             return False
         return axis in op.cut or not any(axis in axes for axes in op.axes)
 
     def _even(self, axis: str) -> bool:
-        """Whether all who read a name want the same rows of it: who wants fewer than it holds would find them elsewhere."""
+        """Whether all readers of a name need the same rows around a part: kernels take their rows to begin where the slot does."""
         held = self._reaches((axis,), {})
         if any(held.get(name, {}).get(axis, NOTHING) != NOTHING for name in self.outputs):
             return False
@@ -119,32 +120,32 @@ class Pipeline(Op):
         )
 
     def _wraps(self, stage: Stage, axis: str) -> bool:
-        """Whether it wants rows of the other end of what another operation made: that would have to be made of both ends' rows."""
+        """Whether it needs rows from the other end of another operation's result, which a part would have to compute there, too."""
         inner = [number for number, name in enumerate(stage.reads) if name not in self.inputs]
         return any(getattr(stage.op.reach(number, axis), "wrap", False) for number in inner)
 
     def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """What all operations allow."""
+        """The axes that all operations can be cut along on a device."""
         stages = self.fused().stages
         return "".join(a for a in self.cut if all(a in s.op.cuts_on(limits, ins) or a not in s.op.cut for s in stages))
 
     def grain(self, *specs: ArraySpec) -> int:
-        """The least that all operations begin at multiples of."""
+        """The least common multiple of what all operations ask for."""
         known = self.specs(*specs)
         return math.lcm(*(s.op.grain(*(known[name] for name in s.reads)) for s in self.fused().stages))
 
     def grain_along(self, axis: str, *specs: ArraySpec) -> int:
-        """The same of an axis that is cut after the first."""
+        """The same for an axis that is cut after the first."""
         known = self.specs(*specs)
         return math.lcm(*(s.op.grain_along(axis, *(known[name] for name in s.reads)) for s in self.fused().stages))
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
-        """Of the outputs, every operation having checked what it is given."""
+        """Specs of the outputs; every operation checks what it is given."""
         known = self.specs(*specs)
         return tuple(known[name] for name in self.outputs)
 
     def specs(self, *specs: ArraySpec) -> dict[str, ArraySpec]:
-        """Of everything that has a name."""
+        """Specs of everything that has a name."""
         known = dict(zip(self.inputs, specs))
         for stage in self.stages:
             given = stage.op.in_specs(*(known[name] for name in stage.reads))
@@ -157,22 +158,22 @@ class Pipeline(Op):
         return tuple(spec.named(axes) for spec, axes in zip(specs, self.axes))
 
     def halo(self, axis: str) -> Reach:
-        """Of the first input."""
+        """The first input's reach."""
         return self.reach(0, axis)
 
     def reach(self, number: int, axis: str) -> Reach:
-        """Halos add up backwards from the outputs."""
+        """What a part needs of an input: the halos of all operations on the way to the outputs, added up."""
         return self._reaches((axis,), {})[self.inputs[number]].get(axis, NOTHING)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """The sum of what runs, fusions counted."""
+        """The sum over the operations that run, where fused ones count as one."""
         known, total = self.specs(*specs), Cost(0, 0, 0)
         for stage in self.fused().stages:
             total = total + stage.op.cost(limits, *(known[name] for name in stage.reads))
         return total
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """As they are."""
+        """The names of the pipeline's inputs and outputs."""
         return self.inputs, self.outputs
 
     # -- recording -----------------------------------------------------------------------------------------------------
@@ -184,8 +185,8 @@ class Pipeline(Op):
         ends = {name: dict(found[name].slot.reach) for name in self.outputs}
         reaches = line._reaches(tuple(cut.axis for cut in b.cuts), ends)
         for number, stage in enumerate(line.stages):
-            # What goes to where kernels cannot read it, and is read again, goes there from a place of its own, and with it all that
-            # has no axes, so that they are there in their order.
+            # An output that a later stage reads, but kernels cannot where it lies, is made in scratch and copied out from there.
+            # Results without axes that go out beside it take the same way, so that all arrive in their order.
             again = [name for name in stage.writes if name in found and line._read(name)]
             if again:
                 again = [name for name in stage.writes if name in found and (name in again or not known[name].axes.strip("."))]
@@ -210,7 +211,7 @@ class Pipeline(Op):
         found: dict[str, Ref],
         reaches: dict[str, dict[str, Reach]],
     ) -> Ref:
-        """Where a result goes that only the pipeline sees."""
+        """Memory for a result that only the pipeline sees: the first input's own, kept memory, or scratch."""
         stage, spec = self.stages[number], known[name]
         first = stage.reads[0]
         alone = self._alone(first)
@@ -222,11 +223,11 @@ class Pipeline(Op):
         return b.between(spec, name, reaches[name])
 
     def _alone(self, name: str) -> bool:
-        """Whether a name is only the pipeline's own, and read once."""
+        """Whether a name is neither input nor output of the pipeline, and has a single reader."""
         return sum(name in s.reads for s in self.stages) == 1 and name not in (*self.inputs, *self.outputs)
 
     def _reaches(self, axes: tuple[str, ...], ends: dict[str, dict[str, Reach]]) -> dict[str, dict[str, Reach]]:
-        """What every name must hold beyond a part, by axis: the most that any reader needs of it."""
+        """What every name must hold beyond a part, by axis: as much as the reader that needs most of it."""
         found: dict[str, dict[str, Reach]] = {name: dict(reach) for name, reach in ends.items()}
         for stage in reversed(self.stages):
             for number, name in enumerate(stage.reads):
@@ -242,7 +243,7 @@ class Pipeline(Op):
         return found
 
     def fused(self) -> Pipeline:
-        """The same with neighbours in one kernel where the table of fusions has one."""
+        """The same pipeline, with neighbours put into one stage where `FUSIONS` has one for them."""
         stages = list(self.stages)
         for kinds, fuse in FUSIONS.items():
             at = 0
@@ -256,7 +257,7 @@ class Pipeline(Op):
         return replace(self, stages=tuple(stages))
 
     def _private(self, stages: list[Stage], group: tuple[Stage, ...]) -> bool:
-        """Whether what passes between them is read by nobody else."""
+        """Whether no stage outside the group reads what its stages pass to one another."""
         inner = {name for s in group[:-1] for name in s.writes} & {name for s in group for name in s.reads}
         others = [s for s in stages if s not in group]
         return not any(name in s.reads for s in others for name in inner)

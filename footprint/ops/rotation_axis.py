@@ -12,6 +12,7 @@ from footprint.ops.base import Op, Table
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
+from footprint.units import counted
 
 # Projections that are compared with their opposites, spread over the turn where there are many.
 _BASES = 4
@@ -110,7 +111,7 @@ class RotationAxis(Op):
             angles = self.angles.array
             span = float(np.rad2deg(np.ptp(angles))) if len(angles) else 0.0
             fix = "give the axis as a number"
-            wanted = f"projections 180 degrees apart; these {len(angles)} span {span:.4g} degrees"
+            wanted = f"projections 180 degrees apart; the scan has {counted(len(angles), 'projections')} over {span:.4g} degrees"
             raise ArgumentError("center", "auto", wanted, fix)
         return (ArraySpec((2 * len(self.chosen), self.count), "float64"),)
 

@@ -1,4 +1,4 @@
-"""Chooses parts, copies and threads of a job from the memory budget: whole, else parts along one axis, else smaller ones."""
+"""Chooses a job's parts, copies and threads by the memory budget: all at once, else parts along one axis, else smaller ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from footprint.spec import Limits
 
 Record = Callable[[Builder], None]
 
-# Bytes of a part that are worth trying where parts overlap: small ones cost waking threads, large ones wait for each other.
+# Sizes of a part, in bytes, that are tried where reading, computing and writing overlap: for small parts threads have to be woken
+# too often, and large ones leave the other lanes waiting.
 _BLOCKS = (128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20, 4 << 20, 1 << 20)
-# And across a bus, of jobs so long that filling and draining the lanes is little beside them.
+# Tried as well where data crosses a bus: jobs there may be so long that filling and draining the lanes hardly counts.
 _LARGE = (1 << 30, 512 << 20, 256 << 20)
-# What is read again, from which on it decides: lanes side by side have small parts, and small parts many neighbours.
+# How often a value is read, on average, from which on larger parts without overlap are tried, too: lanes side by side need small
+# parts, and small parts read many of their neighbours' rows again.
 _DEAR = 1.25
-# Rows that a sum is cut into multiples of: enough that a result is not read and written for every one.
+# A sum is cut at multiples of so many rows: with fewer at a time, reading and writing the result would cost more than adding to it.
 _SUMMED = 16
 
 
@@ -44,15 +46,15 @@ class Job:
     sums
         The same of the axis whose parts are added up, None where none is.
     part_bytes
-        Bytes that cross lanes for one row along the first axis.
+        Bytes that pass from one lane to the next for one row along the first axis.
     cost
-        Of the whole job where kernels run.
+        Of the whole job, on the device that its kernels run on.
     streamed
         Whether there is anything to overlap with computing.
     grain
-        Parts along the first axis are cut at multiples of so many rows.
+        Parts along the first axis begin at multiples of so many rows.
     finer
-        The same of each axis after it, 1 where it has none.
+        The same for each of the other axes; 1 where a part may begin anywhere.
     """
 
     record: Record
@@ -67,7 +69,19 @@ class Job:
 
 @dataclass(frozen=True)
 class _Rung:
-    """How lanes are threaded, copies of what crosses them, bytes of the way across a bus, and whether what has crossed stays."""
+    """One way to run a job of given parts; the ladder below goes from the fastest to the one that takes least memory.
+
+    Attributes
+    ----------
+    lanes
+        Which lanes share a thread.
+    copies
+        Of every slot that two threads use.
+    ring
+        Bytes of the buffers through which arrays cross a bus.
+    keep
+        Whether parts that have crossed stay on the device for later passes.
+    """
 
     lanes: Lanes
     copies: int
@@ -96,10 +110,11 @@ _LAST = (_Rung(SERIAL, 1, RING), _Rung(SERIAL, 1, RING // 64), _Rung(SERIAL, 1, 
 
 
 def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
-    """The plan that is predicted to be fastest of those that fit the budget, with parts for every device.
+    """Of the plans that fit the budget, the one that is predicted to be the fastest; it has parts for every device.
 
-    Where nothing can overlap, the whole if it fits, else the largest parts that do. Where it can, parts of several sizes in several
-    copies are priced, by the record and by the device's rates.
+    Where reading, computing and writing cannot overlap, that is the whole job in one part if it fits, else the largest parts that
+    do. Where they can, plans with parts of several sizes and with more or fewer copies are recorded, and their times predicted
+    from the device's rates.
 
     Raises
     ------
@@ -175,7 +190,7 @@ class _Search:
         return plan
 
     def share(self, total: int) -> int:
-        """The largest part that leaves several for every device, where there are several."""
+        """The largest part that still gives each device four parts, where there are several devices; else the whole."""
         n = self.limits.devices
         return total if n == 1 else -(-total // min(4 * n, max(total, 1)))
 
@@ -188,32 +203,32 @@ class _Search:
         return max(-(-self.job.axes[0][1] // self.job.grain), 1)
 
     def cut(self, size: int) -> Cut:
-        """Parts of so many grains along the first axis."""
+        """A cut along the first axis whose parts have ``size`` grains each."""
         axis, total, unit = self.job.axes[0]
         return Cut(axis, total, min(size * self.job.grain, max(total, 1)), unit)
 
     # -- where lanes overlap -------------------------------------------------------------------------------------------
     def overlapped(self) -> Plan | None:
-        """The fastest by prediction, of a few sizes of parts on every rung."""
+        """The plan that is predicted to be the fastest, of a few sizes of parts on every rung; None where none fits."""
         rungs = (*_LADDER, _LAST[0])
         best = self.fastest(rungs)
         if best is not None and self._again[id(best)] >= _DEAR:
-            # Rows are read again for their neighbours: one thread at a time has room for larger parts.
+            # Many rows are read twice, as two parts need them: without overlap there is one copy, and so room for larger parts.
             alone = self.serial(*next(self.levels()), _LAST[0])
             best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
-            # Or pass after pass: what has crossed a bus may stay there.
+            # Or every pass reads all of it: then what has crossed the bus once may stay on the device.
             if self.passes(best):
                 kept = self.fastest(tuple(replace(rung, keep=True) for rung in rungs))
                 best = kept if kept is not None and self.total(kept) < 0.98 * self.total(best) else best
         return self.with_choices(best) if best is not None else None
 
     def passes(self, plan: Plan) -> bool:
-        """Whether parts go to one device several times."""
+        """Whether the same parts would go to the device several times."""
         several = len(plan.phases) > 1 or plan.phases[0].flag is not None
         return bool(plan.cuts) and several and self.limits.devices == 1 and not self.limits.host
 
     def fastest(self, rungs: tuple[_Rung, ...]) -> Plan | None:
-        """By prediction, of several sizes on rungs that get narrower."""
+        """The plan that is predicted to be the fastest on rungs that take less and less memory; None where none fits."""
         total, each = self.grains(), max(self.job.part_bytes * self.job.grain, 1)
         most = self.share(total)
         blocks = _BLOCKS if self.limits.host else (*_LARGE, *_BLOCKS)
@@ -221,7 +236,7 @@ class _Search:
         best: Plan | None = None
         for rung in rungs:
             for size in sizes:
-                # Parts of equal size: the last is no sliver.
+                # All parts of about one size, so that the last is not a sliver that costs as much to start as a whole one.
                 cuts = (self.cut(-(-total // -(-total // size))),)
                 if self.fits(cuts, rung):
                     plan = self.at(cuts, rung)
@@ -232,7 +247,7 @@ class _Search:
         return best
 
     def total(self, plan: Plan) -> float:
-        """Predicted seconds: the first part passes all lanes, every other costs the slowest of them."""
+        """Predicted seconds: the first part goes through all lanes, and each further part adds the time of the slowest lane."""
         times, n = [t for _, t in plan.seconds], plan.n_parts
         if len(plan.lanes) == 1 or n == 1:
             return sum(times)
@@ -241,7 +256,7 @@ class _Search:
 
     # -- where they do not -----------------------------------------------------------------------------------------------
     def levels(self) -> Iterator[tuple[int, Callable[[int], tuple[Cut, ...]]]]:
-        """Ways to cut, coarse to fine: ``(most, cuts)`` of a size from 1 to most."""
+        """Ways to cut the job, from coarse to fine: ``cuts(size)`` for a size from 1 to ``most``."""
         axes, sums = self.job.axes, self.job.sums
         if not axes and sums is None:
             yield 1, lambda n: ()
@@ -264,7 +279,7 @@ class _Search:
             outer = (*outer, some(1))
 
     def serial(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> Plan | None:
-        """The largest size of a way to cut that fits."""
+        """The plan with the largest parts that fit, for one way to cut; None where even the smallest do not."""
         best = self.largest(most, cuts, rung)
         if not best:
             return None
@@ -288,7 +303,7 @@ class _Search:
         return low
 
     def with_choices(self, plan: Plan, rung: _Rung | None = None) -> Plan:
-        """The plan, with what other sizes along the first axis would take."""
+        """The same plan, with a table of what parts of other sizes along the first axis would take."""
         rung = _Rung(plan.lanes, plan.copies, RING) if rung is None else rung
         most = self.grains() if self.job.axes else 1
         found: list[Choice] = []
@@ -310,7 +325,7 @@ class _Search:
 
 
 def build(limits: Limits, name: str, record: Record) -> Plan:
-    """A plan with nothing to choose."""
+    """The plan of a job that is not cut, where there is nothing to choose."""
     builder = Builder(limits)
     record(builder)
     return finish(builder, name)

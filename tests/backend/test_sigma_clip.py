@@ -49,6 +49,15 @@ def test_what_is_not_finite_is_ignored(device, rng):
     assert got.count < np.isfinite(image).sum()
 
 
+def test_what_is_masked_is_left_out(rng):
+    """Of any shape and whole numbers too; the same pixels without their mask were clipped before."""
+    image = rng.standard_normal((4, 30, 20)).astype("f4")
+    for data in (image, image[1], image[2, 3], (100 * image).astype("i2")):
+        mask = data > 0.8 * data.max()
+        fp.sigma_clip(data, device="cpu")
+        assert fp.sigma_clip(np.ma.array(data, mask=mask), device="cpu") == fp.sigma_clip(data[~mask], device="cpu")
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
     "make",

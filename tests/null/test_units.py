@@ -10,14 +10,16 @@ from footprint.units import counted, format_bytes, parse_bytes
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [("4GB", 4 * 10**9), ("4GiB", 4 << 30), ("1.5 MB", 1500000), ("512kib", 512 << 10), ("100", 100), (77, 77), ("3g", 3 * 10**9),
-     (2.5e9, 2500000000), ("80%", 800), (0.5, 500), (1.0, 1000), (".5K", 500)],
+     (2.5e9, 2500000000), ("80%", 800), (0.5, 500), (1.0, 1000), (".5K", 500),
+     ("0.8", 800), (".5", 500), ("1.0", 1000), ("1", 1)],
 )  # fmt: skip
 def test_reads(text, wanted):
     assert parse_bytes(text, free=1000) == wanted
 
 
 @pytest.mark.parametrize(
-    "text", ["", "GB", "-4GB", "4XB", "0", 0, -3, "0%", "101%", "nan", float("nan"), float("inf"), True, "4 G B", "1e400"]
+    "text",
+    ["", "GB", "-4GB", "4XB", "0", 0, -3, "0%", "101%", "nan", float("nan"), float("inf"), True, "4 G B", "1e400", "1e9", "0.0"],
 )
 def test_refuses(text):
     with pytest.raises(ValueError, match="wanted bytes such as"):

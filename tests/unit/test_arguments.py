@@ -206,6 +206,20 @@ def test_settings_of_a_step_are_told_by_the_step():
             fp.steps(**wrong)
 
 
+def test_what_a_setting_lacks_is_told():
+    for phase in (500, {"delta_beta": 500, "energy": 30}):
+        with pytest.raises(
+            fp.ArgumentError, match=r"^phase: got no .*pixel_size, wanted all that it needs, as in {'delta_beta': ..."
+        ):
+            fp.steps(phase=phase)
+    sinogram, angles = np.ones((4, 8), "f4"), np.linspace(0, 3, 4)
+    for filter, words in (("ramp", "ramlak here"), ("ram-lak", "the nearest is ramlak"), (None, "'none' for no filter")):
+        with pytest.raises(fp.ArgumentError, match=words):
+            fp.fbp(sinogram, angles, filter=filter, device="cpu")
+    with pytest.raises(fp.ArgumentError, match=r"give footprint\.create_volume"):
+        fp.fbp(sinogram, angles, out="slices.h5", device="cpu")
+
+
 def test_budgets_may_be_numpys_numbers():
     plans = [fp.plan_convolve((64, 64), (3, 3), memory=memory, device="cpu") for memory in (10**6, np.int64(10**6))]
     assert plans[0] == plans[1]
@@ -227,6 +241,15 @@ def test_numbers_wider_than_float64_are_worked_on_as_that():
     assert fp.vertical_shift(x, [0], out=np.zeros_like(x), device="cpu")[0, 0, 0] == fine
     with pytest.raises(fp.ShapeError, match="at most 8 bytes"):
         fp.pad(x, 1, "mean", device="cpu")
+
+
+def test_what_numpy_makes_an_array_of_is_one():
+    """Pillow's images and memory views say so in ways of their own."""
+    pillow = pytest.importorskip("PIL.Image")
+    counts = (100 * IMAGE).astype("u1")
+    want = fp.median_filter(counts, 3, device="cpu")
+    for image in (pillow.fromarray(counts), memoryview(counts)):
+        np.testing.assert_array_equal(fp.median_filter(image, 3, device="cpu"), want)
 
 
 def test_a_matrix_is_an_array_like_any_other():

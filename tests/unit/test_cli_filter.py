@@ -55,8 +55,15 @@ def test_scipys_numbers_within_any_budget(job, folder):
     np.testing.assert_array_equal(np.load("parts.npy"), whole)
 
 
+def test_names_as_other_libraries_write_them(folder):
+    run("filter median_filter image.fits -o new.npy --size 3 -q")
+    np.testing.assert_array_equal(np.load("new.npy"), scipy.ndimage.median_filter(fits.getdata("image.fits"), 3))
+    assert json.loads(run("plan filter gaussian-laplace image.fits --sigma 1 --json").stdout)["plan_total"] > 0
+
+
 def test_the_header_says_what_was_done_and_keeps_the_rest(folder):
-    run("filter gaussian image.fits -o new.fits --sigma 2 --quiet")
+    said = run("filter gaussian image.fits -o new.fits --sigma 2 --quiet").stderr
+    assert said.startswith("footprint: warning: new.fits: the beam") and said.count("\n") == 1, "all that a quiet run says"
     header = fits.getheader("new.fits")
     assert (header["OBJECT"], header["CRPIX1"]) == ("field", 12.5)
     assert "BMAJ" not in header
@@ -74,6 +81,7 @@ def test_the_plan_is_the_jobs(folder):
     ("words", "told"),
     [("median", "size"), ("gaussian --sigma 2 --size 3", "it takes sigma"), ("blur", "one of median"),
      ("median --size 13", "at most 11"),
+     ("medain --size 3", r"the nearest is median\.$"), ("image.fits --size 3", "got the file image.fits.* give median IMAGE"),
      ("gaussian --sigma -1", "0 or more"), ("median --size 3 --boundary odd", "nearest")],
 )  # fmt: skip
 def test_mistakes_are_one_sentence_and_write_nothing(words, told, folder):

@@ -17,6 +17,7 @@ from astropy.io import fits
 from PIL import Image
 
 import footprint as fp
+from footprint.io.frame_source import open_source
 from footprint.io.image import open_planes
 from tests.unit.cli_files import listing
 
@@ -25,13 +26,13 @@ FRAMES = RNG.integers(0, 255, (12, 22, 36)).astype(np.uint8)
 MASK = RNG.standard_normal((3, 4))
 
 
-def _video(path, frames, codec="ffv1"):
+def _video(path, frames, codec="ffv1", kind="gray"):
     av = pytest.importorskip("av", reason="PyAV is not installed: pip install footprint[video]")
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=25)
-        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:], "gray"
+        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:], kind
         for frame in frames:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="gray")))
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format=kind)))
         container.mux(stream.encode(None))
 
 
@@ -239,6 +240,20 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(shell, tmp_path, words, wa
     assert (code, out) == (2, "") and len(err.splitlines()) == 1, err
     assert err.startswith("footprint: ") and all(word in err for word in wanted.split()), err
     assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("bits", [10, 12, 16])
+def test_a_video_keeps_its_bits(tmp_path, bits):
+    """Cameras record 12 bits; as 8 of them the numbers would be others, and most of them lost."""
+    frames = RNG.integers(0, 1 << bits, (3, 16, 20)).astype(np.uint16)
+    _video(tmp_path / "film.mkv", frames, kind=f"gray{bits}le")
+    video = open_source(tmp_path / "film.mkv")
+    found = np.zeros_like(frames)
+    for number, out in enumerate(found):
+        video.read(number, out)
+    video.close()
+    assert video.dtype == np.uint16
+    np.testing.assert_array_equal(found, frames)
 
 
 def test_a_video_without_pyav_says_what_to_install(shell, tmp_path, monkeypatch):

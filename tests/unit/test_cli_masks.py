@@ -75,6 +75,15 @@ def test_the_plan_that_is_shown_is_the_one_that_is_run(mask, shape, shell):
     assert planned["plan_total"] == run["plan_total"] > 0
 
 
+def test_a_mask_in_the_images_place_and_other_programs_options(shell):
+    np.save("image.npy", np.ones((5, 5), "f4"))
+    for words in (["box:3", "image.npy"], ["beam:3arcsec", "image.npy"]):
+        code, _, err = shell("plan", "convolve", *words)
+        assert code == 2 and "wanted an image, as the mask comes after it" in err, err
+    code, _, err = shell("convolve", "image.npy", "box:3", "-o", "out.npy", "--border", "wrap")
+    assert code == 2 and "no such option '--border'; that is --boundary here; see" in err, err
+
+
 def test_weights_that_are_no_numbers_are_refused(shell, tmp_path):
     mask = np.ones((5, 5))
     mask[3, 1] = np.nan

@@ -94,6 +94,13 @@ def volume(path):
         return file["entry/reconstruction/results/data"][()]
 
 
+def test_what_nabu_does_without_being_told_is_listed(said, tmp_path):
+    (tmp_path / "bare.conf").write_text("[dataset]\nlocation = a.nx\n[reconstruction]\nmethod = FBP\n")
+    told = said("config --from bare.conf").stderr
+    assert "  no [reconstruction] centered_axis  ->  centered-axis = true, as by default there\n" in told
+    assert "no [preproc] flatfield  ->  flat-reduction" in told
+
+
 def test_a_configuration_of_nabu_is_the_same_job(said, scan):
     words = "--every 2 --center 24.25 --rings all:snr=2.5,size=31,small=5 --filter hann --padding edge --full-acquisition --circle"
     words += " --flat-reduction median"

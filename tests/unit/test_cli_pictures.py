@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+import tifffile
 from click.testing import CliRunner
 from PIL import Image
 
@@ -85,6 +86,32 @@ def test_ranks_and_sums_of_filters(folder, rng):
     np.testing.assert_array_equal(np.asarray(Image.open("sharp.png")), rounded(exact))
     planned = json.loads(run("plan filter median photo.png --size 3 --json").stdout)
     assert planned["plan_total"] > 10 * values[..., 0].size
+
+
+@pytest.mark.parametrize(
+    ("dtype", "channels", "how"),
+    [("u1", 3, {"compression": "zlib"}), (">u2", 3, {}), ("u2", 4, {"tile": (16, 16), "extrasamples": ["unassalpha"]})],
+)
+def test_tiff_in_colour_keeps_its_bits(dtype, channels, how, folder, rng):
+    values = rng.integers(0, np.iinfo(dtype).max + 1, (40, 33, channels)).astype(dtype)
+    with tifffile.TiffWriter("photo.tif") as file:
+        file.write(values, photometric="rgb", iccprofile=b"\0" * 128, **how)
+        # As slide scanners and editors write them, with a small copy that is no second picture.
+        file.write(values[::2, ::2], photometric="rgb", subfiletype=1)
+    told = json.loads(run("filter median photo.tif -o out.tif --size 3 --json").stdout)
+    with tifffile.TiffFile("out.tif") as file:
+        got, profile = file.asarray(), bytes(file.pages[0].tags["InterColorProfile"].value)
+    want = np.stack([fp.median_filter(values[..., n].astype(dtype[-2:]), 3, device="cpu") for n in range(3)], axis=-1)
+    assert got.dtype == np.dtype(dtype[-2:]) and told["shape"] == [40, 33, channels]
+    np.testing.assert_array_equal(got[..., :3], want)
+    np.testing.assert_array_equal(got[..., 3:], values[..., 3:])
+    assert profile == b"\0" * 128
+    if dtype == "u1":
+        run("convolve photo.tif mask.npy -o out.png --quiet")
+        assert np.asarray(Image.open("out.png")).shape == (40, 33, 3)
+    else:
+        with pytest.raises(FootprintError, match=r"ending in .tif, .tiff for colours of 16 bits"):
+            run("filter median photo.tif -o out.png --size 3 --quiet")
 
 
 def test_jpeg_and_palettes(folder, rng):

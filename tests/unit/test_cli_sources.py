@@ -51,6 +51,16 @@ def test_catalogues(monkeypatch, capsys, image, tmp_path, suffix):
         assert len(table) == 2 and abs(table["x"][0] - 41) < 0.1 and abs(table["y"][0] - 31.5) < 0.1
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2"])
+def test_counts_of_a_camera(monkeypatch, capsys, tmp_path, dtype):
+    """Whole numbers, bytes with a sign too: the image that kernels are loaded with is noise in every dtype."""
+    counts = np.random.default_rng(4).normal(50, 5, (50, 60)).round().astype(dtype)
+    counts[20:22, 30:33] = 120
+    np.save(tmp_path / "counts.npy", counts)
+    code, printed = run(monkeypatch, capsys, tmp_path / "counts.npy", "-o", tmp_path / "out.csv", "--json")
+    assert code == 0 and json.loads(printed.out)["sources"] == 1, printed.err
+
+
 def test_deblending(monkeypatch, capsys, image, tmp_path):
     data = fits.getdata(image)
     data[0, 0, 36:40, 40:43] += 50
@@ -165,6 +175,7 @@ def test_several_images_in_one_call(monkeypatch, capsys, image, tmp_path):
 def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
     (tmp_path / "here").mkdir()
     assert run(monkeypatch, capsys, image, "-o", tmp_path / "here")[0] == 0
+    assert run(monkeypatch, capsys, image, "-o", f"{tmp_path}/new/one/")[0] == 0 and (tmp_path / "new/one/field.ecsv").exists()
     assert len(Table.read(tmp_path / "here" / "field.ecsv")) == 2
 
 

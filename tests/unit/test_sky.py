@@ -153,7 +153,47 @@ def test_astropys_containers_bring_what_they_know(image):
         fp.sigma_clip(ccd, device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [(("CDELT1",), "no CDELT1 (taken as 1)"), (("CRVAL1", "CRPIX2"), "no CRVAL1 and no CRPIX2 (taken as 0)")],
+)
+def test_what_a_header_leaves_out_of_its_coordinates_is_told(image, left_out, words):
+    header = fits.Header(SKY | BEAM)
+    assert not any("may be wrong" in one for one in found(image, header)[1])
+    for key in left_out:
+        del header[key]
+    told = found(image, header)[1]
+    assert any("positions and sizes on the sky may be wrong" in one and words in one for one in told), told
+    # A matrix says what a pixel's size is, too.
+    turned = {key: value for key, value in SKY.items() if not key.startswith("CDELT")} | {"CD1_1": -0.002, "CD2_2": 0.002}
+    assert not any("may be wrong" in one for one in found(image, turned)[1])
+
+
+@pytest.mark.parametrize("moved", [0, 3])
+def test_an_image_of_another_part_of_the_sky_is_told(image, moved):
+    there = CCDData(image, unit="Jy", wcs=WCS(fits.Header(SKY | {"CRPIX1": 65 + moved})))
+    told = found(image, fits.Header(SKY), measure_on={"red": there})[1]
+    assert [one for one in told if "another part of the sky" in one] == (
+        ["red shows another part of the sky, by up to 3 pixels by its header: pixels are compared by their numbers"] * (moved > 0)
+    )
+
+
+def test_one_number_is_a_map(image):
+    """Of noise and of background, as in SEP and photutils."""
+    full = found(image, background=np.zeros_like(image), noise=np.full_like(image, 2))[0]
+    for noise in (2, np.float32(2), np.array(2.0)):
+        assert same(found(image, background=0, noise=noise)[0], full)
+    assert same(
+        found(image * u.Jy, noise=2 * u.Jy, background=0)[0], found(image * u.Jy, background=np.zeros_like(image), noise=2)[0]
+    )
+    for bad in ({"noise": 0}, {"noise": np.nan}, {"background": np.inf}):
+        with pytest.raises(fp.ArgumentError, match="number"):
+            found(image, **bad)
+
+
 def test_a_file_name_is_told_what_opens_it():
+    with pytest.raises(fp.ArgumentError, match=r"got an HDUList, .* hdus\[0\]"):
+        fp.find_sources(fits.HDUList([fits.PrimaryHDU(np.zeros((4, 4)))]))
     for verb in (fp.find_sources, fp.sigma_clip):
         with pytest.raises(fp.ArgumentError, match=r"image: got the name 'x\.fits'.*open_image"):
             verb("x.fits")
