@@ -70,6 +70,10 @@ class Backend(ABC):
         """Bytes of host memory as uint8 that transfers to this device are fastest from (pinned, where that means something)."""
 
     @abstractmethod
+    def reaches(self, array: np.ndarray) -> bool:
+        """Whether transfers come and go by themselves where an array lies, as where `host` put it: it needs no copy on the way."""
+
+    @abstractmethod
     def view(self, block: Block, offset: int, spec: ArraySpec) -> Array:
         """An array of ``spec`` that starts ``offset`` bytes into ``block``."""
 

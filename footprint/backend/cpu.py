@@ -131,6 +131,10 @@ class CpuBackend(Backend):
         """Ordinary memory: nothing is transferred."""
         return self.alloc(nbytes)
 
+    def reaches(self, array: np.ndarray) -> bool:
+        """Nothing is transferred."""
+        return False
+
     def view(self, block: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
         """A view of the block."""
         return block[offset : offset + spec.nbytes].view(spec.dtype).reshape(spec.shape)

@@ -34,6 +34,8 @@ from footprint.units import format_bytes
 _ALIGN = 256
 # Of the on-chip memory a block may use the driver keeps this much.
 _RESERVED = 1024
+# cudaMemoryTypeHost.
+_PINNED = 1
 
 
 class View(NamedTuple):
@@ -171,6 +173,11 @@ class CudaBackend(Backend):
         except runtime.CUDARuntimeError:
             raise BackendError("cuda", f"the system could not provide {format_bytes(nbytes)} of pinned host memory") from None
         return np.frombuffer(held, np.uint8, nbytes)
+
+    def reaches(self, array: np.ndarray) -> bool:
+        """Pinned memory, whoever's it is."""
+        first, nbytes = array.ctypes.data, array.nbytes
+        return nbytes > 0 and all(runtime.pointerGetAttributes(at).type == _PINNED for at in (first, first + nbytes - 1))
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
         """An address."""

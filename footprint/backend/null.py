@@ -74,6 +74,10 @@ class NullBackend(Backend):
         self.hosted += nbytes
         return np.empty(nbytes, np.uint8)
 
+    def reaches(self, array: np.ndarray) -> bool:
+        """Nothing moves."""
+        return False
+
     def view(self, block: int, offset: int, spec: ArraySpec) -> ArraySpec:
         """Check that the view lies inside."""
         if offset + spec.nbytes > block:

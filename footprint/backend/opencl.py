@@ -206,8 +206,8 @@ class OpenClBackend(Backend):
         weakref.finalize(memory, self._pinned.pop, start, None)
         return memory
 
-    def _is_pinned(self, array: np.ndarray) -> bool:
-        """Whether a transfer may go on by itself: the array lies in memory of `host`, which outlives what is queued."""
+    def reaches(self, array: np.ndarray) -> bool:
+        """Memory of `host`, which outlives what is queued."""
         if not self._pinned:
             return False
         address = array.ctypes.data
@@ -233,7 +233,7 @@ class OpenClBackend(Backend):
                 window: Any = (ctypes.c_char * host.nbytes).from_address(host.ctypes.data)
                 host = np.frombuffer(window, host.dtype)
             copied = cl.enqueue_copy(self.queue, dst.memory, cl.SVM(host), is_blocking=False)
-            if not self._is_pinned(host):
+            if not self.reaches(host):
                 copied.wait()
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
@@ -243,7 +243,7 @@ class OpenClBackend(Backend):
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
         copied = cl.enqueue_copy(self.queue, cl.SVM(target), src.memory, is_blocking=False)
-        if wait or not whole or not self._is_pinned(target):
+        if wait or not whole or not self.reaches(target):
             copied.wait()
         if not whole:
             np.copyto(dst, target, casting="unsafe")

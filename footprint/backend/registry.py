@@ -35,8 +35,7 @@ def _kind(name: str) -> tuple[ModuleType, int | str]:
 
 
 @lru_cache(maxsize=16)
-def _open(name: str) -> Backend:
-    module, index = _kind(name)
+def _open(module: ModuleType, index: int | str) -> Backend:
     return module.open_backend(index)
 
 
@@ -78,7 +77,7 @@ def _different(device: Device) -> Device:
 
 def open_backend(name: str) -> Backend:
     """The backend of a device name; opened once a process. What is free *now* is `device_limits`' to say."""
-    return _open(name)
+    return _open(*_kind(name))
 
 
 def running_backend(name: str) -> Backend:

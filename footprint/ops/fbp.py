@@ -97,7 +97,7 @@ class Fbp(Op):
     @property
     def scale(self) -> float:
         """Factor of every weight."""
-        return 1.0 if self.pixel_size is None else 1.0 / self.pixel_size
+        return 1.0 if self.pixel_size is None else 1.0 / float(self.pixel_size)
 
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Sinograms and slices."""

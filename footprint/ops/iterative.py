@@ -123,7 +123,7 @@ class Iterative(Op):
                 with b.repeat(lines, 1) as z:
                     iterate(b, slid(b, table, moves.row(z)), lines.window(z, 1), volume.window(z, 1))
             if self.pixel_size is not None:
-                b.launch("slices.scale", volume, factor=1.0 / self.pixel_size)
+                b.launch("slices.scale", volume, factor=1.0 / float(self.pixel_size))
             if self.circle:
                 b.launch("slices.circle", volume, **self._seen(), value=0.0)
         b.note(self.note)

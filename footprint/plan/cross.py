@@ -28,7 +28,7 @@ Window = tuple[tuple[int, int], ...]
 
 
 class Crossing:
-    """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan.
+    """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan; pinned blocks as they lie.
 
     A lane's own thread speaks to the device; workers only copy, each a piece of the ring while others cross. Threads that all
     called the driver would wait for its lock, and for each other.
@@ -68,6 +68,10 @@ class Crossing:
             lane.events[0] = backend.mark()
             return
         where = lines(given, window, spec)
+        if where is not None and not where.stride and backend.reaches(part_of(given, window)):
+            backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), plain(given, window))
+            backend.wait(backend.mark())
+            return
         if where is not None:
             self._carry_up(step, given, where, spec, geometry, whole)
             return
@@ -111,6 +115,12 @@ class Crossing:
             take_to(given, window, block)
             return
         where = lines(given, window, spec)
+        if where is not None and not where.stride and backend.reaches(part_of(given, window)):
+            lane = self._lane(step.lane, stage, 0)
+            backend.read(plain(given, window), self._bytes(src, geometry, 0, spec.nbytes), wait=False)
+            # Those before it have ended when it has.
+            lane.events[0] = backend.mark()
+            return
         if where is not None:
             self._carry_down(step, given, where, spec, geometry)
             return
@@ -221,6 +231,11 @@ class Crossing:
         start = flat * spec.itemsize
         piece = ArraySpec(part, spec.dtype)
         return self._view(ref, geometry, start, piece, whole)
+
+
+def plain(given: np.ndarray, window: Window) -> np.ndarray:
+    """A block that lies together, as its bytes."""
+    return part_of(given, window).reshape(-1).view(np.uint8)
 
 
 class Lane:

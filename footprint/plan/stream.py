@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend import process
-from footprint.errors import ShapeError
+from footprint.errors import BackendError, ShapeError
 from footprint.plan.drive import Flow, Job, Progress
 from footprint.plan.faces import Filler, Taker, Turning
 from footprint.plan.slots import Part
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 At = Callable[[int, np.ndarray], None]
 """What reads or writes a block that is frame so and so."""
 
+# Results that a stream has handed out before it is worth making memory for them that a device reaches.
+_MANY = 64
 # Latencies kept for the percentiles: the last so many frames.
 _LAST = 4096
 # Seconds that who closes a stream waits for a source that does not come back.
@@ -34,25 +36,55 @@ _PATIENCE = 1.0
 
 
 class Recycled:
-    """Arrays for results: one that nobody else holds any more is used again, so that its pages are touched once.
+    """Arrays for results: memory that nobody else holds any more is used again, so that its pages are touched once.
 
-    Of those that others hold no more than ``most`` are remembered: who has let many go has the memory back.
+    Of what others hold no more than ``most`` is remembered: who has let many go has the memory back.
+
+    Parameters
+    ----------
+    spec
+        Of an array.
+    most
+        See above.
+    host
+        Makes memory that a device reaches by itself, which takes a while: it replaces other memory when many have been asked for.
     """
 
-    def __init__(self, spec: ArraySpec, most: int) -> None:
-        self.spec, self._most = spec, most
-        self._arrays: list[np.ndarray] = []
+    def __init__(self, spec: ArraySpec, most: int, host: Callable[[int], np.ndarray] | None = None) -> None:
+        self.spec, self._most, self._host = spec, most, host
+        self._asked, self._reached = 0, 0
+        # Bytes: arrays are views of them, and hold them as long as any view of theirs is held.
+        self._memory: list[np.ndarray] = []
 
     def get(self) -> np.ndarray:
         """An array that only the caller holds."""
-        for i in range(len(self._arrays)):
+        self._asked += 1
+        if self._host is not None and self._asked > _MANY and self._reached < self._most:
+            self._reached += 1
+            self._drop()
+            try:
+                return self._seen(self._host(self.spec.nbytes))
+            except BackendError:
+                # The system has none to give: results come as before.
+                self._host = None
+        # The newest last, so that what a device reaches is used and the rest forgotten.
+        for i in reversed(range(len(self._memory))):
             # Ours in the list, and the argument of the question.
-            if sys.getrefcount(self._arrays[i]) == 2:
-                return self._arrays[i]
-        made = np.empty(self.spec.shape, self.spec.dtype)
-        self._arrays.append(made)
-        del self._arrays[: -self._most]
-        return made
+            if sys.getrefcount(self._memory[i]) == 2:
+                return self._seen(self._memory.pop(i))
+        return self._seen(np.empty(self.spec.nbytes, np.uint8))
+
+    def _drop(self) -> None:
+        """Forget the oldest memory that nobody holds."""
+        for i in range(len(self._memory)):
+            if sys.getrefcount(self._memory[i]) == 2:
+                del self._memory[i]
+                return
+
+    def _seen(self, memory: np.ndarray) -> np.ndarray:
+        self._memory.append(memory)
+        del self._memory[: -self._most]
+        return memory.view(self.spec.dtype).reshape(self.spec.shape)
 
 
 class Stopped(Exception):
@@ -75,7 +107,8 @@ class FrameJob(Job):
         self._going: dict[int, np.ndarray] = {}
         self._seen, self._depth = 0, depth
         # Waiting to be taken, and in the consumer's hands: the rest is on its way.
-        self._arrays = Recycled(plan.outputs[0].spec, depth + 2)
+        host = None if plan.limits.host else bound.backend.host
+        self._arrays = Recycled(plan.outputs[0].spec, depth + 2, host)
         self._results: deque[np.ndarray] = deque()
         self._handing = threading.Condition()
         self._asks = False

@@ -144,8 +144,9 @@ def test_sizes_near_the_ends_of_the_floats(device, rng):
 def test_the_same_bits_at_every_budget(method, kind, boundary, device, rng):
     if device != "cpu" and boundary != "constant":
         pytest.skip("one border says as much there")
-    # An odd number of tiles across: the last has no neighbour.
-    image, mask = (100 * rng.standard_normal((401, 267))).astype(kind), products((40, 19), rng, 2)
+    # An odd number of tiles across: the last has no neighbour. The smallest budget means parts of a row or two.
+    shape = (401, 267) if method == "fft" or device == "cpu" else (101, 267)
+    image, mask = (100 * rng.standard_normal(shape)).astype(kind), products((40, 19), rng, 2)
     for mode in ("same", "full", "valid") if device == "cpu" else ("full",):
         options = {"mode": mode, "boundary": boundary, "cval": 1.5, "method": method, "device": device}
         want = fp.convolve(image, mask, **options)

@@ -7,7 +7,9 @@ import pytest
 import scipy.ndimage as nd
 
 import footprint as fp
+from footprint.plan import cross, stream
 from footprint.plan.faces import COPIERS
+from footprint.spec import ArraySpec
 
 
 def test_a_plan_too_large_to_keep_finds_its_host_memory_again(device, backend, monkeypatch, rng):
@@ -76,3 +78,47 @@ def test_memory_that_opencl_maps_carries_blocks_both_ways(device, backend, monke
     fp.clear_cache()
     gc.collect()
     assert not one._pinned
+
+
+def test_pinned_arrays_cross_as_they_lie(device, backend, monkeypatch, rng):
+    """Whole and in parts, without a copy on the way."""
+    if backend.limits.host:
+        pytest.skip("arrays on the host are this device's own")
+    shape, mask = (1200, 900), rng.random((5, 5))
+    plain = rng.random(shape, np.float32)
+    wanted = fp.convolve(plain, mask, device=device)
+    fp.clear_cache()
+    if device.startswith("opencl"):
+        monkeypatch.setattr("footprint.backend.opencl._across_a_bus", lambda _: True)
+    image, out = (backend.host(plain.nbytes).view(np.float32).reshape(shape) for _ in range(2))
+    image[...] = plain
+    assert backend.reaches(image) and backend.reaches(image[7:9]) and not backend.reaches(plain)
+    monkeypatch.setattr(cross, "Carry", None)
+    for memory in (None, "2 MB"):
+        for _ in range(2):
+            out[...] = -1
+            fp.convolve(image, mask, out=out, memory=memory, device=device)
+            np.testing.assert_array_equal(out, wanted)
+    fp.clear_cache()
+
+
+def test_results_of_a_stream_come_to_lie_where_a_device_reaches_them(monkeypatch):
+    """When many have been asked for; what anybody still sees, be it a part, is not written again."""
+    made = []
+
+    def host(nbytes):
+        memory = np.zeros(nbytes, np.uint8)
+        made.append(memory.ctypes.data)
+        return memory
+
+    monkeypatch.setattr(stream, "_MANY", 3)
+    arrays = stream.Recycled(ArraySpec((4, 6), "<f4"), 2, host)
+    for turn in range(12):
+        result = arrays.get()
+        assert result.shape == (4, 6) and result.dtype == np.float32 and len(made) == min(max(turn - 2, 0), 2)
+        assert turn < 6 or result.ctypes.data in made
+        del result
+    seen = [arrays.get()[1:3, ::2] for _ in range(9)]
+    for i, one in enumerate(seen):
+        one[...] = i
+    assert [one.max() for one in seen] == [one.min() for one in seen] == list(range(9)) and len(made) == 2

@@ -290,7 +290,7 @@ def test_a_stream_keeps_few_arrays_for_results_that_were_let_go():
     with fp.stream([IMAGE] * 40, mask=MASK, depth=2, device="cpu") as frames:
         held = [next(frames) for _ in range(30)]
         assert len({frame.ctypes.data for frame in held}) == 30
-        assert len(frames._job._arrays._arrays) <= 4
+        assert len(frames._job._arrays._memory) <= 4
 
 
 def test_a_stream_that_cannot_start_gives_its_memory_back(monkeypatch):

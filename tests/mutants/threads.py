@@ -50,7 +50,7 @@ MUTANTS = [
     ),
     Mutant(
         STREAM,
-        "del self._arrays[: -self._most]",
+        "del self._memory[: -self._most]",
         "pass",
         (THREADS + "a_stream_keeps_few_arrays_for_results_that_were_let_go",),
         "arrays for results pile up",

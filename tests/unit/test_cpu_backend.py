@@ -206,6 +206,7 @@ def test_unknown_device_is_one_sentence(name):
 
 def test_the_processor_is_number_0_and_there_is_no_other():
     assert device_limits("cpu:0").device == open_backend("cpu:0").limits.device == "cpu"
+    assert open_backend("cpu") is open_backend("cpu:0") is open_backend(choose_device("cpu"))
     for use in (device_limits, open_backend):
         with pytest.raises(BackendError, match="cpu:7: there is one CPU device; give cpu"):
             use("cpu:7")
