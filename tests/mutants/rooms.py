@@ -321,6 +321,20 @@ MUTANTS = [
         "a group of sums across has more work-items than the device allows",
     ),
     Mutant(
+        "footprint/kernels/separable/cpu_short.py",
+        "skip * block, width, wide,",
+        "skip, width, wide,",
+        (BACKEND + "short_sums.py::test_blocks_equal_the_whole_and_the_whole_scipys",),
+        "where a strip's first block lies across an edge, the ones inside begin with too few columns",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_short.py",
+        "e.splat(4, b.sub(t, one)), sums[HALF:]",
+        "e.splat(4, t), sums[HALF:]",
+        (BACKEND + "short_sums.py::test_blocks_equal_the_whole_and_the_whole_scipys",),
+        "the second of two rows is summed with the first one's weights",
+    ),
+    Mutant(
         "footprint/kernels/rank_filter/rank_filter.knl",
         "x[l] = bordered(left + l * RESULTS + x0 + u, width, BORDER_X)",
         "x[l] = bordered(left + x0 + u, width, BORDER_X)",

@@ -30,6 +30,10 @@ DOWN = 4
 """Most such launches; by the kernel ``convolve``, which sums down more weights than these, each takes eight times as long."""
 STRIP = 1024
 """Most results of a row that are made at once."""
+CHAIN = 24
+"""Most products of a chain of such sums on the CPU: what both sums lose adds up."""
+RING = 131072
+"""Bytes of sums across that a thread of the CPU keeps: rows in short pieces are not foreseen, and all of them has to stay near."""
 
 
 def places(tall: int, wide: int, width: int) -> tuple[int, int, int, int, int]:
@@ -41,11 +45,31 @@ def places(tall: int, wide: int, width: int) -> tuple[int, int, int, int, int]:
     return strip, line, sums, lines, lines + ROWS * line
 
 
+def short(tall: int, wide: int, cval: float, itemsize: int) -> bool:
+    """Whether the CPU sums across first: what lies beyond the ends of rows of ``down`` must then be nothing but what it sums to."""
+    return max(tall, wide) <= FUSED // itemsize and cval == 0
+
+
+def chained(taps: int) -> int:
+    """Taps of a chain, so that chains are nearly equal."""
+    chains = (taps + CHAIN - 1) // CHAIN
+    return (taps + chains - 1) // chains
+
+
+def short_places(tall: int, wide: int, width: int, itemsize: int) -> tuple[int, int, int]:
+    """Of a thread's workspace for these: elements of a strip, where a block at an edge lies, and the end."""
+    strip = min(max(RING // ((tall + 1) * itemsize) // STEP, 1), -(-max(width, 1) // STEP)) * STEP
+    return strip, (tall + 1) * strip, (tall + 1) * strip + STEP + wide - 1
+
+
 def separable_work(
-    limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, **_: object
+    limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, *, cval: float = 0.0, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread the rows of a block at an edge, its sums, lines of sums down, and sums across."""
-    size = places(tall.shape[0], wide.shape[0], out.shape[2])[4] + 3 * STEP
+    """For each thread the rows of a block at an edge, its sums, lines of sums down, and sums across; or a ring of `short` sums."""
+    lengths = tall.shape[0], wide.shape[0], out.shape[2]
+    size = places(*lengths)[4] + 3 * STEP
+    if short(*lengths[:2], cval, out.itemsize):
+        size = short_places(*lengths, out.itemsize)[2]
     unit = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
 
