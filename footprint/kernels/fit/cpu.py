@@ -154,6 +154,8 @@ def _window(k, boxes, stamps, radius, reach, background, spans, w):
         w[i] = 0.0
     for y in range(side):
         half = int(math.sqrt(reach * reach - (y - far) ** 2))
+        # A root may be rounded up to the next pixel.
+        half -= half * half + (y - far) ** 2 > reach * reach
         spans[2 * y], spans[2 * y + 1] = far - half, far + half + 1
         start = k * wide * wide + (y - far + radius) * wide + radius - far
         lay(w, stamps, start, far - half, far + half + 1, side - 1, background, y * pitch, room + y * pitch, series)
