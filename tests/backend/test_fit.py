@@ -9,12 +9,14 @@ from scipy import fft
 import footprint as fp
 from footprint.api._fit import inverse_beam
 from footprint.api._sky import sky_of
+from footprint.backend.registry import device_limits
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit import cpu
-from footprint.kernels.fit.contract import COLUMNS, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
+from footprint.kernels.fit import cpu, solver
+from footprint.kernels.fit.contract import COLUMNS, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y, solve_work
 from footprint.ops.fit import Fit
 from footprint.reference.fit import fit as reference
 from footprint.reference.fit import gaussian
+from footprint.spec import ArraySpec
 
 FWHM = 5.0
 S = FWHM / 2.35482
@@ -45,6 +47,12 @@ def inverse(a, b, degrees):
     return found[0, 0], found[0, 1], found[1, 1]
 
 
+def workspace(*arrays):
+    """What the solver works on, full of what it must not read."""
+    specs = solve_work(device_limits("cpu"), *(ArraySpec(a.shape, a.dtype) for a in arrays))
+    return [np.full(spec.shape, np.nan if spec.dtype == "float64" else -1, spec.dtype) for spec in specs]
+
+
 def add(image, height, y, x, shape, reach=24):
     rows, columns = (slice(max(int(c) - reach, 0), int(c) + reach + 1) for c in (y, x))
     grid = np.mgrid[: image.shape[0], : image.shape[1]][:, rows, columns]
@@ -66,9 +74,9 @@ def test_equals_scipys_least_squares(rng, free, beamed, dtype):
     stamps, count, stats = np.zeros((1, 19 * 19), dtype), np.ones(1, np.int64), np.array([0, 0, 0, 0, 0, 0.25, 1.5, 0])
     for first in range(0, 60, 7):
         cpu.stamp(image[first : first + 7], boxes, count, stamps, first=first)
-    work = np.zeros((2, 16, 361)), np.zeros((2, 1, 6)), np.zeros((3, 1), bool), np.zeros(2, np.int64), np.zeros(1, np.int64)
     how = {"radius": radius, "free": free, "beamed": beamed}
-    cpu.solve(stats, count, moments, boxes, stamps, np.array(op.beam or (0, 0, 0.0)), op.correlation(), fits, *work, **how)
+    given = stats, count, moments, boxes, stamps, np.array(op.beam or (0, 0, 0.0)), op.correlation(), fits
+    cpu.solve(*given, *workspace(*given), **how)
     y, x = (grid.ravel() for grid in np.mgrid[21:40, 20:39])
     full = 2.35482 / np.sqrt(np.sqrt(beam[0] * beam[2] - beam[1] ** 2))
     reach = max(np.sqrt(120 / np.pi), 0.9 * full) if free else 0.5 * full
@@ -144,10 +152,50 @@ def test_what_two_take_from_each_other_settles():
     moments[:, PEAK] = image[15, 14], image[15, 21]
     stamps, count, stats = np.zeros((2, 81)), np.full(1, 2), np.array([0, 0, 0, 0, 0, 0, 1.0, 0])
     cpu.stamp(image, boxes, count, stamps, first=0)
-    work = np.zeros((1, 16, 81)), np.zeros((2, 2, 6)), np.zeros((3, 2), bool), np.zeros(3, np.int64), np.zeros(2, np.int64)
     how = {"radius": 4, "free": False, "beamed": True}
-    cpu.solve(stats, count, moments, boxes, stamps, np.array(beam), op.correlation(), fits, *work, **how)
+    given = stats, count, moments, boxes, stamps, np.array(beam), op.correlation(), fits
+    cpu.solve(*given, *workspace(*given), **how)
     assert np.allclose(fits[:, [HEIGHT, Y, X]], made, atol=0.02)
+
+
+def test_neighbours_come_a_few_at_a_time():
+    """Where there is room for two of them at hand, to the same bits as with all."""
+    image, beam = np.zeros((60, 60)), (S**-2, 0.0, S**-2)
+    ys, xs = (6 * np.mgrid[1:9, 1:9].reshape(2, -1) + np.array([[1], [2]])).astype(np.int64)
+    for k, (y, x) in enumerate(zip(ys, xs)):
+        add(image, 50.0 + k, y + 0.01 * k - 0.3, x - 0.2, beam)
+    op, n = Fit(64, False, 4, beam), len(ys)
+    moments, boxes = np.zeros((n, 15)), np.zeros((n, 8), np.int64)
+    boxes[:, LABEL], boxes[:, PIXELS], boxes[:, Y_PEAK], boxes[:, X_PEAK] = np.arange(1, n + 1), 30, ys, xs
+    boxes[7, PIXELS] = 0
+    moments[:, PEAK] = image[ys, xs]
+    stamps, count, stats = np.zeros((n, 81)), np.full(1, n), np.array([0, 0, 0, 0, 0, 0, 1.0, 0])
+    cpu.stamp(image, boxes, count, stamps, first=0)
+    fits = np.zeros((2, n, COLUMNS))
+    for at_hand, found in zip((256, 2), fits):
+        given = stats, count, moments, boxes, stamps, np.array(beam), op.correlation(), found
+        work = workspace(*given)
+        work[1] = work[1][:, :at_hand].copy()
+        cpu.solve(*given, *work, radius=4, free=False, beamed=True)
+    assert np.array_equal(fits[0], fits[1], equal_nan=True) and np.isnan(fits[0, :, HEIGHT]).sum() == 1
+    # The seventh's light stays where it was.
+    others = np.hypot(ys - ys[7], xs - xs[7]) > 12
+    assert np.allclose(fits[0, others, HEIGHT], 50 + np.arange(n)[others], rtol=1e-2)
+
+
+def test_series_of_a_gaussian_are_its_values():
+    """Narrow, wide and leaning ones, near and far, whole and only where they are anything: by series of ratios to 1e-12."""
+    for side, far in ((5, 0.0), (11, 21.0), (40, 9.0), (81, 60.0)):
+        for a, b, degrees in ((0.36, 0.36, 0), (0.5, 6.0, 50), (2.1, 2.1, 0), (9.0, 3.0, -20), (30.0, 30.0, 0)):
+            p = np.array([100.0, 200.3, 300.7, *inverse(a, b, degrees), 0, 0])
+            solver.ready(p)
+            top, left = round(200 - side / 2 + far), round(300 - side / 2 - far / 3)
+            pitch = (side + 3) // 4 * 4
+            w = np.zeros(16 * side * pitch + 200)
+            solver.take_off(p, top, left, side, w)
+            wanted = gaussian(p[:6], *np.mgrid[top : top + side, left : left + side])
+            found = -w[: side * pitch].reshape(side, pitch)[:, :side]
+            assert np.all(np.abs(found - wanted) <= 1e-12 * wanted + 1e-11), (side, a, b)
 
 
 def test_extended_sources_budgets_and_threads(rng, monkeypatch):

@@ -9,9 +9,14 @@ from footprint.kernels.common.jit import njit
 
 @njit(cache=True, nogil=True)
 def cell(iy, ix, cells):
-    """The number of a cell by where it lies, in cells: several share a number where there are more."""
-    mixed = np.uint64(int(iy)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(int(ix)) * np.uint64(0xC2B2AE3D27D4EB4F)
-    return np.int64((mixed ^ (mixed >> np.uint64(29))) % np.uint64(cells))
+    """The number of a cell by where it lies, in cells: several share a number where there are more.
+
+    Eight by eight follow each other, so that what is near is near in tables by these numbers, too.
+    """
+    y, x = int(iy), int(ix)
+    mixed = np.uint64(y >> 3) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(x >> 3) * np.uint64(0xC2B2AE3D27D4EB4F)
+    within = np.uint64((y & 7) << 3 | (x & 7))
+    return np.int64((((mixed ^ (mixed >> np.uint64(29))) << np.uint64(6)) + within) % np.uint64(cells))
 
 
 @njit(cache=True, nogil=True)

@@ -21,6 +21,8 @@ without a look at what it leaves, and who has no neighbour that moved stays as i
 
 from __future__ import annotations
 
+import math
+
 from footprint.spec import ArraySpec, Limits
 
 # The peak, its place, the sum over the plane, standard deviations along the axes, degrees from x towards y; their errors; chi
@@ -32,27 +34,31 @@ PASSES = (5, 4)
 # The last of them where fits are to be ``patient``: of sources that share much light, such as a residual pass finds.
 PATIENT = 30
 # Steps of a fit; of the sum of squares, what a last one is worth; half the exponent from which a Gaussian is nothing.
-STEPS, ENOUGH, NOTHING = 25, 1e-6, 40.0
+STEPS, ENOUGH, NOTHING = 25, 1e-6, 30.0
 # Noises that a model has to change by for its neighbours to be fitted again.
 SETTLED = 0.003
 # Windows in full widths: small ones suit noise that is correlated by the beam.
 POINT, LEAST, MOST = 0.5, 0.9, 3.0
-# Rows of a thread's workspace: pixels, residuals, places, six derivatives, and these correlated.
-ROWS = 16
+# Columns of a window that are worked on at once; sums of a fit, at most.
+LANES, SUMS = 4, 22
+# Neighbours that a thread has at hand.
+LISTED = 256
 
 
 def solve_work(
     limits: Limits, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec, stamps: ArraySpec, *rest: ArraySpec,
     **_: object,
 ) -> tuple[ArraySpec, ...]:  # fmt: skip
-    """What each thread works on; parameters before and after a pass; which moved before
-    and in it, and which are lost; the sources by cells of the plane.
+    """What each thread works on, and neighbours it has at hand; parameters, and what goes with them, before and after a pass;
+    which moved before and in it, and which are lost; the sources by cells of the plane.
     """
-    n = boxes.shape[0]
-    threads = max(limits.threads, 1)
-    work = ArraySpec((threads, ROWS, stamps.shape[1]), "float64")
+    n, side = boxes.shape[0], math.isqrt(stamps.shape[1])
+    threads, pitch = max(limits.threads, 1), -(-side // LANES) * LANES
+    # Pixels, their mask, six slopes; starts of series; sums: see `layout` in solver.py.
+    each = 8 * side * pitch + 2 * pitch + (SUMS + 1) * LANES
+    work = ArraySpec((threads, each), "float64"), ArraySpec((threads, LISTED, 12), "float64")
     flags = ArraySpec((3, n), "bool")
-    return work, ArraySpec((2, n, 6), "float64"), flags, ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")
+    return *work, ArraySpec((2, n, 8), "float64"), flags, ArraySpec((n + 1,), "int64"), ArraySpec((n,), "int64")
 
 
 def kinds(free: bool, beamed: bool, patient: bool = False) -> list[bool]:

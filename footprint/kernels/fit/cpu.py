@@ -9,13 +9,17 @@ from numba import prange
 
 from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.common.jit import njit
+from footprint.kernels.common.vectors import alone
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, LEAST, MOST, POINT, SETTLED, kinds
-from footprint.kernels.fit.solver import bells, errors, exponents, far, fit, model, told
+from footprint.kernels.fit.contract import CHI2, LANES, LEAST, MOST, POINT, SETTLED, SUMS, kinds
+from footprint.kernels.fit.grid import lay
+from footprint.kernels.fit.solver import copy, equations, errors, fit, layout, look, ready, take_off, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 # Full width at half maximum in standard deviations.
 _WIDTH = 2.0 * math.sqrt(2.0 * math.log(2.0))
+# Cells that a thread takes one after another: near each other, so that they have neighbours in common.
+_RUN = 64
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -83,46 +87,80 @@ def _start(k, moments, boxes, beam, beamed, radius, p):
 
 
 @njit(cache=True, nogil=True)
-def _neighbours(k, boxes, old, moved, size, starts, order, reach, n, w):
-    """With ``n`` pixels in row 0, take the neighbours' models off them; else whether one of them moved."""
-    cells = starts.size - 1
-    y, x = boxes[k, Y_PEAK], boxes[k, X_PEAK]
-    for cy in range(-1, 2):
-        for cx in range(-1, 2):
-            yy, xx = (y // size + cy) * size, (x // size + cx) * size
-            if yy < 0 or xx < 0:
-                continue
-            c = cell(yy // size, xx // size, cells)
+def _gather(cy, cx, boxes, old, moved, size, starts, order, skip, near):
+    """Put those aside who may be neighbours of sources in a cell, but for ``skip`` of them. How many, and whether that is all."""
+    alone()
+    cells, n = starts.size - 1, -skip
+    for iy in range(max(cy - 1, 0), cy + 2):
+        for ix in range(max(cx - 1, 0), cx + 2):
+            c = cell(iy, ix, cells)
             for i in range(starts[c], starts[c + 1]):
                 j = order[i]
-                ny, nx = boxes[j, Y_PEAK], boxes[j, X_PEAK]
+                y, x = boxes[j, Y_PEAK], boxes[j, X_PEAK]
+                down, right = y - iy * size, x - ix * size
                 # Other cells may have the same number.
-                if j == k or ny // size != yy // size or nx // size != xx // size or not old[j, 0] > 0:
+                if not (old[j, 0] > 0 and 0 <= down < size and 0 <= right < size):
                     continue
-                if (ny - y) ** 2 + (nx - x) ** 2 > size * size or far(y, x, reach, old[j, 1:6]):
-                    continue
-                if n == 0:
-                    if moved[j]:
-                        return True
-                    continue
-                exponents(old[j], n, w, 4)
-                bells(w, 4, n)
-                for q in range(n):
-                    w[0, q] -= old[j, 0] * w[4, q]
-    return False
+                if n == near.shape[0]:
+                    return n, False
+                if n >= 0:
+                    for q in range(8):
+                        near[n, q] = old[j, q]
+                    near[n, 8], near[n, 9], near[n, 10], near[n, 11] = y, x, j, moved[j]
+                n += 1
+    return max(n, 0), True
 
 
 @njit(cache=True, nogil=True)
-def _pixels(k, boxes, stamps, radius, reach, background, w):
-    """The finite pixels of a disc round the peak: values in row 0, places in rows 2 and 3. How many."""
-    side, n = 2 * radius + 1, 0
-    for j in range(stamps.shape[1]):
-        dy, dx = j // side - radius, j % side - radius
-        v = np.float64(stamps[k, j])
-        if dy * dy + dx * dx <= reach * reach and math.isfinite(v):
-            w[0, n], w[2, n], w[3, n] = v - background, boxes[k, Y_PEAK] + dy, boxes[k, X_PEAK] + dx
-            n += 1
-    return n
+def _neighbours(k, y, x, size, reach, near, n, found):
+    """List those of ``n`` put aside whose models reach a source's disc. How many, and whether one of them moved."""
+    alone()
+    many, stirred, most = 0, 0.0, float(size * size)
+    for i in range(n):
+        dy, dx, fy, fx = near[i, 8] - y, near[i, 9] - x, near[i, 1] - y, near[i, 2] - x
+        far = reach + near[i, 6]
+        beside = (dy * dy + dx * dx <= most) & (fy * fy + fx * fx <= far * far) & (near[i, 10] != k)
+        found[many] = i
+        many += beside
+        stirred = max(stirred, near[i, 11] * beside)
+    return many, stirred > 0
+
+
+@njit(cache=True, nogil=True)
+def _batches(k, y, x, size, reach, boxes, old, moved, starts, order, near, found, window, w):
+    """Take all of a source's neighbours off its window, where it has a side; whether one of them moved."""
+    alone()
+    skip, whole, stirred = 0, False, False
+    top, left, side, _ = window
+    while not whole:
+        n, whole = _gather(y // size, x // size, boxes, old, moved, size, starts, order, skip, near)
+        many, moving = _neighbours(k, y, x, size, reach, near, n, found)
+        stirred |= moving
+        if side > 0:
+            for i in range(many):
+                take_off(near[found[i]], top, left, side, w)
+        skip += n
+    return stirred
+
+
+@njit(cache=True, nogil=True)
+def _window(k, boxes, stamps, radius, reach, background, spans, w):
+    """Lay out the finite pixels of a disc round the peak, and their mask. Its corner, its side, and how many they are."""
+    alone()
+    far, wide = int(reach), 2 * radius + 1
+    side = 2 * far + 1
+    pitch, room, series, _, _ = layout(side)
+    for i in range(series, series + LANES):
+        w[i] = 0.0
+    for y in range(side):
+        half = int(math.sqrt(reach * reach - (y - far) ** 2))
+        # A root may be rounded up to the next pixel.
+        half -= half * half + (y - far) ** 2 > reach * reach
+        spans[2 * y], spans[2 * y + 1] = far - half, far + half + 1
+        start = k * wide * wide + (y - far + radius) * wide + radius - far
+        lay(w, stamps, start, far - half, far + half + 1, side - 1, background, y * pitch, room + y * pitch, series)
+    n = (w[series] + w[series + 1]) + (w[series + 2] + w[series + 3])
+    return boxes[k, Y_PEAK] - far, boxes[k, X_PEAK] - far, side, n
 
 
 @njit(cache=True, nogil=True)
@@ -150,64 +188,103 @@ def _changed(old, new):
 
 @njit(cache=True, parallel=True, nogil=True)
 def _pass(
-    moments, boxes, stamps, beam, work, old, new, before, moved, gone, starts, order, n, radius, size, background, noise, beamed,
-    free, every,
+    moments, boxes, stamps, beam, work, beside, old, new, before, moved, gone, starts, order, radius, size, background, noise,
+    beamed, free, every,
 ):  # fmt: skip
     """Fit every source once, less its neighbours' last fits, where they have changed since; all of them where ``every``."""
-    threads = work.shape[0]
+    threads, cells, m = work.shape[0], starts.size - 1, 6 if free else 3
     for t in prange(threads):
-        w = work[t]
-        normal, trial, step, start, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6), np.zeros(6)
-        for k in range(t, n, threads):
-            moved[k] = 0
-            if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+        w, near = work[t], beside[t]
+        normal, trial, step, start, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6), np.zeros(8)
+        sums, found, spans = np.zeros(SUMS), np.zeros(near.shape[0] + 1, np.int64), np.zeros(4 * radius + 2, np.int64)
+        # Cell by cell, whose sources have their neighbours in common.
+        for c in range(cells):
+            if c // _RUN % threads != t:
                 continue
-            new[k] = old[k]
-            width = _start(k, moments, boxes, beam, beamed, radius, p)
-            reach = _reach(k, boxes, width, radius, free)
-            if not every and not _neighbours(k, boxes, old, before, size, starts, order, reach, 0, w):
-                continue
-            if old[k, 0] > 0:
-                p[:] = old[k]
-            m = 6 if free else 3
-            count = _pixels(k, boxes, stamps, radius, reach, background, w)
-            _neighbours(k, boxes, old, before, size, starts, order, reach, count, w)
-            gone[k] = not (count > m and fit(p, m, count, w, max(0.8 * width, 2.0), normal, trial, step, start) and p[0] > 0)
-            if not gone[k]:
-                here = _noise_at(k, moments, noise)
-                moved[k] = _changed(old[k], p) > SETTLED * here
-                new[k] = p
+            row, column, n, whole = -1, -1, 0, False
+            for i in range(starts[c], starts[c + 1]):
+                k = order[i]
+                moved[k] = 0
+                if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
+                    new[k, 0] = 0.0
+                    continue
+                copy(old[k], new[k])
+                y, x = boxes[k, Y_PEAK], boxes[k, X_PEAK]
+                if not whole or y // size != row or x // size != column:
+                    row, column = y // size, x // size
+                    n, whole = _gather(row, column, boxes, old, before, size, starts, order, np.int64(0), near)
+                width = _start(k, moments, boxes, beam, beamed, radius, p)
+                reach = _reach(k, boxes, width, radius, free)
+                many, stirred = _neighbours(k, y, x, size, reach, near, n, found)
+                if not whole:
+                    nowhere = (y, x, np.int64(0), 0.0)
+                    stirred = _batches(k, y, x, size, reach, boxes, old, before, starts, order, near, found, nowhere, w)
+                if not every and not stirred:
+                    continue
+                if old[k, 0] > 0:
+                    copy(old[k], p)
+                window = _window(k, boxes, stamps, radius, reach, background, spans, w)
+                top, left, side, count = window
+                if whole:
+                    for q in range(many):
+                        take_off(near[found[q]], top, left, side, w)
+                else:
+                    _batches(k, y, x, size, reach, boxes, old, before, starts, order, near, found, window, w)
+                within = max(0.8 * width, 2.0)
+                good = count > m and fit(p, m, top, left, side, w, within, sums, normal, trial, step, start) and p[0] > 0
+                gone[k] = not good
+                if good:
+                    ready(p)
+                    moved[k] = _changed(old[k], p) > SETTLED * _noise_at(k, moments, noise)
+                    copy(p, new[k])
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _finish(
-    moments, boxes, stamps, beam, rho, fits, work, old, gone, starts, order, n, radius, size, background, noise, beamed, free
+    moments, boxes, stamps, beam, rho, fits, work, beside, old, gone, starts, order, radius, size, background, noise, beamed, free
 ):  # fmt: skip
     """What is told of every fit."""
-    threads = work.shape[0]
+    threads, cells, m = work.shape[0], starts.size - 1, 6 if free else 3
     for t in prange(threads):
-        w = work[t]
-        normal, cov, step, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(6)
-        for k in range(t, n, threads):
-            if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or gone[k]:
+        w, near = work[t], beside[t]
+        normal, cov, step, p = np.zeros((7, 7)), np.zeros((6, 6)), np.zeros((5, 7)), np.zeros(8)
+        sums, found, spans = np.zeros(SUMS), np.zeros(near.shape[0] + 1, np.int64), np.zeros(4 * radius + 2, np.int64)
+        for c in range(cells):
+            if c // _RUN % threads != t:
                 continue
-            reach = _reach(k, boxes, _start(k, moments, boxes, beam, beamed, radius, p), radius, free)
-            m, count = (6 if free else 3), _pixels(k, boxes, stamps, radius, reach, background, w)
-            _neighbours(k, boxes, old, gone, size, starts, order, reach, count, w)
-            p[:] = old[k]
-            total = model(p, m, count, w)
-            told(p, fits[k])
-            here = _noise_at(k, moments, noise)
-            errors(p, m, count, w, rho, here, normal, cov, step, fits[k])
-            fits[k, CHI2] = total / (here * here * (count - m))
+            row, column, n, whole = -1, -1, 0, False
+            for i in range(starts[c], starts[c + 1]):
+                k = order[i]
+                if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0 or gone[k]:
+                    continue
+                y, x = boxes[k, Y_PEAK], boxes[k, X_PEAK]
+                if not whole or y // size != row or x // size != column:
+                    row, column = y // size, x // size
+                    n, whole = _gather(row, column, boxes, old, gone, size, starts, order, np.int64(0), near)
+                reach = _reach(k, boxes, _start(k, moments, boxes, beam, beamed, radius, p), radius, free)
+                window = _window(k, boxes, stamps, radius, reach, background, spans, w)
+                top, left, side, count = window
+                if whole:
+                    for q in range(_neighbours(k, y, x, size, reach, near, n, found)[0]):
+                        take_off(near[found[q]], top, left, side, w)
+                else:
+                    _batches(k, y, x, size, reach, boxes, old, gone, starts, order, near, found, window, w)
+                copy(old[k], p)
+                total = look(p, m, top, left, side, w, sums)
+                equations(p, m, sums, normal, step[0])
+                told(p, fits[k])
+                here = _noise_at(k, moments, noise)
+                errors(p, m, top, left, side, w, rho, spans, here, normal, cov, step, fits[k])
+                fits[k, CHI2] = total / (here * here * (count - m))
 
 
 @njit(cache=True, nogil=True)
 def _begin(moments, boxes, n, beam, beamed, radius, old):
     for k in range(n):
-        old[k, :] = 0.0
+        old[k, 0] = 0.0
         if boxes[k, PIXELS] > 0 and boxes[k, LABEL] > 0:
             _start(k, moments, boxes, beam, beamed, radius, old[k])
+            ready(old[k])
 
 
 def solve(
@@ -220,6 +297,7 @@ def solve(
     rho,
     fits,
     work,
+    beside,
     params,
     flags,
     starts,
@@ -241,11 +319,11 @@ def solve(
     sort(boxes[:, Y_PEAK], boxes[:, X_PEAK], n, size, starts, order)
     turns = kinds(free, beamed, patient)
     before, moved, gone = flags
-    sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, n, radius, size)
+    sky, where = (float(stats[BACKGROUND]), float(stats[NOISE])), (starts, order, radius, size)
     for turn, kind in enumerate(turns):
         every = turn == 0 or kind != turns[turn - 1]
         if not every and not before[:n].any():
             continue
-        _pass(moments, boxes, stamps, beam, work, old, new, before, moved, gone, *where, *sky, beamed, kind, every)
+        _pass(moments, boxes, stamps, beam, work, beside, old, new, before, moved, gone, *where, *sky, beamed, kind, every)
         old, new, before, moved = new, old, moved, before
-    _finish(moments, boxes, stamps, beam, rho, fits, work, old, gone, *where, *sky, beamed, turns[-1])
+    _finish(moments, boxes, stamps, beam, rho, fits, work, beside, old, gone, *where, *sky, beamed, turns[-1])

@@ -114,9 +114,10 @@ PLACED void tell(const f64 *p, f64 *out)
 }
 
 /* what the noise makes of each quantity: its slopes times the covariance (J'J)^-1 Q (J'J)^-1 of the parameters */
-PLACED void errors(LOCAL const f64 *normal, LOCAL const f64 *correlated, LOCAL const f64 *at, f64 noise, GLOBAL f64 *out)
+PLACED void errors(LOCAL const f64 *normal, LOCAL const f64 *correlated, LOCAL const f64 *at, const f64 *told, f64 noise,
+                   GLOBAL f64 *out)
 {
-  f64 a[HALF], cov[M][M], b[M], p[6], low[7], high[7], slope[7][M];
+  f64 a[HALF], cov[M][M], b[M], p[6], slope[7][M];
   for (i32 i = 0; i < 6; i++) p[i] = at[i];
   for (i32 i = 0; i < HALF; i++) a[i] = normal[i];
   if (!factor(a)) {
@@ -138,19 +139,25 @@ PLACED void errors(LOCAL const f64 *normal, LOCAL const f64 *correlated, LOCAL c
         cov[j][i] = other;
       }
   }
-  for (i32 i = 0; i < M; i++) {
-    const f64 h = 1e-4 * (i == 0 ? fabs(p[i]) : i < 3 ? 0.1 : sqrt(p[3] * p[5])), here = p[i];
-    p[i] = here - h;
-    tell(p, low);
-    p[i] = here + h;
-    tell(p, high);
-    p[i] = here;
-    for (i32 c = 0; c < 7; c++) {
-      f64 d = high[c] - low[c];
-      if (c == THETA) d -= 180.0 * rint(d / 180.0);
-      slope[c][i] = d / (2 * h);
-    }
+  for (i32 c = 0; c < 7; c++)
+    for (i32 i = 0; i < M; i++) slope[c][i] = 0;
+  slope[HEIGHT][0] = slope[1][1] = slope[2][2] = 1;
+  slope[3][0] = told[3] / p[0];
+#if M == 6
+  const f64 det = p[3] * p[5] - p[4] * p[4], yy = p[5] / det, yx = -p[4] / det, xx = p[3] / det;
+  const f64 apart = (xx - yy) / 2, spread = fmax(sqrt(apart * apart + yx * yx), 1e-300);
+  /* what becomes of the covariance: of yy, yx and xx */
+  const f64 change[3][3] = {{yy * yy, yy * yx, yx * yx}, {2 * yy * yx, yy * xx + yx * yx, 2 * yx * xx}, {yx * yx, yx * xx, xx * xx}};
+  const f64 grows[3] = {yy, 2 * yx, xx};
+  for (i32 i = 0; i < 3; i++) {
+    const f64 mean = -(change[i][2] + change[i][0]) / 2, other = -(change[i][2] - change[i][0]) / 2;
+    const f64 widens = (apart * other - yx * change[i][1]) / spread;
+    slope[3][3 + i] = -0.5 * told[3] * grows[i];
+    slope[4][3 + i] = (mean + widens) / (2 * told[4]);
+    slope[5][3 + i] = (mean - widens) / (2 * told[5]);
+    slope[THETA][3 + i] = (-apart * change[i][1] - yx * other) / (spread * spread) * (90 / PI);
   }
+#endif
   for (i32 c = 0; c < 7; c++) {
     f64 s = 0;
     for (i32 i = 0; i < M; i++)

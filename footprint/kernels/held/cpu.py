@@ -12,7 +12,7 @@ from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, LEVEL, PEAK, SPREAD, SUM
 from footprint.kernels.find_sources.contract import PIXELS as OF_BOX
 from footprint.kernels.fit.contract import MAJOR, MINOR, NOTHING, THETA, X, Y
-from footprint.kernels.fit.solver import far as is_far
+from footprint.kernels.fit.solver import extent
 from footprint.kernels.held.contract import CHI2, ERROR, HEIGHT, LEAST, NEAR, NONE, PIXELS, SHARE
 from footprint.kernels.held.solver import together
 
@@ -122,7 +122,7 @@ def _light(k, n, places, good, heights, far, starts, order, w):
     for q in range(n):
         reach = max(reach, math.hypot(w[0, q] - p[0], w[1, q] - p[1]))
     for j in _beside(k, places, good, far, starts, order):
-        if heights[j] != 0 and not is_far(p[0], p[1], reach, places[j]):
+        if heights[j] != 0 and math.hypot(places[j, 0] - p[0], places[j, 1] - p[1]) <= reach + extent(places[j, 2:5]):
             for q in range(n):
                 w[2, q] -= heights[j] * _bell(places[j], w[0, q], w[1, q])
 
