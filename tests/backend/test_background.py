@@ -7,6 +7,8 @@ import pytest
 from scipy import ndimage
 
 import footprint as fp
+from footprint.kernels.mesh.bins import below, extent, median_of, spread
+from footprint.kernels.mesh.contract import STEP
 from footprint.reference.background import background as reference
 
 
@@ -42,6 +44,33 @@ def test_other_dtypes_and_a_large_offset(device, rng, dtype):
     far = rng.normal(1e6, 2, (128, 128))
     level, noise = fp.background(far, 32, device=device)
     assert abs(level.mean() - 1e6) < 0.1 and abs(noise.mean() - 2) < 0.1
+
+
+@pytest.mark.parametrize("kind", ["normal", "few values", "one far", "tiny"])
+def test_bins_tell_what_sorted_values_do(rng, kind):
+    """Counts and medians to the bit, sums to rounding, of what is under a bound, whichever bins values lie in."""
+    n, bins = 1000, 125
+    a = rng.normal(0, 1, n).astype("f4")
+    a = {"few values": np.round(a), "tiny": a * np.float32(1e-41)}.get(kind, a)
+    if kind == "one far":
+        a[5], a[7] = 3e38, -np.inf
+    binned, places, starts = np.empty(n, "f4"), np.empty(n, "u4"), np.empty(bins + 3, "u4")
+    sums = np.empty((2, n // STEP + 1))
+    centre, half = extent(a, n, binned)
+    with np.errstate(over="ignore"):
+        about = np.float32(centre - half), np.float32(0.5 * bins / half), bins, centre, binned
+    spread(a, n, *about, places, starts, sums)
+    ordered = np.sort(a).astype(float)
+    for i, j in [(0, n), (1, n), *(np.sort(rng.integers(0, n + 1, (300, 2)), 1) + [0, 1]).clip(0, n)]:
+        if i < j:
+            assert median_of(i, j, bins, binned, starts, a) == 0.5 * (ordered[(i + j - 1) // 2] + ordered[(i + j) // 2])
+    for bound in (*rng.choice(ordered, 40), *rng.normal(0, 1, 40) * (1e-41 if kind == "tiny" else 1), 1e30):
+        for equal in (False, True):
+            under = ordered[ordered <= bound] if equal else ordered[ordered < bound]
+            count, total, squares = below(bound, equal, *about, starts, sums)
+            assert count == under.size
+            if kind != "one far":
+                assert np.allclose([total, squares], [np.sum(under - centre), np.sum((under - centre) ** 2)], 1e-10, 1e-9 * half)
 
 
 def test_parts_change_no_bit(rng):

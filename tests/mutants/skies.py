@@ -3,12 +3,14 @@
 from tests.mutants import Mutant
 
 LOCAL, MESH = "footprint/kernels/local_sources/cpu.py", "footprint/kernels/mesh/cpu.py"
+BINS = "footprint/kernels/mesh/bins.py"
 HELD, ELSEWHERE = "footprint/kernels/held/cpu.py", "footprint/api/_elsewhere.py"
 REFERENCE = ("tests/backend/test_local_sources.py::test_equals_the_reference",)
 PARTS = ("tests/backend/test_local_sources.py::test_parts_change_no_bit",)
 APART = ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",)
 SQUEEZE = "footprint/kernels/find_sources/squeeze.py"
 AGAIN = ("tests/backend/test_squeezed.py::test_rows_are_used_again",)
+CELLS = ("tests/backend/test_background.py::test_bins_tell_what_sorted_values_do",)
 MAPS = ("tests/backend/test_background.py::test_equals_the_reference",)
 SQUARES = ("tests/backend/test_held.py::test_equals_linear_least_squares",)
 OTHERS = ("tests/backend/test_held.py::test_found_on_one_and_measured_on_others",)
@@ -64,6 +66,8 @@ MUTANTS = [
         PARTS,
         "maps of another part are kept",
     ),
+    Mutant(BINS, "if other < stop", "if stop > 0", CELLS, "of two in the middle, the second is looked for in the first one's bin"),
+    Mutant(BINS, "    s = count // STEP\n", "    s = (count + 1) // STEP\n", CELLS, "a sum begins after what is under the bound"),
     Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(

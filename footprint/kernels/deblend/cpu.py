@@ -59,21 +59,21 @@ def _walk(
 ):  # fmt: skip
     """Count the pixels of basins, and gather the passes between them, row by row; link basins across strips."""
     rows, width = block.shape
-    n, ids, over = peaks.size, lines[0], lines[1]
+    n = peaks.size
     for r in range(rows):
         y, row, mine = first + r, block[r], nodes[r]
         above = block[r - 1] if r else last[0]
+        # The numbers of this row's basins, and of those of the row before.
+        ids, over = lines[r % 2], lines[1 - r % 2]
+        ids[:] = -1
         if y > 0 and y % strip == 0:
             over[:] = seam
             _join(above, row, mine, seam, best, offset, y, reach, largest, basins)
-        elif r:
-            over[:] = ids
-        for x in range(width):
-            ids[x] = offset - mine[x] - 1 if mine[x] else -1
         x = next_set(mine, 0)
         while x < width:
-            a, start = ids[x], x
-            while x < width and ids[x] == a:
+            a, start, node = offset - mine[x] - 1, x, mine[x]
+            while x < width and mine[x] == node:
+                ids[x] = a
                 x += 1
             if a < n:
                 basins[a, PIXELS] += x - start

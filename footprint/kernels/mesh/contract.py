@@ -26,6 +26,8 @@ from footprint.spec import ArraySpec, Limits
 FEW, TURNS = 64, 50
 # On the CPU, values that tell where a cell's lie, and bins that they are then counted into at most.
 SAMPLE, MOST = 64, 1024
+# Values that are summed at once.
+STEP = 32
 
 
 def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
@@ -33,9 +35,9 @@ def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int,
     n = size * size
     return (
         ArraySpec((limits.threads, 2, max(n, SAMPLE)), "float32"),
-        ArraySpec((limits.threads, n), "int32"),
-        ArraySpec((limits.threads, MOST + 3), "int64"),
-        ArraySpec((limits.threads, 2, MOST + 3), "float64"),
+        ArraySpec((limits.threads, n), "uint32"),
+        ArraySpec((limits.threads, MOST + 3), "uint32"),
+        ArraySpec((limits.threads, 2, n // STEP + 1), "float64"),
     )
 
 
@@ -45,6 +47,6 @@ def smooth_work(limits: Limits, cells: ArraySpec, smooth: ArraySpec, *, width: i
     return ArraySpec((max(width * width, ny * nx),), "float64"), ArraySpec((ny, nx), "float64")
 
 
-def paint_work(limits: Limits, smooth: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """A row of cells and its second derivatives along x, for every thread."""
-    return (ArraySpec((limits.threads, 2, smooth.shape[2]), "float64"),)
+def paint_work(limits: Limits, smooth: ArraySpec, *rest: ArraySpec, size: int, **_: object) -> tuple[ArraySpec, ...]:
+    """A row of cells and its second derivatives along x, for every thread; distances of pixels from a cell's centre."""
+    return ArraySpec((limits.threads, 2, smooth.shape[2]), "float64"), ArraySpec((3 * size,), "float64")

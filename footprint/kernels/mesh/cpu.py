@@ -8,105 +8,20 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.jit import njit
-from footprint.kernels.mesh.contract import FEW, MOST, SAMPLE, TURNS
+from footprint.kernels.mesh.bins import below, extent, median_of, rank_of, spread
+from footprint.kernels.mesh.contract import FEW, MOST, TURNS
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
 # Values a bin has of its share: so few that what a bound cuts is soon looked at.
 EACH = 8
-# Deviations of the sample that the bins reach to either side; what is beyond lies in one more bin.
-REACH = 6.0
-FAR = 3e38
 
 
 @njit(cache=True, nogil=True)
-def _bin(v, low, scale, bins):
-    """The bin of a value: never lower than that of a smaller one."""
-    t = (np.float64(v) - low) * scale + 1.0
-    t = t if t > 0.0 else 0.0
-    top = bins + 1.0
-    return np.int32(t if t < top else top)
-
-
-@njit(cache=True, nogil=True)
-def _range(a, n, few):
-    """Where most of the values lie: a centre, and half the width of the bins; the width is 0 where all values are one."""
-    m = min(n, SAMPLE)
-    for i in range(m):
-        few[i] = a[i * n // m]
-    few[:m].sort()
-    centre = np.float64(few[m // 2])
-    half = REACH * 0.5 * (np.float64(few[(84 * m) // 100]) - np.float64(few[(16 * m) // 100]))
-    if half == 0.0:
-        least, largest = a[0], a[0]
-        for i in range(n):
-            least, largest = min(least, a[i]), max(largest, a[i])
-        half = max(np.float64(largest) - centre, centre - np.float64(least))
-    # What no float32 holds lies at its end.
-    return min(max(centre, -FAR), FAR), min(half, FAR)
-
-
-@njit(cache=True, nogil=True)
-def _spread(a, n, low, scale, bins, centre, binned, places, starts, sums):
-    """Lay values by their bins; count, and sum about the centre, what lies before each."""
-    starts[: bins + 3] = 0
-    for i in range(n):
-        places[i] = _bin(a[i], low, scale, bins)
-    for i in range(n):
-        starts[places[i] + 1] += 1
-    for b in range(bins + 2):
-        starts[b + 1] += starts[b]
-    for i in range(n):
-        b = places[i]
-        binned[starts[b]] = a[i]
-        starts[b] += 1
-    # Every start has become that of the next bin.
-    for b in range(bins + 2, 0, -1):
-        starts[b] = starts[b - 1]
-    starts[0] = 0
-    sums[0, 0] = sums[1, 0] = 0.0
-    for b in range(bins + 2):
-        total, squares = 0.0, 0.0
-        for i in range(starts[b], starts[b + 1]):
-            d = np.float64(binned[i]) - centre
-            total += d
-            squares += d * d
-        sums[0, b + 1], sums[1, b + 1] = sums[0, b] + total, sums[1, b] + squares
-
-
-@njit(cache=True, nogil=True)
-def _below(bound, equal, low, scale, bins, centre, binned, starts, sums):
-    """Count, sum and sum of squares about the centre of what is under a bound, or ``equal`` to it."""
-    b = _bin(bound, low, scale, bins)
-    count, total, squares = starts[b], sums[0, b], sums[1, b]
-    for i in range(starts[b], starts[b + 1]):
-        v = np.float64(binned[i])
-        if v < bound or (equal and v == bound):
-            count += 1
-            total += v - centre
-            squares += (v - centre) * (v - centre)
-    return count, total, squares
-
-
-@njit(cache=True, nogil=True)
-def _rank(r, bins, binned, starts):
-    """The value of a rank; its bin is sorted."""
-    first, last = 0, bins + 1
-    while first < last:
-        b = (first + last) // 2
-        if starts[b + 1] <= r:
-            first = b + 1
-        else:
-            last = b
-    binned[starts[first] : starts[first + 1]].sort()
-    return np.float64(binned[r])
-
-
-@njit(cache=True, nogil=True)
-def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums):
+def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, spare):
     """Median, mean and deviation of n values once nothing is further than kappa deviations from the median."""
     least, largest, kept = -np.inf, np.inf, -1
     i, j, median = 0, n, 0.0
-    total, squares = sums[0, bins + 2], sums[1, bins + 2]
+    _, total, squares = below(np.inf, True, low, scale, bins, centre, binned, starts, sums)
     while True:
         m = j - i
         mean = total / m
@@ -114,13 +29,13 @@ def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums):
         mean += centre
         if m == kept:
             return median, mean, deviation
-        median = 0.5 * (_rank(i + (m - 1) // 2, bins, binned, starts) + _rank(i + m // 2, bins, binned, starts))
+        median = median_of(i, j, bins, binned, starts, spare)
         least, largest, kept = max(least, median - kappa * deviation), min(largest, median + kappa * deviation), m
-        under, total_under, squares_under = _below(least, False, low, scale, bins, centre, binned, starts, sums)
-        upto, total, squares = _below(largest, True, low, scale, bins, centre, binned, starts, sums)
+        under, total_under, squares_under = below(least, False, low, scale, bins, centre, binned, starts, sums)
+        upto, total, squares = below(largest, True, low, scale, bins, centre, binned, starts, sums)
         if upto <= under:
             # Nothing is that near the median: the value over it stands alone.
-            alone = _rank(min(under, j - 1), bins, binned, starts)
+            alone = rank_of(min(under, j - 1), bins, binned, starts, spare)[0]
             return alone, alone, 0.0
         i, j, total, squares = under, upto, total - total_under, squares - squares_under
 
@@ -128,13 +43,13 @@ def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums):
 @njit(cache=True, nogil=True)
 def _cell(a, n, kappa, up, binned, places, starts, sums):
     """Background and noise of a[:n]."""
-    centre, half = _range(a, n, binned)
+    centre, half = extent(a, n, binned)
     if half == 0.0:
         return centre, 0.0
     bins = max(16, min(MOST, n // EACH))
-    low, scale = centre - half, 0.5 * bins / half
-    _spread(a, n, low, scale, bins, centre, binned, places, starts, sums)
-    median, mean, deviation = _clip(n, kappa, low, scale, bins, centre, binned, starts, sums)
+    low, scale = np.float32(centre - half), np.float32(0.5 * bins / half)
+    spread(a, n, low, scale, bins, centre, binned, places, starts, sums)
+    median, mean, deviation = _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, a)
     if deviation == 0.0:
         return median, deviation
     if up == 0.0 or n < FEW:
@@ -142,8 +57,8 @@ def _cell(a, n, kappa, up, binned, places, starts, sums):
     hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     level, noise = median, deviation
     for _ in range(TURNS):
-        under, total_under, squares_under = _below(level - 5 * noise, False, low, scale, bins, centre, binned, starts, sums)
-        upto, total, squares = _below(level + up * noise, False, low, scale, bins, centre, binned, starts, sums)
+        under, total_under, squares_under = below(level - 5 * noise, False, low, scale, bins, centre, binned, starts, sums)
+        upto, total, squares = below(level + up * noise, False, low, scale, bins, centre, binned, starts, sums)
         m = upto - under
         if m < 16:
             return median, deviation
@@ -161,20 +76,25 @@ def _cell(a, n, kappa, up, binned, places, starts, sums):
 
 
 @njit(cache=True, nogil=True)
+def _first_finite(part):
+    """The first value that is finite; NaN where none is."""
+    for row in part:
+        for v in row:
+            if math.isfinite(v):
+                return np.float64(v)
+    return np.nan
+
+
+@njit(cache=True, nogil=True)
 def _gather(part, a):
     """What is finite, told from the first that is; how many, and that first."""
-    n, anchor = 0, np.nan
+    n, anchor = 0, _first_finite(part)
     for y in range(part.shape[0]):
-        row, missing = part[y], 0
-        for x in range(row.size):
-            missing += 0 if abs(row[x]) < np.inf else 1
-        x = 0
-        while anchor != anchor and x < row.size:
-            anchor = np.float64(row[x]) if math.isfinite(row[x]) else anchor
-            x += 1
+        row, to, missing = part[y], a[n : n + part.shape[1]], np.int32(0)
+        for x in range(np.uint64(row.size)):
+            missing += np.int32(0) if abs(row[x]) < np.inf else np.int32(1)
+            to[x] = np.float32(np.float64(row[x]) - anchor)
         if missing == 0:
-            for x in range(row.size):
-                a[n + x] = np.float32(np.float64(row[x]) - anchor)
             n += row.size
             continue
         for x in range(row.size):
@@ -308,36 +228,43 @@ def _place(i, size, n):
 
 
 @njit(cache=True, nogil=True)
-def _stretch(out, start, stop, centre, per, c0, c1, c2, c3):
-    """A cubic of the distance from a cell's centre, in cells, at pixels from start to stop."""
-    # Vector instructions make doubles of int32, and not of int64.
-    for x in range(np.int32(start), np.int32(stop)):
-        f = (np.float64(np.int32(x)) - centre) * per
-        out[x] = c0 + f * (c1 + f * (c2 + f * c3))
+def _stretch(out, start, stop, part, first, c0, c1, c2, c3):
+    """A cubic of the distance from a cell's centre, in cells, at pixels from start to stop; ``part`` has it from ``first`` on."""
+    if stop > start:
+        to, f = out[start:stop], part[first : first + stop - start]
+        for x in range(np.uint64(to.size)):
+            to[x] = c0 + f[x] * (c1 + f[x] * (c2 + f[x] * c3))
 
 
 @njit(cache=True, nogil=True)
-def _line(a, bend, size, out):
-    """A spline from centre to centre of the cells along a row, linear before the first and after the last."""
-    nx, width, per = a.size, out.size, 1.0 / size
+def _line(a, bend, size, out, part):
+    """A spline from centre to centre of the cells along a row, linear before the first and after the last.
+
+    ``part``: how far pixels are from the first cell's centre, in cells, as many as a cell has beyond it; all cells are alike.
+    """
+    nx, width = a.size, out.size
     if nx == 1:
         out[:] = a[0]
         return
+    # The first pixel at or after a cell's centre.
+    ahead = math.ceil(0.5 * size - 0.5)
     for k in range(nx - 1):
-        centre = size * (k + 0.5) - 0.5
-        start, stop = math.ceil(centre), min(math.ceil(centre + size), width)
+        start = size * k + ahead
+        stop = min(start + size, width)
         c1 = a[k + 1] - a[k] - bend[k] / 3 - bend[k + 1] / 6
         c2, c3 = bend[k] / 2, (bend[k + 1] - bend[k]) / 6
         if k == 0:
-            _stretch(out, 0, min(start, width), centre, per, a[0], a[1] - a[0], 0.0, 0.0)
-        _stretch(out, start, stop, centre, per, a[k], c1, c2, c3)
+            _stretch(out, 0, min(start, width), part, 0, a[0], a[1] - a[0], 0.0, 0.0)
+        _stretch(out, start, stop, part, ahead, a[k], c1, c2, c3)
         if k == nx - 2:
-            _stretch(out, stop, width, centre, per, a[k], a[k + 1] - a[k], 0.0, 0.0)
+            _stretch(out, stop, width, part, ahead + size, a[k], a[k + 1] - a[k], 0.0, 0.0)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _paint(smooth, k, out, first, size, rows):
+def _paint(smooth, k, out, first, size, rows, parts):
     ny, nx, threads = smooth.shape[1], smooth.shape[2], rows.shape[0]
+    for x in range(parts.size):
+        parts[x] = (x - (0.5 * size - 0.5)) / size
     for t in prange(threads):
         a, bend = rows[t, 0], rows[t, 1]
         for r in range(out.shape[0] * t // threads, out.shape[0] * (t + 1) // threads):
@@ -345,12 +272,12 @@ def _paint(smooth, k, out, first, size, rows):
             for x in range(nx):
                 a[x] = g * smooth[k, c, x] + f * smooth[k, d, x] + low * smooth[k + 1, c, x] + high * smooth[k + 1, d, x]
                 bend[x] = g * smooth[k + 2, c, x] + f * smooth[k + 2, d, x] + low * smooth[k + 3, c, x] + high * smooth[k + 3, d, x]
-            _line(a, bend, size, out[r])
+            _line(a, bend, size, out[r], parts)
 
 
-def paint(smooth, out, rows, *, first, size, which) -> None:
+def paint(smooth, out, rows, parts, *, first, size, which) -> None:
     """See `footprint.kernels.mesh.contract`."""
-    _paint(smooth, 4 * which, out, first, size, rows)
+    _paint(smooth, 4 * which, out, first, size, rows, parts)
 
 
 def level(stats, out) -> None:
