@@ -190,11 +190,11 @@ def announced(code: int, values: tuple[int, ...], head: bytes) -> int | None:
     if code == _SZIP:
         return int.from_bytes(head[:4], "little")
     if code == _ZSTD:
-        return _zstd(head)
+        return announced_zstd(head)
     return None
 
 
-def _zstd(head: bytes) -> int:
+def announced_zstd(head: bytes) -> int:
     """The content size of a Zstandard frame (RFC 8878, 3.1.1.1); -1 where it has none, which its filter would guess at."""
     if len(head) < 6 or head[:4] != b"\x28\xb5\x2f\xfd":
         return -1

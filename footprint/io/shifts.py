@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,10 @@ from footprint.io.frames import existing_file, reading
 from footprint.io.kinds import begins
 from footprint.units import format_bytes
 
-# A million numbers in words take less.
-_LARGEST = 64 << 20
+# More projections than any scan has; in words they take less than so many bytes.
+_MOST, _LARGEST = 1 << 20, 64 << 20
+# Characters of a text taken at a time, and the longest word that may be a number.
+_PIECE, _WORD = 1 << 16, 1 << 10
 
 
 def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
@@ -51,14 +55,10 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
         raise FormatError(name, f"takes {size}, wanted a file of one number per angle ({what}), {format_bytes(_LARGEST)} at most")
     with reading(name, f"its {what}", "wanted text or .npy with one number per angle"):
         if begins(file, "npy"):
-            npy.header(file)
+            _few(name, math.prod(npy.header(file)[0]), what)
             values = np.load(file, allow_pickle=False)
         else:
-            lines = [line.partition("#")[0].replace(",", " ").split() for line in file.read_text("utf-8").splitlines()]
-            table = [[float(word) for word in line] for line in lines if line]
-            if len(table) > 1 and len({len(line) for line in table}) != 1:
-                raise FormatError(name, f"its lines hold different counts of numbers, wanted one of the {what} per line")
-            values = np.array(table, dtype=np.float64)
+            values = _in_words(file, name, what)
         if values.dtype.kind not in "iuf":
             raise FormatError(name, f"holds {values.dtype} values, wanted numbers")
         values = np.asarray(values, np.float64)
@@ -73,6 +73,38 @@ def read_numbers(path: str | os.PathLike[str], what: str) -> np.ndarray:
     if bad.size:
         raise FormatError(path, f"{bad.size} of its {what} are NaN or infinite, the first is number {bad[0]}")
     return values
+
+
+def _few(name: str, count: int, what: str) -> None:
+    """Raise FormatError where there are more numbers than projections could be."""
+    if count > _MOST:
+        raise FormatError(name, f"lists more than {_MOST} numbers, wanted one number per angle ({what})")
+
+
+def _in_words(file: Path, name: str, what: str) -> np.ndarray:
+    """The numbers of a text ``(lines, numbers in each)``, read piece by piece: as words they would take many times as much."""
+    found, widths, before = array("d"), set[int](), 0
+    rest, comment = "", False
+    with open(file, encoding="utf-8") as text:
+        while True:
+            piece = text.readline(_PIECE)
+            ends = not piece or piece.endswith("\n")
+            said, hashed, _ = piece.partition("#")
+            words = (rest + ("" if comment else said)).replace(",", " ").split()
+            comment, rest = not ends and (comment or bool(hashed)), ""
+            if words and not (ends or comment or said[-1] == "," or said[-1].isspace()):
+                rest = words.pop()
+                if len(rest) > _WORD:
+                    raise FormatError(name, f"holds a word of more than {_WORD} letters, wanted one number per angle ({what})")
+            found.extend(map(float, words))
+            _few(name, len(found), what)
+            if ends and len(found) > before:
+                widths.add(len(found) - before)
+                before = len(found)
+            if len(widths) > 1:
+                raise FormatError(name, f"its lines hold different counts of numbers, wanted one of the {what} per line")
+            if not piece:
+                return np.frombuffer(found, np.float64).reshape(-1, *widths) if found else np.empty(0)
 
 
 def read_shifts(path: str | os.PathLike[str], n_angles: int) -> np.ndarray:

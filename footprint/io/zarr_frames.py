@@ -15,10 +15,13 @@ import numpy as np
 from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import cast_into, reading
 from footprint.io.raw import RawFrames
+from footprint.io.zarr_codecs import Codec, check_made, codec_of
 
 _MARKS = (".zarray", ".zgroup", "zarr.json")
 # What the library holds of a chunk at most: stored, decoded, and the codec's own.
 _COPIES = 3
+# Bytes that codecs add to a chunk at most, and what stands for a chunk that a shard does not hold.
+_HEADERS, _NOTHING = 1 << 10, (1 << 64) - 1
 # A description longer than this describes no array.
 _LONGEST = 64 << 20
 
@@ -32,7 +35,8 @@ def is_zarr(path: str | os.PathLike[str]) -> bool:
 class _Layout:
     """How an array lies in its folder; ``plain`` where its chunks are its numbers.
 
-    Of what is sharded, ``chunks`` are those within shards, and ``index`` is how many bytes tell where they lie in one.
+    Of what is sharded, ``chunks`` are those within a ``shard``, and ``index`` is how many bytes tell where they lie in one, at
+    its end, before ``summed`` bytes, unless ``leads``. ``made`` is the most that ``codec`` may make of a stored chunk.
     """
 
     shape: tuple[int, ...]
@@ -42,7 +46,12 @@ class _Layout:
     prefix: str
     separator: str
     plain: bool
+    codec: Codec | None
+    made: int
+    shard: tuple[int, ...]
     index: int = 0
+    summed: int = 0
+    leads: bool = False
 
 
 class ZarrFrames:
@@ -73,12 +82,14 @@ class ZarrFrames:
         self.shape: tuple[int, int, int] = (math.prod(shape[:-2]), shape[-2], shape[-1])
         self.dtype = layout.dtype.newbyteorder("=")
         self._n_z, (self.deep, self._high, self._wide) = full[0], chunk
+        # The chunk that was looked at last.
+        self._known: Path | None = None
         self._library = None if layout.plain else _by_library(self._folder)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
         if self._library is not None:
-            return (1 + _COPIES) * (math.prod(self._layout.chunks) * self.dtype.itemsize + self._layout.index)
+            return (1 + _COPIES) * (self._layout.made + self._layout.index)
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
     def close(self) -> None:
@@ -162,15 +173,44 @@ class ZarrFrames:
 
     def _file(self, lead: tuple[int, ...], *box: int) -> RawFrames | None:
         """A plain chunk's file; None where it was never written."""
-        index = [i // c for i, c in zip((*lead, *box)[-len(self._layout.chunks) :], self._layout.chunks)]
-        name = self._folder / (self._layout.prefix + self._layout.separator.join(map(str, index)))
+        name = self._name(lead, *box)
         if not name.exists():
             return None
         frames = math.prod(self._layout.chunks[:-2])
         return RawFrames(name, 0, (frames, self._high, self._wide), self._layout.dtype)
 
+    def _name(self, lead: tuple[int, ...], *box: int) -> Path:
+        """The file of a chunk, or of the shard it lies in."""
+        index = [i // c for i, c in zip((*lead, *box)[-len(self._layout.shard) :], self._layout.shard)]
+        return self._folder / (self._layout.prefix + self._layout.separator.join(map(str, index)))
+
+    def _check(self, lead: tuple[int, ...], *box: int) -> None:
+        """Raise ValueError where a chunk decodes to more than it declares: the library makes room for whatever it says."""
+        name, layout = self._name(lead, *box), self._layout
+        # As every codec here makes of numbers that it cannot compress.
+        most = layout.made + layout.made // 8 + _HEADERS
+        if name == self._known or not name.exists():
+            return
+        with open(name, "rb") as file:
+            at, size = 0, os.fstat(file.fileno()).st_size
+            if layout.index:
+                within = [i % s // c for i, s, c in zip((*lead, *box)[-len(layout.shard) :], layout.shard, layout.chunks)]
+                place = int(np.ravel_multi_index(within, [s // c for s, c in zip(layout.shard, layout.chunks)]))
+                file.seek((0 if layout.leads else size - layout.index - layout.summed) + 16 * place)
+                at, length = (int.from_bytes(file.read(8), "little") for _ in range(2))
+                if at == length == _NOTHING:
+                    return
+                size = min(length, size)
+            if size > most:
+                raise ValueError(f"it takes {size} bytes, its shape {layout.made}")
+            file.seek(at)
+            check_made(layout.codec, file.read(size), layout.made)
+        if not layout.index:
+            self._known = name
+
     def _decoded(self, lead: tuple[int, ...], *box: slice) -> np.ndarray:
         """A box by the library, which decodes one chunk for it."""
+        self._check(lead, *(part.start for part in box))
         if len(self._layout.shape) == 2:
             return np.asarray(self._library[box[1:]])[None]  # type: ignore[index]
         return np.asarray(self._library[(*lead, *box)])  # type: ignore[index]
@@ -211,13 +251,14 @@ def _table(path: Path) -> dict[str, Any]:
 
 def _layout(folder: Path) -> _Layout:
     """What the array's description says."""
-    index = 0
+    index, summed, leads = 0, 0, False
     about = _table(folder / ".zarray")
     if about:
         shape, chunks = (tuple(map(int, about[name])) for name in ("shape", "chunks"))
         dtype = np.dtype(about["dtype"])
         plain = about.get("compressor") is None and not about.get("filters") and about.get("order", "C") == "C"
         fill, prefix, separator = about.get("fill_value"), "", about.get("dimension_separator", ".")
+        told, shard = [one for one in (*(about.get("filters") or ()), about.get("compressor")) if one], chunks
     else:
         about = _table(folder / "zarr.json")
         shape = tuple(map(int, about["shape"]))
@@ -229,16 +270,25 @@ def _layout(folder: Path) -> _Layout:
         dtype = np.dtype(about["data_type"]).newbyteorder(">" if big else "<")
         plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
         fill, prefix = about.get("fill_value"), f"c{separator}" if default else ""
+        told, shard = codecs, chunks
         if codecs[0]["name"] == "sharding_indexed":
-            shard, chunks = chunks, tuple(map(int, codecs[0]["configuration"]["chunk_shape"]))
+            inner = codecs[0]["configuration"]
+            shard, chunks = chunks, tuple(map(int, inner["chunk_shape"]))
+            told, leads = inner["codecs"], inner.get("index_location") == "start"
+            sums = [one["name"] for one in inner["index_codecs"][1:]]
+            if len(codecs) > 1 or sums not in ([], ["crc32c"]):
+                raise ValueError("its shards, or their indices, are compressed as a whole")
             if len(chunks) != len(shard) or min(chunks, default=0) < 1:
                 raise ValueError(f"shards of {shard} in chunks of {chunks}")
             # An offset and a length of every chunk.
-            index = 16 * math.prod(-(-n // c) for n, c in zip(shard, chunks))
+            index, summed = 16 * math.prod(-(-n // c) for n, c in zip(shard, chunks)), 4 * len(sums)
     if len(shape) != len(chunks) or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape}, chunks {chunks}")
     words = {None: 0, "NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
-    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain, index)
+    codec, wider = codec_of(told)
+    # Numbers may be stored in another dtype than they are read in.
+    made = math.prod(chunks) * (max(dtype.itemsize, 8) if wider else dtype.itemsize) + _HEADERS * wider
+    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain, codec, made, shard, index, summed, leads)
 
 
 def _by_library(folder: Path) -> Any:

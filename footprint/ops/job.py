@@ -15,6 +15,9 @@ from footprint.spec import ArraySpec, Limits
 Meeting = tuple[ArraySpec, Given]
 """Spec of an input or output, and how it meets the plan."""
 
+# No axis is cut into more parts than this unless they are of so many bytes: what each costs beside its work would tell.
+_MANY, _SMALL = 4096, 64 << 10
+
 
 def plan_op(
     limits: Limits,
@@ -65,8 +68,19 @@ def job_of_op(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Mee
     # On the host a copy of an array takes the memory's time and a core's, so there only files are worth overlapping.
     streamed = files or (not limits.host and read + written > 1 << 22)
     row = (read + written) // max(axes[0][1], 1) if axes else 0
-    finer = tuple(op.grain_along(a, *specs) for a in cut[1:])
-    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, op.grain(*specs), finer)
+    nbytes = sum(spec.nbytes for spec, _ in everything)
+    grains = []
+    for number, (a, total, _) in enumerate(axes):
+        nbytes //= max(total, 1)
+        grains.append(_grain(op.grain_along(a, *specs) if number else op.grain(*specs), total, nbytes))
+    first, finer = (grains[0] if grains else 1), tuple(grains[1:])
+    return Job(record, axes, sums, row, op.cost(limits, *specs), streamed, first, finer)
+
+
+def _grain(grain: int, total: int, nbytes: int) -> int:
+    """The smallest part worth cutting off an axis of so many rows of so many bytes: a row of one pixel is none."""
+    each = max(nbytes * grain, 1)
+    return grain * max(1, min(-(-total // (grain * _MANY)), _SMALL // each))
 
 
 def _stays(limits: Limits, spec: ArraySpec, given: Given) -> bool:

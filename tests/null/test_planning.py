@@ -110,3 +110,24 @@ def test_a_described_scan_is_read_as_fast_as_memory_is_copied():
     plan = fp.plan_reconstruct((180, 16, 64), center=31.5, device="cpu")
     nbytes = sum(slot.spec.nbytes for slot in plan.inputs)
     assert dict(plan.seconds)["read"] == pytest.approx(nbytes / rates(plan.limits).copy)
+
+
+@pytest.mark.parametrize("shape", [(2_000_000, 1), (1, 2_000_000), (2_000_000,)])
+def test_long_thin_images_are_cut_into_no_single_pixels(shape):
+    """At the smallest budget that a refusal names: they were cut into as many as 166667 parts."""
+    mask = (5, 5)[: len(shape)]
+    verbs = [
+        (fp.plan_sobel,),
+        (fp.plan_laplace,),
+        (fp.plan_gaussian_filter, 1),
+        (fp.plan_uniform_filter, 3),
+        (fp.plan_unsharp_mask, 1),
+    ]
+    verbs += [(fp.plan_median_filter, 3), (fp.plan_convolve, mask), (fp.plan_gaussian_laplace, 1)]
+    for verb, *given in verbs:
+        for device in ("cpu", "null:h100"):
+            with pytest.raises(fp.BudgetError) as refused:
+                verb(shape, *given, device=device, memory=64)
+            smallest = verb(shape, *given, device=device, memory=refused.value.smallest)
+            few = smallest.n_parts == 1 or (smallest.n_parts <= 4096 + 1 and smallest.nbytes < 512 << 10)
+            assert few, (verb, device, smallest.n_parts, smallest.nbytes)

@@ -186,6 +186,10 @@ def _large(path: Path) -> None:
         file.truncate(file.tell() + (1 << 31))
 
 
+def _written(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
 CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "scan-frame-bomb.nx": (
         _frame_bomb,
@@ -212,6 +216,11 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "image-header.npy": (_npy_header, "announces a header of 3221225472 bytes, wanted at most 10000"),
     "shifts-large.npy": (_large, "takes 2 GiB"),
     "shifts-large.txt": (_large, "takes 2 GiB"),
+    "shifts-many.txt": (
+        lambda p: _written(p, b"0.5, " * 3_000_000),
+        "lists more than 1048576 numbers, wanted one number per angle",
+    ),
+    "shifts-word.txt": (lambda p: _written(p, b"1" * (60 << 20)), "holds a word of more than 1024 letters"),
 }
 
 

@@ -14,6 +14,7 @@ from astropy.io import votable
 from astropy.table import Table
 
 from footprint.errors import ArgumentError, FootprintError, FormatError
+from footprint.io import shifts
 from footprint.io.catalog import check_catalog, read_catalog, write_catalog
 from footprint.io.shifts import read_numbers, read_shifts
 
@@ -119,7 +120,10 @@ def test_bad_targets(tmp_path: Path) -> None:
         check_catalog(tmp_path / "none" / "c.csv")
 
 
-def test_shifts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1, 2, 7, 1 << 16])
+def test_shifts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    # Words, comments and lines go over the ends of pieces.
+    monkeypatch.setattr(shifts, "_PIECE", piece)
     (tmp_path / "s.txt").write_text("# pixels\n1.5\n-2\n\n3e0 # last\n")
     np.testing.assert_array_equal(read_shifts(tmp_path / "s.txt", 3), [1.5, -2, 3])
     np.save(tmp_path / "s.npy", np.array([[1], [2]], np.float16))

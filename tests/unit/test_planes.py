@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import json
+import lzma
 import threading
 import tracemalloc
+import zlib
 
 import h5py
 import hdf5plugin
@@ -13,10 +18,11 @@ import tifffile
 from astropy.io import fits
 
 import footprint as fp
-from footprint.io import npy, raw
+from footprint.io import npy, raw, zarr_frames
 from footprint.io.planes import Outdated, Planes
 from footprint.io.stack import open_frames
 from footprint.io.volume_source import open_volume
+from footprint.io.zarr_codecs import codec_of
 from footprint.io.zarr_frames import ZarrFrames
 
 MB = 1 << 20
@@ -275,3 +281,69 @@ def test_chunks_of_zarr_that_were_never_written_and_axes_before_slices(tmp_path,
         np.testing.assert_array_equal(out, want[3:28, 2:7])
         frames.columns(3, 28, slice(1, 7, 4), 5, column)
         np.testing.assert_array_equal(column, want[3:28, 1:7:4, 5])
+
+
+def _bombs(size):
+    """Codecs of Zarr 2, and bytes of a chunk by each that decode to more than ``size``, or say that they do."""
+    zeros = bytes(size + 1)
+    deflated = zlib.compressobj(9, zlib.DEFLATED, 31)
+    blocks = b"".join((size << 3 | 1 << 1).to_bytes(3, "little") + b"\0" for _ in range(4))
+    return [
+        ("gzip", deflated.compress(zeros) + deflated.flush()),
+        ("gzip", gzip.compress(zeros[:size]) + gzip.compress(zeros)),
+        ("zlib", zlib.compress(zeros)),
+        ("bz2", bz2.compress(zeros)),
+        ("lzma", lzma.compress(zeros)),
+        ("blosc", bytes(4) + (1 << 30).to_bytes(4, "little") + bytes(8)),
+        ("lz4", (1 << 30).to_bytes(4, "little") + bytes(8)),
+        ("zstd", b"\x28\xb5\x2f\xfd\xa0" + (1 << 30).to_bytes(4, "little") + bytes(8)),
+        # Without a size, of blocks of one byte each said often.
+        ("zstd", b"\x28\xb5\x2f\xfd\x00\x58" + blocks),
+    ]
+
+
+@pytest.mark.parametrize("form", [2, 3])
+def test_chunks_of_zarr_that_decode_to_more_than_they_declare_are_never_decoded(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(zarr_frames, "_by_library", lambda folder: object())
+    size = 512 * 1024
+    for i, (codec, data) in enumerate(_bombs(size)):
+        folder = tmp_path / str(i)
+        (folder / ("c/0/0" if form == 3 else "0.0")).parent.mkdir(parents=True)
+        (folder / ("c/0/0" if form == 3 else "0.0")).write_bytes(data)
+        name = codec if codec in ("gzip", "blosc", "zstd") else f"numcodecs.{codec}"
+        about = {"zarr_format": 2, "shape": [512, 1024], "chunks": [512, 1024], "dtype": "|u1", "fill_value": 0, "order": "C"}
+        about |= {"filters": None, "compressor": {"id": codec}}
+        if form == 3:
+            about = {"zarr_format": 3, "node_type": "array", "shape": [512, 1024], "data_type": "uint8", "fill_value": 0}
+            about |= {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 1024]}}, "attributes": {}}
+            about |= {"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}, {"name": name}]}
+        (folder / (".zarray" if form == 2 else "zarr.json")).write_text(json.dumps(about))
+        with pytest.raises(fp.FormatError, match="it decodes to more than the 524288 bytes of its shape"):
+            ZarrFrames(folder).read(0, 1, slice(0, 1), np.empty((1, 1, 1024), "u1"))
+    strings = {"id": "astype", "encode_dtype": "u1", "decode_dtype": "S9999999"}
+    for told, words in (
+        ([{"id": "pickle"}], "not read"),
+        ([strings], "else than numbers"),
+        ([{"id": "zlib"}] * 2, "more than once"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            codec_of(told)
+
+
+@pytest.mark.parametrize("index", ["start", "end"])
+def test_a_chunk_in_a_shard_that_decodes_to_more_is_found(tmp_path, index):
+    zarr = pytest.importorskip("zarr")
+    shards = {"shape": (16, 64, 64), "index_location": index}
+    array = zarr.create_array(store=tmp_path / "v", shape=(16, 64, 64), chunks=(2, 8, 64), shards=shards, dtype="f4")
+    array[...] = want = np.arange(16 * 64 * 64, dtype="f4").reshape(16, 64, 64)
+    out = np.empty((1, 8, 64), "f4")
+    ZarrFrames(tmp_path / "v").read(5, 6, slice(24, 32), out)
+    np.testing.assert_array_equal(out, want[5:6, 24:32])
+    (name,) = (path for path in (tmp_path / "v" / "c").rglob("*") if path.is_file())
+    data = name.read_bytes()
+    # The third chunk of the third eight says it is a byte larger.
+    at = data.index(b"\x28\xb5\x2f\xfd", int.from_bytes(data[(0 if index == "start" else -1028) + 16 * 19 :][:8], "little"))
+    assert data[at + 4] == 0x60, data[at + 4]
+    name.write_bytes(data[: at + 5] + (4096 - 256 + 1).to_bytes(2, "little") + data[at + 7 :])
+    with pytest.raises(fp.FormatError, match="decodes to more than the 4096 bytes"):
+        ZarrFrames(tmp_path / "v").read(5, 6, slice(24, 32), out)

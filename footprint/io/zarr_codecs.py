@@ -1,0 +1,109 @@
+"""What compressed chunks of Zarr decode to, found before the library decodes them: it believes a chunk, however much that takes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from footprint.io.coded import announced_zstd
+
+# Bytes taken or made at a time while they are counted, and the most that one block of Zstandard makes.
+_PIECE, _ZSTD_BLOCK = 1 << 16, 1 << 17
+# Codecs that make as many numbers as they are given, of other bytes at most. Others (pickle runs what it reads) are refused.
+_EVEN = {"adler32", "astype", "bitround", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "quantize"}
+_SAME = {"bytes", "shuffle", "transpose"}
+_DTYPES = ("dtype", "astype", "encode_dtype", "decode_dtype")
+
+Codec = Mapping[str, Any]
+
+
+def codec_of(told: Sequence[Any]) -> tuple[Codec | None, bool]:
+    """The codec of Zarr 2 or 3 that compresses, with its settings, and whether others change how many bytes there are."""
+    found: list[Codec] = []
+    wider = False
+    for each in told:
+        name = str(each.get("id") or each["name"]).removeprefix("numcodecs.")
+        settings = {**each, **(each.get("configuration") or {}), "id": name}
+        if name in _MADE:
+            found.append(settings)
+        elif name not in _EVEN | _SAME:
+            raise ValueError(f"its codec {name} is not read, only {', '.join(sorted(_MADE))}")
+        if any(np.dtype(settings[key]).kind not in "biuf" for key in _DTYPES if key in settings):
+            raise ValueError(f"its codec {name} makes something else than numbers")
+        wider |= name in _EVEN
+    if len(found) > 1:
+        raise ValueError("it is compressed more than once")
+    return (found[0] if found else None), wider
+
+
+def check_made(codec: Codec | None, data: bytes, most: int) -> None:
+    """Raise ValueError where data decode to more than so many bytes."""
+    made = len(data) if codec is None else _MADE[codec["id"]](codec, data, most)
+    if made > most:
+        raise ValueError(f"it decodes to more than the {most} bytes of its shape")
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """What a zlib stream inflates to."""
+    engine = zlib.decompressobj()
+    for at in range(0, len(data), _PIECE):
+        piece, made = data[at : at + _PIECE], b"first"
+        while not engine.eof and (piece or made):
+            made = engine.decompress(piece, _PIECE)
+            piece = engine.unconsumed_tail
+            yield made
+
+
+def _counted(pieces: Iterator[bytes], most: int) -> int:
+    """Bytes of some pieces; enough of them where there are more than ``most``."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > most:
+            break
+    return total
+
+
+def _of_file(file: Any, most: int) -> int:
+    """Bytes in a compressed file."""
+    return _counted(iter(lambda: file.read(_PIECE), b""), most)
+
+
+def _lzma(codec: Codec, data: bytes, most: int) -> int:
+    how = {"format": codec.get("format", lzma.FORMAT_XZ), "filters": codec.get("filters")}
+    return _of_file(lzma.LZMAFile(io.BytesIO(data), **how), most)
+
+
+def _zstd(codec: Codec, data: bytes, most: int) -> int:
+    """As a frame says; where it does not, the library makes room as it goes, for what its blocks make at most."""
+    said = announced_zstd(data[:32])
+    if said >= 0 or data[:4] != b"\x28\xb5\x2f\xfd" or len(data) < 6:
+        return said
+    flags, made = data[4], 0
+    at = 5 + (not flags >> 5 & 1) + (0, 1, 2, 4)[flags & 3]
+    last = 0
+    while not last and at + 3 <= len(data):
+        head = int.from_bytes(data[at : at + 3], "little")
+        last, kind, size = head & 1, head >> 1 & 3, head >> 3
+        made += _ZSTD_BLOCK if kind == 2 else size
+        at += 3 + (1 if kind == 1 else size)
+    # Of its blocks any may make less.
+    return made if made > 2 * most + _ZSTD_BLOCK else min(made, most)
+
+
+_MADE: dict[str, Callable[[Codec, bytes, int], int]] = {
+    "blosc": lambda codec, data, most: int.from_bytes(data[4:8], "little"),
+    "bz2": lambda codec, data, most: _of_file(bz2.BZ2File(io.BytesIO(data)), most),
+    "gzip": lambda codec, data, most: _of_file(gzip.GzipFile(fileobj=io.BytesIO(data)), most),
+    "lz4": lambda codec, data, most: int.from_bytes(data[:4], "little"),
+    "lzma": _lzma,
+    "zlib": lambda codec, data, most: _counted(_pieces(data), most),
+    "zstd": _zstd,
+}
