@@ -13,6 +13,8 @@ from functools import wraps
 
 import numpy as np
 
+from footprint.api._bessel import scaled_bessel
+
 # Rows whose numbers of pixels are looked at together: of thousands of sources few differ, and Bessel functions take long.
 _FEW, _ROWS = 256, 4096
 
@@ -40,13 +42,12 @@ def noise_of_sums(n: np.ndarray, beam_area: float | None, edge: bool = True) -> 
     """The standard deviation of a sum over a disc of so many pixels, in units of the noise of one."""
     if not beam_area:
         return np.sqrt(n)
-    from scipy.special import ive
-
     u = n / beam_area
-    inside = 1 - ive(0, u) - ive(1, u)
+    zeroth, first, _ = scaled_bessel(u)
+    inside = 1 - zeroth - first
     variance = 2 * beam_area * n * inside
     if edge:
-        variance += 2 * beam_area * (n * ive(1, u) / u + beam_area * (inside + ive(0, u) / 2))
+        variance += 2 * beam_area * (n * first / u + beam_area * (inside + zeroth / 2))
     # A pixel has the noise of one, whatever the disc's integral.
     return np.sqrt(np.maximum(variance, n))
 
@@ -59,13 +60,12 @@ def noise_of_centres(n: np.ndarray, beam_area: float | None, edge: bool = True) 
     """
     if not beam_area:
         return n / np.sqrt(4 * np.pi)
-    from scipy.special import ive
-
     u = n / beam_area
+    zeroth, first, second = scaled_bessel(u)
     # Where pixels are few against the beam the terms cancel, and their series is good.
     with np.errstate(all="ignore"):
-        weight = np.where(u > 1e-3, 1 + 2 * (ive(1, u) / u - ive(0, u) - ive(1, u)), u**2 / 8 * (1 - 2 * u / 3))
+        weight = np.where(u > 1e-3, 1 + 2 * (first / u - zeroth - first), u**2 / 8 * (1 - 2 * u / 3))
     variance = n**2 * weight
     if edge:
-        variance += n**2 * 2 * ive(2, u) / u + n * beam_area * (2 * weight + ive(1, u))
+        variance += n**2 * 2 * second / u + n * beam_area * (2 * weight + first)
     return np.sqrt(variance * beam_area / (2 * np.pi))

@@ -18,12 +18,12 @@ Listener = Callable[[bool], None]
 _lock = threading.Lock()
 _listeners: list[Listener] = []
 _notice = Notice()
-_running = _in_main = 0
+_running = _in_main = _shown = 0
 _untidy = False
 
 
 def listen(listener: Listener) -> None:
-    """Tell ``listener`` of compilations from now on."""
+    """Tell ``listener``, which shows nobody anything, of compilations from now on."""
     with _lock:
         _listeners.append(listener)
 
@@ -35,9 +35,11 @@ def in_main_thread() -> bool:
 
 @contextmanager
 def watched(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` of compilations while the block runs."""
+    """Tell ``listener``, which shows them where they are to be shown, of compilations while the block runs."""
+    global _shown
     with _lock:
         _listeners.append(listener)
+        _shown += 1
         if _running:
             listener(True)
     try:
@@ -45,6 +47,7 @@ def watched(listener: Listener) -> Iterator[None]:
     finally:
         with _lock:
             _listeners.remove(listener)
+            _shown -= 1
 
 
 @contextmanager
@@ -88,8 +91,7 @@ def _count(by: int) -> None:
         if bool(before) != bool(_running):
             for listener in _listeners:
                 listener(bool(_running))
-            # Who listens shows it in a way of its own.
-            if _running and not _listeners:
+            if _running and not _shown:
                 _notice.begins()
             elif not _running:
                 _notice.ends()

@@ -99,7 +99,8 @@ class Reporter:
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """A bar with time left and the process's memory; yields ``callback(done, total)``."""
         if self.silent:
-            yield lambda done, total: stop.check()
+            with says_what_is_compiled(silent=True):
+                yield lambda done, total: stop.check()
             return
         from rich.console import Console
 
@@ -127,11 +128,9 @@ class Reporter:
     def warm(self, tiny_job: Callable[[], object]) -> None:
         """Run a job of a few pixels first: what libraries and compiled kernels hold is reported apart as ``context``."""
         before = resident_bytes()
-        if self.silent:
+        with says_what_is_compiled(self.silent):
             tiny_job()
-        else:
-            with _says_what_is_compiled():
-                tiny_job()
+        if not self.silent:
             _warm_display()
         self.figures["context"] = max(resident_bytes() - before, 0)
 
@@ -190,12 +189,12 @@ def _progress_bar(console: Any) -> Any:
 
 
 @contextmanager
-def _says_what_is_compiled() -> Iterator[None]:
-    """A line of its own where no bar moves yet; gone when it is over."""
+def says_what_is_compiled(silent: bool = False) -> Iterator[None]:
+    """A line of its own where no bar moves yet, gone when it is over; ``silent`` where nothing but errors is wanted."""
     shown: list[Any] = []
 
     def told(compiles: bool) -> None:
-        if compiles:
+        if compiles and not silent:
             from rich.console import Console
 
             shown.append(Console(stderr=True).status(_COMPILING))

@@ -20,8 +20,10 @@ def command(job: str, devices: str, size: int, as_json: bool) -> int:
     1 if a device differs from the first by more than float32 rounding explains.
     """
     from footprint.api.verify import TOLERANCE, verify
+    from footprint.cli.render import says_what_is_compiled
 
-    found = verify(job, [name.strip() for name in devices.split(",") if name.strip()], size=size)
+    with says_what_is_compiled(silent=as_json):
+        found = verify(job, [name.strip() for name in devices.split(",") if name.strip()], size=size)
     first = found[0]
     if as_json:
         click.echo(json.dumps({"job": job, "size": size, "tolerance": TOLERANCE[job], "devices": [asdict(v) for v in found]}))

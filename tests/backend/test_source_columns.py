@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from astropy.table import Column, QTable, Table, vstack
 from scipy import ndimage
+from scipy.special import ive
 
 import footprint as fp
+from footprint.api._bessel import scaled_bessel
 from footprint.api._errors import noise_of_centres, noise_of_sums
 from footprint.api._names import LENGTH, names
 from footprint.api._search import rules_of
@@ -135,6 +137,12 @@ def test_the_smallest_area_is_half_of_what_a_point_at_the_threshold_covers(rng):
     for changes in ({"chosen": True}, {"flood": None}, {"beam_area": None}):
         given = {"sigma": 5.0, "flood": 3.0, "beam_area": AREA} | changes
         assert rules_of(**given, kappa=3, maxiters=None, connectivity=4, lesson=False, levels=None, min_area="auto").min_area == 1
+
+
+def test_bessel_functions_have_the_last_digits_of_scipys():
+    u = np.concatenate([10.0 ** np.linspace(-3, 7, 1000), np.linspace(39, 41, 200)]).reshape(2, -1)
+    for order, found in enumerate(scaled_bessel(u)):
+        np.testing.assert_allclose(found, ive(order, u), rtol=4e-15)
 
 
 @pytest.mark.parametrize("radius", [1.5, 2.5, 4.0, 8.0])

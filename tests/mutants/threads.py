@@ -35,6 +35,13 @@ MUTANTS = [
         "every helper is optimised by itself as well",
     ),
     Mutant(
+        "footprint/backend/compiling.py",
+        "if _running and not _shown:",
+        "if _running and not _listeners:",
+        ("tests/unit/test_compiling.py::test_a_command_without_a_bar_says_it_as_a_call_does",),
+        "commands without a bar compile without a word",
+    ),
+    Mutant(
         "footprint/backend/notice.py",
         "if not self._said:",
         "if True:",

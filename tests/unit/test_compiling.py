@@ -9,10 +9,12 @@ import threading
 
 import pytest
 
+from footprint.api import verify
 from footprint.backend import compiling as compiler
 from footprint.backend import notice
 from footprint.backend.compiling import compiling, watched
 from footprint.cli.render import Reporter
+from footprint.cli.verify import command
 from footprint.spec import ArraySpec
 
 
@@ -82,6 +84,15 @@ def test_what_takes_no_second_or_is_shown_elsewhere_is_not_said(said, monkeypatc
     assert said == []
 
 
+def test_a_command_without_a_bar_says_it_as_a_call_does(said):
+    """Whoever only has Ctrl-C wait for the compiler shows nothing."""
+    wait = said.pop()
+    compiler.listen(lambda begun: None)
+    with compiling():
+        assert wait(10)
+    assert said == [True]
+
+
 @pytest.mark.parametrize(("watches", "setting", "told"), [(True, "", True), (True, "0", False), (False, "", False)])
 def test_a_log_is_told_and_whoever_watches_a_terminal(watches, setting, told, monkeypatch, capsys, caplog):
     monkeypatch.setattr(notice, "is_watched", lambda: watches)
@@ -132,18 +143,33 @@ def test_the_progress_line_says_so_while_it_lasts():
         assert bar.tasks[0].description == "convolving"
 
 
-def test_where_no_bar_moves_yet_there_is_a_line_of_its_own(capsys, monkeypatch):
+@pytest.fixture
+def terminal(monkeypatch):
+    """Bars and lines as at a terminal."""
     from rich import console
 
     made = console.Console
     monkeypatch.setattr(console, "Console", lambda **how: made(**how | {"force_terminal": True, "width": 80}))
 
+
+def test_where_no_bar_moves_yet_there_is_a_line_of_its_own(capsys, terminal):
     def job():
         with compiling():
             pass
 
     Reporter().warm(job)
     assert "compiling kernels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "told"), [([], True), (["--json"], False)])
+def test_verify_has_one_too(capsys, terminal, monkeypatch, words, told):
+    def job(*args, **named):
+        with compiling():
+            return [verify.Verdict("cpu", 1.0, None, 0.0, 0.0, True)]
+
+    monkeypatch.setattr(verify, "verify", job)
+    command.main(words, standalone_mode=False)
+    assert ("compiling kernels" in capsys.readouterr().err) is told
 
 
 def test_nothing_is_shown_where_nothing_is_asked_for(capsys):

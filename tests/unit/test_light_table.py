@@ -186,6 +186,9 @@ print([name for name in sys.modules if name.startswith("astropy")])
 from astropy.table import Table, vstack
 assert all(isinstance(table, Table) for table in (found, known, summed))
 assert len(vstack([found, known])) == 2 and type(summed.copy()) is type(known) is Table
+sky = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRVAL1": 10.0, "CDELT1": -1e-3, "CDELT2": 1e-3, "BMAJ": 4e-3, "BMIN": 4e-3}
+assert {"ra", "flux_err"} < set(fp.find_sources(image, header=sky, device="cpu").colnames)
+assert "scipy.special" not in sys.modules
 """
 
 
