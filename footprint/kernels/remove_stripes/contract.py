@@ -29,15 +29,27 @@ from footprint.spec import ArraySpec, Limits
 
 TILE = 16
 """Columns that a thread works on at a time: a cache line of them."""
+BLOCK = 16
+"""Numbers of a column that are put in order in registers."""
+LONGEST = 4096
+"""Angles of columns that are sorted side by side: of more, fewer bits of a key than angles are left."""
 WIDE = 128
 """Columns whose sums over angles a thread has side by side."""
 RANKS = 64
 """Ranks whose windows a thread slides together: vectors of every processor's width, and few bytes from each column's page."""
 
 
+def beside(n_a: int, n_x: int) -> bool:
+    """Whether columns are sorted side by side."""
+    return n_x >= TILE and BLOCK <= n_a <= LONGEST
+
+
 def sort_work(limits: Limits, lines: ArraySpec, keys: ArraySpec, places: ArraySpec) -> tuple[ArraySpec, ...]:
-    """Two places for a column's keys with their angles, per thread."""
-    return (ArraySpec((limits.threads, 2, lines.shape[1]), "uint64"),)
+    """Keys of as many columns as a vector may have lanes, and numbers to sort; or two places for one column's; per thread."""
+    _, n_a, n_x = lines.shape
+    if not beside(n_a, n_x):
+        return (ArraySpec((limits.threads, 4 * n_a), "uint32"),)
+    return (ArraySpec((limits.threads, (-(-n_a // BLOCK) * BLOCK + n_a + 2) * TILE), "uint32"),)
 
 
 def smooth_work(limits: Limits, keys: ArraySpec, smoothed: ArraySpec, *, size: int) -> tuple[ArraySpec, ...]:

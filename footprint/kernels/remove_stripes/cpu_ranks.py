@@ -9,12 +9,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.vectors import BYTES, Emit
-from footprint.kernels.remove_stripes.contract import RANKS, TILE
+from footprint.kernels.common.vectors import Emit
+from footprint.kernels.remove_stripes.contract import RANKS, TILE, beside
+from footprint.kernels.remove_stripes.cpu_network import LANES, sort_beside, unpack
 
-LANES = BYTES // 4
 _LARGEST = np.uint32(0xFFFFFFFF)
 _TOP = np.uint32(0x80000000)
+_INFINITE, _NOTHING = np.uint32(0x7F800000), np.uint32(0x7FC00000)
 # As many counters as a column has values, or fewer, cost less than another turn.
 _DIGIT = 9
 _mirrored = njit(cache=True)(source_index)
@@ -22,9 +23,11 @@ _mirrored = njit(cache=True)(source_index)
 
 @njit(cache=True, nogil=True)
 def _key(bits):
-    """A number ordered as the float of these bits; both zeros are one."""
+    """A number ordered as the float of these bits; both zeros are one, and so is all that is no number, last whatever its sign."""
     if bits == _TOP:
         bits = np.uint32(0)
+    if bits & ~_TOP > _INFINITE:
+        bits = _NOTHING
     return ~bits if bits & _TOP else bits | _TOP
 
 
@@ -65,21 +68,49 @@ def _radix(keys, places, pairs, spare, count):
         keys[i], places[i] = np.uint32(pairs[i] >> np.uint64(32)) + low, np.int32(pairs[i])
 
 
+@njit(cache=True, nogil=True)
+def _by_digits(keys, places, work, count):
+    """The same in a thread's workspace."""
+    pairs, n = work.view(np.uint64), keys.size
+    _radix(keys, places, pairs[:n], pairs[n : 2 * n], count)
+
+
+@njit(cache=True, nogil=True)
+def _sort_tile(lines, s, x0, x1, keys, places, work, count):
+    """Columns from x0 to x1, a vector of them at a time: the last one may begin earlier."""
+    n_a, n_x = keys.shape[2], keys.shape[1]
+    raw, tile = work[: (n_a + 2) * LANES], work[(n_a + 2) * LANES :]
+    for first in range(x0, x1, LANES):
+        begin = min(first, n_x - LANES)
+        bits, crowded = sort_beside(lines, s * n_a * n_x + begin, n_x, n_a, raw, tile), 0
+        for x in range(first, min(first + LANES, x1)):
+            if not unpack(raw, tile, x - begin, bits, keys[s, x], places[s, x]):
+                crowded |= 1 << (x - first)
+        for x in range(first, min(first + LANES, x1)):
+            if crowded >> (x - first) & 1:
+                for a in range(n_a):
+                    keys[s, x, a] = raw[a * LANES + x - begin]
+                _by_digits(keys[s, x], places[s, x], tile[: 4 * n_a], count)
+
+
 @njit(cache=True, parallel=True, nogil=True)
-def _sort(lines, keys, places, pairs):
+def _sort(lines, keys, places, work, side_by_side):
     n_a, n_x = lines.shape[1:]
-    tiles, threads = (n_x + TILE - 1) // TILE, pairs.shape[0]
+    tiles, threads, flat = (n_x + TILE - 1) // TILE, work.shape[0], lines.reshape(-1)
     units = lines.shape[0] * tiles
     for t in prange(threads):
         count = np.zeros((1 << _DIGIT) + 1, np.int32)
         for unit in range(units * t // threads, units * (t + 1) // threads):
             s, x0 = unit // tiles, unit % tiles * TILE
             x1 = min(x0 + TILE, n_x)
+            if side_by_side:
+                _sort_tile(flat, s, x0, x1, keys, places, work[t], count)
+                continue
             for a in range(n_a):
                 for x in range(x0, x1):
                     keys[s, x, a] = _key(lines[s, a, x])
             for x in range(x0, x1):
-                _radix(keys[s, x], places[s, x], pairs[t, 0], pairs[t, 1], count)
+                _by_digits(keys[s, x], places[s, x], work[t], count)
 
 
 @njit(cache=True, nogil=True)
@@ -204,9 +235,9 @@ def _unsort_marked(smoothed, places, marks, lines):
                 lines[s, places[s, x, r], x] = bits_of(smoothed[s, x, r])
 
 
-def sort(lines: np.ndarray, keys: np.ndarray, places: np.ndarray, pairs: np.ndarray) -> None:
+def sort(lines: np.ndarray, keys: np.ndarray, places: np.ndarray, work: np.ndarray) -> None:
     """Sort every column; see `footprint.kernels.remove_stripes.contract` for all of these."""
-    _sort(lines.view(np.uint32), keys, places, pairs)
+    _sort(lines.view(np.uint32), keys, places, work, beside(*lines.shape[1:]))
 
 
 def smooth(keys: np.ndarray, smoothed: np.ndarray, windows: np.ndarray, *, size: int) -> None:

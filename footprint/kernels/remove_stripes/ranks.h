@@ -2,8 +2,9 @@
 #define TOP 0x80000000u
 #define LARGEST 0xFFFFFFFFu
 
+/* no number at all is above all numbers, whatever its sign */
 DEVICE u32 key_of(const f32 v) {
-  const u32 bits = v == 0 ? 0 : AS_U32(v);
+  const u32 own = AS_U32(v), size = own & ~TOP, bits = size == 0 ? 0 : size > 0x7F800000u ? 0x7FC00000u : own;
   return bits & TOP ? ~bits : bits | TOP;
 }
 DEVICE f32 value_of(const u32 key) { return AS_F32(key & TOP ? key ^ TOP : ~key); }
