@@ -151,10 +151,11 @@ def test_the_same_bits_at_any_budget(device, rng, method):
     assert len(parts) > 1
 
 
+@pytest.mark.parametrize("shape", [(9, 11), (17, 21)])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_not_a_number_stays_in_its_column_and_goes_to_the_last_rank(device, rng, sign):
+def test_not_a_number_stays_in_its_column_and_goes_to_the_last_rank(device, rng, sign, shape):
     """Processors make those with the sign bit: 0 / 0 has it."""
-    sinogram = rng.random((9, 11)).astype("f4")
+    sinogram = rng.random(shape).astype("f4")
     sinogram[4, 5] = np.copysign(np.nan, np.float32(sign))
     np.testing.assert_array_equal(fp.remove_stripes(sinogram, size=1, device=device), sinogram)
     np.testing.assert_array_equal(fp.remove_stripes(sinogram, size=3, device=device), reference.sorting(sinogram.astype(float), 3))
@@ -163,6 +164,8 @@ def test_not_a_number_stays_in_its_column_and_goes_to_the_last_rank(device, rng,
 def test_negative_zero_stays_behind_zero(device):
     sinogram = np.array([[0, 0.0, 0], [5, -0.0, 5]], "f4")
     np.testing.assert_array_equal(fp.remove_stripes(sinogram, size=3, device=device), [[0, 0, 0], [5, 5, 5]])
+    wide = np.tile(sinogram, (8, 6))
+    np.testing.assert_array_equal(fp.remove_stripes(wide, size=3, device=device), reference.sorting(wide.astype(float), 3))
 
 
 def test_columns_at_the_ends_are_not_bridged(device, rng):

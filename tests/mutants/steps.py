@@ -7,6 +7,7 @@ STRIPES, PHASE, ZINGERS, SHELL = (
     for n in ("backend/test_remove_stripes", "backend/test_paganin", "backend/test_remove_zingers", "unit/test_cli_steps")
 )
 CHIP = "footprint/kernels/remove_stripes/sort_ranks.knl"
+NETWORK = "footprint/kernels/remove_stripes/cpu_network.py"
 BITS_OF_KEYS = (STRIPES + "values_that_differ_in_their_last_bits",)
 RANKS, SORT, OP = (
     "footprint/kernels/remove_stripes/cpu_ranks.py",
@@ -96,6 +97,19 @@ MUTANTS = [
     ),
     Mutant("footprint/api/find_tilt.py", "rest / shown", "0", (BY_ROW + "a_tilt_is_found",)),
     Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
+    Mutant(
+        NETWORK, "b if opposite else a", "a", (STRIPES + "sorting_at_any_shape_and_size",), "a run's last rows meet none opposite"
+    ),
+    Mutant(
+        NETWORK,
+        "every(0x7FC00000), bits)",
+        "bits, bits)",
+        (STRIPES + "not_a_number_stays_in_its_column_and_goes_to_the_last_rank",),
+        "what is no number has a sign",
+    ),
+    Mutant(
+        NETWORK, "while at > 0 and keys[at - 1] > key", "while False", BITS_OF_KEYS, "keys of equal highest bits stay as they are"
+    ),
     Mutant(CHIP, "if (mixed[column])", "if (0)", BITS_OF_KEYS, "keys of equal highest bits stay as they are", devices="opencl"),
     Mutant(CHIP, "above & 0xFFFFu", "above & 0x7FFFu", BITS_OF_KEYS, "a bit is in neither half", devices="opencl"),
     Mutant(SORT, "min(x + 2, n)", "min(x + 1, n)", EVERY, "neighbours of a stripe are not marked"),

@@ -17,24 +17,20 @@ _mirrored = njit(cache=True)(source_index)
 
 
 # -- which columns are stripes -------------------------------------------------------------------------------------------
-@njit(cache=True, nogil=True)
-def _mean_of(keys, drop, one, value):
-    """The mean of sorted values without some at both ends, in float64."""
-    total = 0.0
-    for r in range(drop, keys.size - drop):
-        one[0] = bits_of(keys[r])
-        total += value[0]
-    return total / (keys.size - 2 * drop)
-
-
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _profile(keys, smoothed, ratio, drop):
-    n_x = keys.shape[1]
+    n_x, n_a = keys.shape[1:]
     for unit in prange(keys.shape[0] * n_x):
-        one = np.empty(1, np.uint32)
-        value, s, x = one.view(np.float32), unit // n_x, unit % n_x
-        own, usual = _mean_of(keys[s, x], drop, one, value), _mean_of(smoothed[s, x], drop, one, value)
-        ratio[s, x] = own / usual if usual != 0 else 1.0
+        bits = np.empty(2, np.uint32)
+        values, s, x = bits.view(np.float32), unit // n_x, unit % n_x
+        own, usual = 0.0, 0.0
+        # Both sums side by side: each waits for its own last addition.
+        for r in range(drop, n_a - drop):
+            bits[0], bits[1] = bits_of(keys[s, x, r]), bits_of(smoothed[s, x, r])
+            own += values[0]
+            usual += values[1]
+        count = n_a - 2 * drop
+        ratio[s, x] = (own / count) / (usual / count) if usual != 0 else 1.0
 
 
 def profile(keys: np.ndarray, smoothed: np.ndarray, ratio: np.ndarray, *, drop: int) -> None:

@@ -151,7 +151,7 @@ def _numbered(typing_context, raw, n_a, bits, tile):  # type: ignore[no-untyped-
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         e = Emit(context, builder, signature, args)
 
-        def every(number):  # type: ignore[no-untyped-def]
+        def every(number: ir.Value) -> ir.Value:
             nothing, lanes = ir.Constant(e.kind, ir.Undefined), ir.Constant(e.kind, [0] * e.kind.count)
             one = builder.insert_element(nothing, builder.trunc(number, ir.IntType(32)), ir.IntType(32)(0))
             return builder.shuffle_vector(one, nothing, lanes)
