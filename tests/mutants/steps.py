@@ -97,9 +97,7 @@ MUTANTS = [
     ),
     Mutant("footprint/api/find_tilt.py", "rest / shown", "0", (BY_ROW + "a_tilt_is_found",)),
     Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
-    Mutant(
-        NETWORK, "b if opposite else a", "a", (STRIPES + "sorting_at_any_shape_and_size",), "a run's last rows meet none opposite"
-    ),
+    Mutant(RANKS, "LANES + x - begin]", "LANES + x - first]", BITS_OF_KEYS, "the last columns are taken for others"),
     Mutant(
         NETWORK,
         "every(0x7FC00000), bits)",
