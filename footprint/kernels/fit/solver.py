@@ -41,6 +41,28 @@ def _at_once(p):
 
 
 @njit(cache=True, nogil=True)
+def _together(rows):
+    """Rows, and columns, that follow from one start."""
+    rows = max(rows, 1)
+    return rows, max(rows // LANES * LANES, LANES)
+
+
+@njit(cache=True, nogil=True)
+def _begin(p, top, left, side, w, row, column, rows, columns):
+    """Start a Gaussian of height 1 within a window: how far that is from its place, and blocks and rows that follow."""
+    pitch, _, series, _, _ = layout(side)
+    y, x, blocks = top + row - p[1], left + column - p[2], min(columns, pitch - column) // LANES
+    grid.seed(w, series, blocks, y, x, 1.0, p[3], p[4], p[5])
+    return y, x, blocks, min(rows, side - row)
+
+
+@njit(cache=True, nogil=True)
+def _whole(w, at):
+    """The sum of a vector's lanes."""
+    return (w[at] + w[at + 2]) + (w[at + 1] + w[at + 3])
+
+
+@njit(cache=True, nogil=True)
 def ready(p):
     """Behind the parameters of a Gaussian, put what all those beside it need: its extent, and rows of a series."""
     p[6], p[7] = extent(p[3:6]), _at_once(p)
@@ -53,8 +75,7 @@ def take_off(p, top, left, side, w):
     pitch, _, series, _, _ = layout(side)
     first, last = max(0, math.ceil(p[1] - p[6] - top)), min(side, math.floor(p[1] + p[6] - top) + 1)
     begin, end = max(0, math.ceil(p[2] - p[6] - left)) // LANES * LANES, min(side, math.floor(p[2] + p[6] - left) + 1)
-    rows = max(int(p[7]), 1)
-    columns = max(rows // LANES * LANES, LANES)
+    rows, columns = _together(int(p[7]))
     for row in range(first, last, rows):
         for column in range(begin, end, columns):
             blocks = (min(columns, end - column) + LANES - 1) // LANES
@@ -70,20 +91,17 @@ def look(p, m, top, left, side, w, sums):
     number = SUMS if m == 6 else 10
     for i in range(out, out + number * LANES):
         w[i] = 0.0
-    rows = max(_at_once(p), 1)
-    columns = max(rows // LANES * LANES, LANES)
+    rows, columns = _together(_at_once(p))
     for row in range(0, side, rows):
         for column in range(0, pitch, columns):
-            y, x, at = top + row - p[1], left + column - p[2], row * pitch + column
-            blocks, many = min(columns, pitch - column) // LANES, min(rows, side - row)
-            grid.seed(w, series, blocks, y, x, 1.0, p[3], p[4], p[5])
+            y, x, blocks, many = _begin(p, top, left, side, w, row, column, rows, columns)
+            at = row * pitch + column
             if m == 6:
                 grid.shapes(w, series, blocks, at, room + at, pitch, many, y, x, p[0], out)
             else:
                 grid.points(w, series, blocks, at, room + at, pitch, many, y, x, p[0], out)
     for i in range(number):
-        at = out + i * LANES
-        sums[i] = (w[at] + w[at + 2]) + (w[at + 1] + w[at + 3])
+        sums[i] = _whole(w, out + i * LANES)
     return sums[number - 1]
 
 
@@ -246,13 +264,11 @@ def _correlated(p, m, top, left, side, w, rho, spans, cov):
     """Products of slopes and of slopes that are correlated as noise is, of all pairs of pixels."""
     alone()
     pitch, room, series, out, fields = layout(side)
-    rows = max(_at_once(p), 1)
-    columns = max(rows // LANES * LANES, LANES)
+    rows, columns = _together(_at_once(p))
     for row in range(0, side, rows):
         for column in range(0, pitch, columns):
-            y, x, at = top + row - p[1], left + column - p[2], row * pitch + column
-            blocks, many = min(columns, pitch - column) // LANES, min(rows, side - row)
-            grid.seed(w, series, blocks, y, x, 1.0, p[3], p[4], p[5])
+            y, x, blocks, many = _begin(p, top, left, side, w, row, column, rows, columns)
+            at = row * pitch + column
             if m == 6:
                 grid.shape_fields(w, series, blocks, room + at, fields + at, room, pitch, many, y, x)
             else:
@@ -267,8 +283,7 @@ def _correlated(p, m, top, left, side, w, rho, spans, cov):
         grid.point_noise(w, flat, middle, spans, wide, fields, room, pitch, pitch // LANES, side, out)
     for i in range(m):
         for j in range(i + 1):
-            at = out + (i * (i + 1) // 2 + j) * LANES
-            cov[i, j] = cov[j, i] = (w[at] + w[at + 2]) + (w[at + 1] + w[at + 3])
+            cov[i, j] = cov[j, i] = _whole(w, out + (i * (i + 1) // 2 + j) * LANES)
     # Of the fields, the slopes: on either side.
     h, a, b, c = p[0], p[3], p[4], p[5]
     for _ in range(2):
