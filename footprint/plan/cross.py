@@ -68,8 +68,9 @@ class Crossing:
             lane.events[0] = backend.mark()
             return
         where = lines(given, window, spec)
-        if where is not None and not where.stride and backend.reaches(part_of(given, window)):
-            backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), plain(given, window))
+        lies = self._reached(given, window, where)
+        if lies is not None:
+            backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), lies)
             backend.wait(backend.mark())
             return
         if where is not None:
@@ -115,9 +116,10 @@ class Crossing:
             take_to(given, window, block)
             return
         where = lines(given, window, spec)
-        if where is not None and not where.stride and backend.reaches(part_of(given, window)):
+        lies = self._reached(given, window, where)
+        if lies is not None:
             lane = self._lane(step.lane, stage, 0)
-            backend.read(plain(given, window), self._bytes(src, geometry, 0, spec.nbytes), wait=False)
+            backend.read(lies, self._bytes(src, geometry, 0, spec.nbytes), wait=False)
             # Those before it have ended when it has.
             lane.events[0] = backend.mark()
             return
@@ -148,6 +150,13 @@ class Crossing:
         if len(self.bound.plan.lanes) == 1:
             # In one thread other steps may have the same host memory.
             lane.settle()
+
+    def _reached(self, given: Any, window: Window, where: Lines | None) -> np.ndarray | None:
+        """The bytes of a block that lies together where transfers come and go by themselves, else None."""
+        if where is None or where.stride:
+            return None
+        block: np.ndarray = part_of(given, window).reshape(-1).view(np.uint8)
+        return block if self.bound.backend.reaches(block) else None
 
     def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:
         """Plain bytes to the device: while some transfers cross, the threads fill the places of others."""
@@ -231,11 +240,6 @@ class Crossing:
         start = flat * spec.itemsize
         piece = ArraySpec(part, spec.dtype)
         return self._view(ref, geometry, start, piece, whole)
-
-
-def plain(given: np.ndarray, window: Window) -> np.ndarray:
-    """A block that lies together, as its bytes."""
-    return part_of(given, window).reshape(-1).view(np.uint8)
 
 
 class Lane:
