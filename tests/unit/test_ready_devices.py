@@ -34,4 +34,7 @@ def test_a_device_with_much_memory_keeps_a_share_of_it(monkeypatch):
         # Two plans of the device and one of the host are more than all may have: the oldest went.
         assert (store.kept("cuda:0"), store.kept("cpu"), store.info()["limit"]) == (there << 10, 800 << 10, limit << 10)
         assert (store.take("there 2") is not None) == bool(there) and store.take("here 2") is not None
+        # What the device has left is not the host's.
+        store.put("here 3", plan(800).bind(usual)), store.put("here 4", plan(800).bind(usual))
+        assert store.kept("cpu") == 800 << 10
         store.clear()
