@@ -68,7 +68,13 @@ class Array:
 
 def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
-    kind = array_kind(array).name
+    library = array_kind(array)
+    if library.later:
+        fix = "give its .compute(); where that does not fit into memory, write it to a file, and open that"
+        raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
+    if library.labelled and hasattr(array, "data"):
+        return receive(array.data, name, kinds)
+    kind = library.name
     if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:

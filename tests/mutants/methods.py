@@ -329,7 +329,7 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
-        "footprint/dist/dask.py",
+        "footprint/dist/blocks.py",
         "(max(halo.lo, halo.hi),) * 2 if halo.wrap else",
         "(halo.hi, halo.lo) if halo.wrap else",
         ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),
