@@ -138,3 +138,41 @@ def test_labels_are_kept(rng):
     assert type(fp.pad(labelled, 1)) is np.ndarray
     with pytest.raises(ArgumentError, match="array: got an Array of dask"):
         fp.pad(DataArray(lazily(image, 16)[1]), 1)
+
+
+class Opaque:
+    """What h5py's datasets, Zarr's arrays and pandas' tables are to a verb: two axes, an array on request, no indexing by None."""
+
+    shape, ndim, dtype = (12, 16), 2, np.dtype("f4")
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(self.shape, "f4")
+
+
+class Sparse(Opaque):
+    """A sparse array: ``data`` are those that are not 0."""
+
+    data = np.ones(3)
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("cannot convert automatically")
+
+    def todense(self):
+        return np.ones(self.shape)
+
+
+def test_what_is_no_array_is_read_or_refused_in_a_sentence():
+    plain = np.ones((12, 16), "f4")
+    for verb in lambda a: fp.fbp(a, method="direct", device="cpu"), lambda a: fp.backproject(a, device="cpu"):
+        for given in Opaque(), np.ma.array(plain):
+            np.testing.assert_array_equal(verb(given), verb(plain))
+    dst = np.ma.array(plain.copy())
+    assert fp.muladd(dst, plain, 2, 3, device="cpu") is dst and (dst == 5).all()
+    for verb in fp.sigma_clip, fp.label, lambda a: fp.convolve(plain, a):
+        with pytest.raises(ArgumentError, match=r"got a Sparse, wanted an array; give its \.todense\(\)"):
+            verb(Sparse())
+    with pytest.raises(ArgumentError, match=r"angles: got .*, wanted numbers"):
+        fp.fbp(plain, Sparse())
+    for shape in Opaque(), b"abc", {3: 1, 4: 1}:
+        with pytest.raises(ArgumentError, match=r"shape: got .*, wanted a tuple of whole numbers"):
+            fp.plan_gaussian_filter(shape, 1)
