@@ -17,7 +17,7 @@ from footprint.spec import ArraySpec, Limits
 
 
 def compared(dtype: str, limits: Limits) -> str:
-    """What values of a dtype are brought as: themselves, but for bools, and for half floats on processors, which widen them anyway."""
+    """What values of a dtype are brought as: themselves, but for bools, and for half floats where no kernel takes them."""
     kind = np.dtype(native(dtype))
     if kind.kind == "b":
         return "uint8"
