@@ -1,8 +1,6 @@
 """Faults in what becomes of arrays that are more than numbers in memory."""
 
-from __future__ import annotations
-
-from . import Mutant
+from tests.mutants import Mutant
 
 MUTANTS = [
     Mutant(
