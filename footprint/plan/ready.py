@@ -73,8 +73,9 @@ class Ready:
         # Bytes of the bound plans and of pinned memory, and of the calls and the others.
         self._held = self._remembered = 0
         # Of the bound plans, those of each device, and their own memory there; and by how much a device may hold more than others.
-        self._on: dict[str, tuple[int, int]] = {}
+        self._on: dict[str, list[int]] = {}
         self._more: dict[str, int] = {}
+        self._room = 0
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
         # The most devices that a job was given to: what is kept of it is as large on each.
@@ -111,8 +112,9 @@ class Ready:
                 self._limit = settings.kept_bytes()
             if devices > self._devices:
                 self._devices = devices
-            device, most = self._most(bound)
-            room = self._room
+                self._widen()
+            device = bound.backend.limits.device
+            most, room = self._most(bound), self._room
             if bound.held > most or key in self._idle:
                 if self._keep_pinned(bound, self._limit // 2):
                     given_up = self._trim(room)
@@ -124,25 +126,33 @@ class Ready:
                 self._count(bound, 1)
                 while self._on[device][0] > most * self._devices:
                     given_up.append(self._drop(next(k for k, b in self._idle.items() if b.backend.limits.device == device)))
-                given_up += self._trim(room)
+                if self._kept > room:
+                    given_up += self._trim(room)
                 for one in given_up:
                     self._keep_pinned(one, room - self._kept)
         for one in given_up:
             one.free()
 
-    def _most(self, bound: BoundPlan) -> tuple[str, int]:
-        """A plan's device, and the bytes that plans may hold there."""
+    def _most(self, bound: BoundPlan) -> int:
+        """The bytes that plans may hold on a plan's device, which is heard of now if it was not before."""
         limits, usual = bound.backend.limits, self._limit or 0
-        if limits.device not in self._more and limits.memory:
-            self._more[limits.device] = settings.kept_bytes(limits.memory) - usual
-        return limits.device, usual + self._more.get(limits.device, 0)
+        more = self._more.get(limits.device)
+        if more is None:
+            more = self._more[limits.device] = settings.kept_bytes(limits.memory) - usual
+            self._on.setdefault(limits.device, [0, 0])
+            self._widen()
+        return usual + more
+
+    def _widen(self) -> None:
+        """The bound for all devices together, when another is heard of."""
+        self._room = self._devices * (self._limit or 0) + sum(self._more.values())
 
     def _count(self, bound: BoundPlan, sign: int) -> None:
         """Count a plan that is put here, or taken."""
-        device = bound.backend.limits.device
-        held, own = self._on.get(device, (0, 0))
-        self._on[device] = held + sign * bound.held, own + sign * bound.nbytes
-        self._held += sign * bound.held
+        held, on = sign * bound.held, self._on[bound.backend.limits.device]
+        on[0] += held
+        on[1] += sign * bound.nbytes
+        self._held += held
 
     def pinned(self, device: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
         """Host memory of exactly these sizes, for the caller alone; none where other sizes are kept."""
@@ -200,17 +210,12 @@ class Ready:
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
             self._idle, self._calls, self._fitted = dict(self._idle), {}, {}
-            self._remembered, self._limit, self._devices, self._more = 0, None, 1, {}
+            self._remembered, self._limit, self._devices, self._more, self._room = 0, None, 1, {}, 0
 
     @property
     def _kept(self) -> int:
         """Bytes of all that is kept."""
         return self._held + self._remembered + exact.kept()
-
-    @property
-    def _room(self) -> int:
-        """The bound for all devices together."""
-        return self._devices * (self._limit or 0) + sum(self._more.values())
 
     def _trim(self, limit: int) -> list[BoundPlan]:
         """Down to the limit: plans to free."""
@@ -271,7 +276,7 @@ class Ready:
             plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
             return {
                 "bytes": self._kept,
-                "limit": self._devices * settings.kept_bytes() if self._limit is None else self._room,
+                "limit": max(self._room, self._devices * (settings.kept_bytes() if self._limit is None else self._limit)),
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,
@@ -282,7 +287,8 @@ class Ready:
     def forget(self) -> None:
         """In a process that was forked: the memory is the parent's."""
         self._lock, self._pinned = threading.Lock(), {}
-        self._idle, self._calls, self._fitted, self._held, self._remembered, self._on = {}, {}, {}, 0, 0, {}
+        self._idle, self._calls, self._fitted, self._held, self._remembered = {}, {}, {}, 0, 0
+        self._on, self._more = {}, {}
 
 
 READY = Ready()

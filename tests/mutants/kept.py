@@ -87,8 +87,8 @@ MUTANTS = [
     ),
     Mutant(
         READY,
-        "self._devices * settings.kept_bytes() if self._limit is None else self._room",
-        "self._devices * settings.kept_bytes()",
+        "(settings.kept_bytes() if self._limit is None else self._limit)",
+        "settings.kept_bytes()",
         ("tests/unit/test_ready.py::test_the_limit_is_a_size",),
         "the limit shown is not the one in force",
     ),
