@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import json
+import lzma
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import h5py
@@ -116,6 +120,17 @@ def _fits_gz(path: Path, shape: tuple[int, ...]) -> str:
     return str(path)
 
 
+def _zarr(path: Path, shape: tuple[int, ...], chunks: tuple[int, ...], codec: str) -> str:
+    """By one of the codecs that are decoded here."""
+    about = {"zarr_format": 2, "shape": shape, "chunks": chunks, "dtype": "<u2", "fill_value": 0, "order": "C", "filters": None}
+    path.mkdir()
+    (path / ".zarray").write_text(json.dumps(about | {"compressor": {"id": codec}}))
+    pack = {"zlib": zlib.compress, "bz2": bz2.compress, "lzma": lzma.compress}[codec]
+    for z in range(-(-shape[0] // chunks[0])):
+        (path / f"{z}.0.0").write_bytes(pack(_noise(chunks).tobytes()))
+    return str(path)
+
+
 def _noise(shape: tuple[int, ...]) -> np.ndarray:
     return np.random.default_rng(1).integers(0, 1 << 16, shape).astype(np.uint16)
 
@@ -149,6 +164,9 @@ CASES = {
     "tiff deflated": (_tiff, ".tif", (4, 1024, 2048), {"compression": "zlib"}),
     "tiff deflated in strips": (_tiff, ".tif", (4, 1024, 2048), {"compression": "zlib", "rowsperstrip": 16}),
     "folder": (_folder, "", (20, 512, 512), {}),
+    "zarr deflated": (_zarr, ".zarr", (8, 256, 1024), {"chunks": (2, 256, 1024), "codec": "zlib"}),
+    "zarr by bz2": (_zarr, ".zarr", (4, 128, 512), {"chunks": (2, 128, 512), "codec": "bz2"}),
+    "zarr by lzma": (_zarr, ".zarr", (4, 128, 512), {"chunks": (2, 128, 512), "codec": "lzma"}),
     "npy": (_npy, ".npy", (64, 64, 512), {}),
     "fits": (_fits, ".fits", (3000, 1000), {}),
     "fits gzipped": (_fits_gz, ".fits.gz", (3000, 1000), {}),
@@ -157,7 +175,7 @@ CASES = {
     "fits scaled": (_fits, ".fits", (3000, 1000), {"scaled": True}),
 }
 # Read by one thread: what their libraries decode to is in the C library's heap.
-_THEIRS = ("hdf5 virtual", "tiff deflated", "fits gzipped")
+_THEIRS = ("hdf5 virtual", "zarr", "tiff deflated", "fits gzipped")
 
 
 @pytest.mark.parametrize("case", CASES)

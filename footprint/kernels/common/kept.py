@@ -88,6 +88,8 @@ class Loaded(JITCodeLibrary):  # type: ignore[misc]
 class Kept(FunctionCache):  # type: ignore[misc]
     """Numba's cache of a function, the same files."""
 
+    _cache_file: Any
+
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         plain = self._cache_file
