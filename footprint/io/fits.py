@@ -15,7 +15,7 @@ from astropy.io import fits
 
 from footprint.errors import FormatError, printable
 from footprint.io.fits_units import Unit, units
-from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading
+from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading, staging
 from footprint.io.inflated import Inflated, Plain, is_gzip
 from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
@@ -116,11 +116,14 @@ class ScaledFrames:
         else:
             self.dtype = np.dtype(np.float32 if bits <= 16 else np.float64)
 
+    def _rows(self, n_rows: int) -> int:
+        """Rows of a piece."""
+        return min(max(1, PIECE // max(1, 8 * self.shape[2])), n_rows)
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``, whatever its dtype: rows as stored, as float64, and where they are blank."""
-        rows = min(max(1, PIECE // max(1, 8 * self.shape[2])), n_rows)
-        # What was stored of the piece before is let go only when the next one is there.
-        return rows * self.shape[2] * (2 * self._raw.dtype.itemsize + 9) + self._raw.host_bytes(n_rows, self._raw.dtype)
+        each = self._raw.dtype.itemsize + (0 if self._flip else 8 + (self._blank is not None))
+        return self._rows(n_rows) * self.shape[2] * each + self._raw.host_bytes(n_rows, self._raw.dtype)
 
     def close(self) -> None:
         """Close the file."""
@@ -128,24 +131,34 @@ class ScaledFrames:
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with scaled rows of frames ``start`` to ``stop``."""
-        step = max(1, PIECE // max(1, 8 * self.shape[2]))
+        step = self._rows(rows.stop - rows.start)
+        shape = (1, step, self.shape[2])
+        stored = staging(shape, self._raw.dtype)
+        values = None if self._flip else staging(shape, np.dtype(np.float64))
+        blank = None if self._blank is None else staging(shape, np.dtype(bool))
         for i in range(start, stop):
-            for r in range(rows.start, rows.stop, step):
-                stop_row = min(rows.stop, r + step)
-                stored = np.empty((1, stop_row - r, self.shape[2]), self._raw.dtype)
-                self._raw.read(i, i + 1, slice(r, stop_row), stored)
-                cast_into(out[i - start, r - rows.start : stop_row - rows.start], self._convert(stored)[0])
+            for r in range(rows.start, rows.stop, step or 1):
+                last = min(rows.stop, r + step)
+                some, *rest = (None if one is None else one[:, : last - r] for one in (stored, values, blank))
+                assert some is not None
+                self._raw.read(i, i + 1, slice(r, last), some)
+                cast_into(out[i - start, r - rows.start : last - rows.start], self._convert(some, *rest)[0])
 
-    def _convert(self, stored: np.ndarray) -> np.ndarray:
-        if self._flip:
+    def _convert(self, stored: np.ndarray, values: np.ndarray | None, blank: np.ndarray | None) -> np.ndarray:
+        """What is stored, as it is meant; in ``values``, or where it is."""
+        if values is None:
             bits = 8 * stored.dtype.itemsize
-            return (stored.view(f"u{bits // 8}") ^ np.array(1 << (bits - 1), f"u{bits // 8}")).view(self.dtype)
-        values = stored.astype(np.float64)
+            plain = stored.view(f"u{bits // 8}")
+            plain ^= plain.dtype.type(1 << (bits - 1))
+            return stored.view(self.dtype)
+        np.copyto(values, stored)
         with np.errstate(over="ignore", invalid="ignore"):
-            values *= self._scale
+            if self._scale != 1:
+                values *= self._scale
             values += self._zero
-        if self._blank is not None and stored.dtype.kind in "iu":
-            values[stored == self._blank] = np.nan
+        if blank is not None and self._blank is not None and stored.dtype.kind in "iu":
+            np.equal(stored, self._blank, out=blank)
+            values[blank] = np.nan
         return values
 
 

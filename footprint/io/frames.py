@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 import operator
 import os
 import re
@@ -16,7 +18,9 @@ import numpy as np
 from footprint.errors import FootprintError, FormatError, ShapeError
 
 # Bytes staged at a time while a file's numbers are cast: small beside any chunk, large beside a disk request.
-PIECE = 4 << 20
+PIECE = 1 << 20
+# What is staged in fewer bytes may stay with every thread.
+_SMALL = 1 << 16
 
 
 class Frames(Protocol):
@@ -163,6 +167,17 @@ def missing_runs(known: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield ``(start, stop)`` of each run of what is not yet known."""
     for _, start, stop in runs(np.flatnonzero(~known)):
         yield start, stop
+
+
+def staging(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array in pages of its own, which go back at once: in the C library's heap every thread would leave one behind."""
+    count = math.prod(shape)
+    nbytes = count * dtype.itemsize
+    if nbytes < _SMALL:
+        return np.empty(shape, dtype)
+    # All of it is used, and pages that come together come faster.
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
+    return np.frombuffer(mmap.mmap(-1, nbytes, flags=flags), dtype, count).reshape(shape)
 
 
 def cast_into(out: np.ndarray, values: np.ndarray) -> None:

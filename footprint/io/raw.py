@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import FormatError
-from footprint.io.frames import PIECE, cast_into, reading
+from footprint.io.frames import PIECE, cast_into, reading, staging
 from footprint.io.inflated import Inflated
 
 _AGAIN = "copy or write it again"
@@ -122,7 +122,7 @@ class RawFrames:
         if rows.start == 0 and n_rows == self.shape[1]:
             flat = out.reshape(-1, self.shape[2]) if out.flags.c_contiguous else None
             if flat is not None:
-                self._read_rows(start * n_rows, flat)
+                self._read_rows(start * n_rows, flat, self._staged(flat))
                 return
         if out.dtype == self.dtype and out[0].flags.c_contiguous and not self.inflated:
             step = self.shape[1] * self.row_bytes
@@ -130,8 +130,9 @@ class RawFrames:
             self._enough(filled_each(self._file.fileno(), range(at, at + (stop - start) * step, step), out))
             self._swap(out)
             return
+        staged = self._staged(out[0])
         for i in range(start, stop):
-            self._read_rows(i * self.shape[1] + rows.start, out[i - start])
+            self._read_rows(i * self.shape[1] + rows.start, out[i - start], staged)
 
     def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:
         """Fill ``out`` ``(stop - start, n)`` with the pixels at ``x`` of every ``rows.step``-th row of frames."""
@@ -160,16 +161,20 @@ class RawFrames:
         self._enough(len(found) == out.nbytes)
         out[...] = np.frombuffer(found, out.dtype)
 
-    def _read_rows(self, first: int, out: np.ndarray) -> None:
-        """Fill ``out`` ``(n, n_x)`` with rows counted over all frames."""
+    def _staged(self, out: np.ndarray) -> np.ndarray | None:
+        """What rows of ``out`` ``(n, n_x)`` go through on their way, a piece at a time; None where they need not."""
         if out.dtype == self.dtype and out.flags.c_contiguous:
+            return None
+        return staging((min(max(1, PIECE // self.row_bytes), len(out)), self.shape[2]), self.stored)
+
+    def _read_rows(self, first: int, out: np.ndarray, staged: np.ndarray | None) -> None:
+        """Fill ``out`` ``(n, n_x)`` with rows counted over all frames."""
+        if staged is None:
             self._fill(first, out)
             self._swap(out)
             return
-        step = max(1, PIECE // self.row_bytes)
-        staged = np.empty((min(step, len(out)), self.shape[2]), self.stored)
-        for i in range(0, len(out), step):
-            part = staged[: min(step, len(out) - i)]
+        for i in range(0, len(out), len(staged)):
+            part = staged[: min(len(staged), len(out) - i)]
             self._fill(first + i, part)
             cast_into(out[i : i + len(part)], part)
 

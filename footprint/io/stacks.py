@@ -12,7 +12,7 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io.chunks import Chunks
-from footprint.io.frames import PIECE, cast_into, missing_runs, reading
+from footprint.io.frames import PIECE, cast_into, missing_runs, reading, staging
 from footprint.io.hdf5 import contiguous
 from footprint.io.raw import RawFrames
 from footprint.io.virtual import use_plugins
@@ -113,7 +113,9 @@ class Hdf5Frames:
             raise FormatError(path, f"{dataset.name} is {dataset.dtype} {dataset.shape}, wanted {wanted}")
         self.path, self._data = path, dataset
         with reading(path, str(dataset.name)):
-            use_plugins(dataset)
+            self._virtual, chunk = use_plugins(dataset)
+            # Chunks of a virtual dataset's sources are decoded anew for every piece.
+            self._piece = max(PIECE, chunk)
             lead = math.prod(dataset.shape[:-2])
             self.shape: tuple[int, int, int] = (lead, dataset.shape[-2], dataset.shape[-1])
             self.dtype = dataset.dtype.newbyteorder("=")
@@ -135,8 +137,7 @@ class Hdf5Frames:
         frame = n_rows * self.shape[2] * self.dtype.itemsize
         direct = dtype is not None and np.dtype(dtype) == self._data.dtype
         staged = 0 if direct else min(self._step(frame), self.shape[0]) * frame
-        # Whatever the sources of a virtual dataset are, a piece has been enough for their chunks.
-        return max(staged, PIECE) if self._data.is_virtual else staged
+        return staged + self._virtual
 
     def decoding(self, n_frames: int, n_rows: int) -> float:
         """Seconds that decompressing ``n_rows`` rows of ``n_frames`` frames takes, those that come with them included."""
@@ -169,7 +170,7 @@ class Hdf5Frames:
 
     def _step(self, frame: int) -> int:
         """Frames a piece."""
-        return max(1, PIECE // max(1, frame))
+        return max(1, self._piece // max(1, frame))
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
@@ -184,16 +185,17 @@ class Hdf5Frames:
             if self.raw:
                 self.raw.read(start, stop, rows, out)
                 return
-            if out.dtype == self._data.dtype and out.flags.c_contiguous:
-                self._read(start, stop, rows, out)
-                return
             step = self._step(out[0].size * self.dtype.itemsize)
-            staged = np.empty((min(step, stop - start), *out.shape[1:]), self._data.dtype)
+            direct = out.dtype == self._data.dtype and out.flags.c_contiguous
+            staged = None if direct else staging((min(step, stop - start), *out.shape[1:]), self._data.dtype)
             at = start
             while at < stop:
+                # Straight into ``out`` as well: HDF5 keeps kilobytes for every chunk of a read.
                 end = min(stop, (at // step + 1) * step)
-                self._read(at, end, rows, staged[: end - at])
-                cast_into(out[at - start : end - start], staged[: end - at])
+                part = out[at - start : end - start]
+                self._read(at, end, rows, part if staged is None else staged[: end - at])
+                if staged is not None:
+                    cast_into(part, staged[: end - at])
                 at = end
 
     def columns(self, start: int, stop: int, rows: slice, x: int, out: np.ndarray) -> None:

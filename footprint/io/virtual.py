@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import re
 from typing import Any
@@ -21,25 +22,39 @@ _FIRST_PLUGIN_FILTER = 256
 # Virtual datasets of virtual datasets: HDF5 follows them by recursion, to the end of its stack and the process's.
 _DEPTH = 16
 
-_Seen = set[tuple[str, str]]
+# What HDF5 takes for every file that it keeps open; and of a chunk it has what is stored, what is decoded, and a filter's own.
+_OPEN, _COPIES = 1 << 19, 3
+
+# Datasets by their file and name, and the bytes of a chunk of theirs.
+_Seen = dict[tuple[str, str], int]
 _Above = tuple[h5py.Dataset, ...]
 
 
-def use_plugins(dataset: h5py.Dataset) -> None:
-    """Register hdf5plugin's filters where a dataset needs them, and refuse virtual datasets whose sources are missing."""
+def use_plugins(dataset: h5py.Dataset) -> tuple[int, int]:
+    """Register hdf5plugin's filters where a dataset needs them, and refuse virtual datasets whose sources are missing.
+
+    Returns what `check_sources` does of a virtual one, 0 for any other.
+    """
+    held = 0, 0
     if dataset.is_virtual:
-        check_sources(dataset)
-        needs = True
+        held, needs = check_sources(dataset), True
     else:
         plist = dataset.id.get_create_plist()
         needs = any(plist.get_filter(i)[0] >= _FIRST_PLUGIN_FILTER for i in range(plist.get_nfilters()))
     if needs:
         import hdf5plugin  # noqa: F401  # importing it registers the filters
+    return held
 
 
-def check_sources(dataset: h5py.Dataset) -> None:
-    """Refuse a virtual dataset whose sources are missing or short, or that is assembled from itself."""
-    _check(dataset, set(), ())
+def check_sources(dataset: h5py.Dataset) -> tuple[int, int]:
+    """Refuse a virtual dataset whose sources are missing or short, or that is assembled from itself.
+
+    Returns the bytes that HDF5 takes to read it, as all sources stay open, and those of the largest chunk of any.
+    """
+    seen: _Seen = {}
+    _check(dataset, seen, ())
+    chunk = max(seen.values(), default=0)
+    return _OPEN * len({place for place, _ in seen}) + _COPIES * chunk, chunk
 
 
 def _check(dataset: h5py.Dataset, seen: _Seen, above: _Above) -> None:
@@ -81,7 +96,7 @@ def _there(dataset: h5py.Dataset, source: Any, name: str, inner: str, seen: _See
             raise FormatError(main, f"{dataset.name} is assembled from {name}, which holds only {found.shape} of it")
         if found.is_virtual and (found in (*above, dataset) or (place, inner) not in seen):
             _check(found, seen, (*above, dataset))
-        seen.add((place, inner))
+        seen[place, inner] = math.prod(found.chunks or (0,)) * found.dtype.itemsize
     return True
 
 

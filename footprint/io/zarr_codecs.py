@@ -16,10 +16,14 @@ from footprint.io.coded import announced_zstd
 
 # Bytes taken or made at a time while they are counted, and the most that one block of Zstandard makes.
 _PIECE, _ZSTD_BLOCK = 1 << 16, 1 << 17
+# What bz2 works in, whatever it decodes.
+_BZ2 = 4 << 20
 # Codecs that make as many numbers as they are given, of other bytes at most. Others (pickle runs what it reads) are refused.
 _EVEN = {"adler32", "astype", "bitround", "crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "quantize"}
 _SAME = {"bytes", "shuffle", "transpose"}
 _DTYPES = ("dtype", "astype", "encode_dtype", "decode_dtype")
+
+_TOO_MUCH = "it decodes to more than the {} bytes of its shape"
 
 Codec = Mapping[str, Any]
 
@@ -31,10 +35,10 @@ def codec_of(told: Sequence[Any]) -> tuple[Codec | None, bool]:
     for each in told:
         name = str(each.get("id") or each["name"]).removeprefix("numcodecs.")
         settings = {**each, **(each.get("configuration") or {}), "id": name}
-        if name in _MADE:
+        if name in _KNOWN:
             found.append(settings)
         elif name not in _EVEN | _SAME:
-            raise ValueError(f"its codec {name} is not read, only {', '.join(sorted(_MADE))}")
+            raise ValueError(f"its codec {name} is not read, only {', '.join(_KNOWN)}")
         if any(np.dtype(settings[key]).kind not in "biuf" for key in _DTYPES if key in settings):
             raise ValueError(f"its codec {name} makes something else than numbers")
         wider |= name in _EVEN
@@ -45,12 +49,41 @@ def codec_of(told: Sequence[Any]) -> tuple[Codec | None, bool]:
 
 def check_made(codec: Codec | None, data: bytes, most: int) -> None:
     """Raise ValueError where data decode to more than so many bytes."""
-    made = len(data) if codec is None else _MADE[codec["id"]](codec, data, most)
+    if codec is None:
+        made = len(data)
+    elif codec["id"] in _PIECES:
+        made = _counted(_PIECES[codec["id"]](codec, data), most)
+    else:
+        made = _SAID[codec["id"]](codec, data, most)
     if made > most:
-        raise ValueError(f"it decodes to more than the {most} bytes of its shape")
+        raise ValueError(_TOO_MUCH.format(most))
 
 
-def _pieces(data: bytes) -> Iterator[bytes]:
+def decoded_here(codec: Codec | None) -> bool:
+    """Whether `decode` knows the codec."""
+    return codec is not None and codec["id"] in _PIECES
+
+
+def decoding_bytes(codec: Codec, most: int) -> int:
+    """Bytes that `decode` takes beside ``out``: what is stored, pieces, and the codec's own, of a chunk of so many."""
+    stored = most + most // 8
+    own = {"bz2": _BZ2, "lzma": most}.get(codec["id"], 0)
+    return stored + own + 4 * _PIECE
+
+
+def decode(codec: Codec, data: bytes, out: memoryview) -> None:
+    """Fill ``out`` with what data decode to; ValueError where that is more, before it is made, or less."""
+    done = 0
+    for piece in _PIECES[codec["id"]](codec, data):
+        if done + len(piece) > len(out):
+            raise ValueError(_TOO_MUCH.format(len(out)))
+        out[done : done + len(piece)] = piece
+        done += len(piece)
+    if done < len(out):
+        raise ValueError(f"it decodes to {done} bytes, its shape has {len(out)}")
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
     """What a zlib stream inflates to."""
     engine = zlib.decompressobj()
     for at in range(0, len(data), _PIECE):
@@ -71,14 +104,14 @@ def _counted(pieces: Iterator[bytes], most: int) -> int:
     return total
 
 
-def _of_file(file: Any, most: int) -> int:
-    """Bytes in a compressed file."""
-    return _counted(iter(lambda: file.read(_PIECE), b""), most)
+def _of_file(file: Any) -> Iterator[bytes]:
+    """What a compressed file holds."""
+    return iter(lambda: file.read(_PIECE), b"")
 
 
-def _lzma(codec: Codec, data: bytes, most: int) -> int:
+def _lzma(codec: Codec, data: bytes) -> Iterator[bytes]:
     how = {"format": codec.get("format", lzma.FORMAT_XZ), "filters": codec.get("filters")}
-    return _of_file(lzma.LZMAFile(io.BytesIO(data), **how), most)
+    return _of_file(lzma.LZMAFile(io.BytesIO(data), **how))
 
 
 def _zstd(codec: Codec, data: bytes, most: int) -> int:
@@ -98,12 +131,16 @@ def _zstd(codec: Codec, data: bytes, most: int) -> int:
     return made if made > 2 * most + _ZSTD_BLOCK else min(made, most)
 
 
-_MADE: dict[str, Callable[[Codec, bytes, int], int]] = {
-    "blosc": lambda codec, data, most: int.from_bytes(data[4:8], "little"),
-    "bz2": lambda codec, data, most: _of_file(bz2.BZ2File(io.BytesIO(data)), most),
-    "gzip": lambda codec, data, most: _of_file(gzip.GzipFile(fileobj=io.BytesIO(data)), most),
-    "lz4": lambda codec, data, most: int.from_bytes(data[:4], "little"),
+# Codecs that are inflated piece by piece, and those that say beforehand what they make, or at most.
+_PIECES: dict[str, Callable[[Codec, bytes], Iterator[bytes]]] = {
+    "bz2": lambda codec, data: _of_file(bz2.BZ2File(io.BytesIO(data))),
+    "gzip": lambda codec, data: _of_file(gzip.GzipFile(fileobj=io.BytesIO(data))),
     "lzma": _lzma,
-    "zlib": lambda codec, data, most: _counted(_pieces(data), most),
+    "zlib": lambda codec, data: _inflated(data),
+}
+_SAID: dict[str, Callable[[Codec, bytes, int], int]] = {
+    "blosc": lambda codec, data, most: int.from_bytes(data[4:8], "little"),
+    "lz4": lambda codec, data, most: int.from_bytes(data[:4], "little"),
     "zstd": _zstd,
 }
+_KNOWN = sorted({*_PIECES, *_SAID})

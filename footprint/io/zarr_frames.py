@@ -1,4 +1,4 @@
-"""Arrays of Zarr (formats 2 and 3, as in OME-Zarr) read as frames: plain chunks row by row, compressed ones by the library."""
+"""Arrays of Zarr (formats 2 and 3, as in OME-Zarr) read as frames: plain chunks row by row, others whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import cast_into, reading
 from footprint.io.raw import RawFrames
-from footprint.io.zarr_codecs import Codec, check_made, codec_of
+from footprint.io.zarr_codecs import Codec, check_made, codec_of, decode, decoded_here, decoding_bytes
 
 _MARKS = (".zarray", ".zgroup", "zarr.json")
 # What the library holds of a chunk at most: stored, decoded, and the codec's own.
@@ -36,7 +36,8 @@ class _Layout:
     """How an array lies in its folder; ``plain`` where its chunks are its numbers.
 
     Of what is sharded, ``chunks`` are those within a ``shard``, and ``index`` is how many bytes tell where they lie in one, at
-    its end, before ``summed`` bytes, unless ``leads``. ``made`` is the most that ``codec`` may make of a stored chunk.
+    its end, before ``summed`` bytes, unless ``leads``. ``made`` is the most that ``codec`` may make of a stored chunk; ``own``
+    where that is its numbers, and we know how.
     """
 
     shape: tuple[int, ...]
@@ -46,6 +47,7 @@ class _Layout:
     prefix: str
     separator: str
     plain: bool
+    own: bool
     codec: Codec | None
     made: int
     shard: tuple[int, ...]
@@ -84,11 +86,13 @@ class ZarrFrames:
         self._n_z, (self.deep, self._high, self._wide) = full[0], chunk
         # The chunk that was looked at last.
         self._known: Path | None = None
-        self._library = None if layout.plain else _by_library(self._folder)
+        self._library = None if layout.plain or layout.own else _by_library(self._folder)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
-        if self._library is not None:
+        if self._layout.own and self._layout.codec is not None:
+            return self._layout.made + decoding_bytes(self._layout.codec, self._layout.made) + self._layout.index
+        if not self._layout.plain:
             return (1 + _COPIES) * (self._layout.made + self._layout.index)
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
@@ -131,7 +135,7 @@ class ZarrFrames:
 
     def _box(self, lead: tuple[int, ...], frames: slice, rows: slice, wide: slice, out: np.ndarray) -> None:
         """A box inside one chunk."""
-        if self._library is not None:
+        if not self._layout.plain:
             cast_into(out, self._decoded(lead, frames, rows, wide))
             return
         file = self._file(lead, frames.start, rows.start, wide.start)
@@ -152,7 +156,7 @@ class ZarrFrames:
 
     def _column(self, lead: tuple[int, ...], frames: slice, rows: slice, x: int, out: np.ndarray) -> None:
         """Pixels below one another in the frames of one chunk."""
-        if self._library is not None:
+        if not self._layout.plain:
             cast_into(out, self._decoded(lead, frames, rows, slice(x, x + 1))[..., 0])
             return
         file = self._file(lead, frames.start, rows.start, x)
@@ -184,13 +188,13 @@ class ZarrFrames:
         index = [i // c for i, c in zip((*lead, *box)[-len(self._layout.shard) :], self._layout.shard)]
         return self._folder / (self._layout.prefix + self._layout.separator.join(map(str, index)))
 
-    def _check(self, lead: tuple[int, ...], *box: int) -> None:
-        """Raise ValueError where a chunk decodes to more than it declares: the library makes room for whatever it says."""
-        name, layout = self._name(lead, *box), self._layout
+    def _stored(self, name: Path, lead: tuple[int, ...], *box: int) -> bytes | None:
+        """What is stored of a chunk; None where it was never written, ValueError where that is more than its shape takes."""
+        layout = self._layout
         # As every codec here makes of numbers that it cannot compress.
         most = layout.made + layout.made // 8 + _HEADERS
-        if name == self._known or not name.exists():
-            return
+        if not name.exists():
+            return None
         with open(name, "rb") as file:
             at, size = 0, os.fstat(file.fileno()).st_size
             if layout.index:
@@ -199,21 +203,47 @@ class ZarrFrames:
                 file.seek((0 if layout.leads else size - layout.index - layout.summed) + 16 * place)
                 at, length = (int.from_bytes(file.read(8), "little") for _ in range(2))
                 if at == length == _NOTHING:
-                    return
+                    return None
                 size = min(length, size)
             if size > most:
                 raise ValueError(f"it takes {size} bytes, its shape {layout.made}")
             file.seek(at)
-            check_made(layout.codec, file.read(size), layout.made)
+            return file.read(size)
+
+    def _check(self, lead: tuple[int, ...], *box: int) -> None:
+        """Raise ValueError where a chunk decodes to more than it declares: the library makes room for whatever it says."""
+        name, layout = self._name(lead, *box), self._layout
+        if name == self._known:
+            return
+        data = self._stored(name, lead, *box)
+        if data is None:
+            return
+        check_made(layout.codec, data, layout.made)
         if not layout.index:
             self._known = name
 
     def _decoded(self, lead: tuple[int, ...], *box: slice) -> np.ndarray:
-        """A box by the library, which decodes one chunk for it."""
-        self._check(lead, *(part.start for part in box))
+        """A box inside one chunk, which is decoded for it."""
+        starts = [part.start for part in box]
+        if self._layout.own:
+            return self._inflated(lead, starts, box)
+        self._check(lead, *starts)
         if len(self._layout.shape) == 2:
             return np.asarray(self._library[box[1:]])[None]  # type: ignore[index]
         return np.asarray(self._library[(*lead, *box)])  # type: ignore[index]
+
+    def _inflated(self, lead: tuple[int, ...], starts: list[int], box: tuple[slice, ...]) -> np.ndarray:
+        """A box inside one chunk, of which as much is inflated as its shape has."""
+        layout = self._layout
+        data = self._stored(self._name(lead, *starts), lead, *starts)
+        if data is None or layout.codec is None:
+            shape = [len(range(part.start, part.stop, part.step or 1)) for part in box]
+            return np.full(shape, layout.fill, layout.dtype)
+        chunk = np.empty(layout.chunks, layout.dtype)
+        decode(layout.codec, data, chunk.reshape(-1).view(np.uint8).data)
+        sizes = (1, *layout.chunks)[-3:]
+        inside = tuple(slice(p.start % n, p.start % n + p.stop - p.start, p.step) for p, n in zip(box, sizes))
+        return chunk[tuple(i % n for i, n in zip(lead, layout.chunks))].reshape(sizes)[inside]
 
 
 def _array_of(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -256,7 +286,8 @@ def _layout(folder: Path) -> _Layout:
     if about:
         shape, chunks = (tuple(map(int, about[name])) for name in ("shape", "chunks"))
         dtype = np.dtype(about["dtype"])
-        plain = about.get("compressor") is None and not about.get("filters") and about.get("order", "C") == "C"
+        as_they_are = not about.get("filters") and about.get("order", "C") == "C"
+        plain = about.get("compressor") is None and as_they_are
         fill, prefix, separator = about.get("fill_value"), "", about.get("dimension_separator", ".")
         told, shard = [one for one in (*(about.get("filters") or ()), about.get("compressor")) if one], chunks
     else:
@@ -266,8 +297,6 @@ def _layout(folder: Path) -> _Layout:
         codecs, keys = about["codecs"], about["chunk_key_encoding"]
         default = keys["name"] == "default"
         separator = keys.get("configuration", {}).get("separator", "/" if default else ".")
-        big = codecs[0].get("configuration", {}).get("endian") == "big"
-        dtype = np.dtype(about["data_type"]).newbyteorder(">" if big else "<")
         plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
         fill, prefix = about.get("fill_value"), f"c{separator}" if default else ""
         told, shard = codecs, chunks
@@ -282,13 +311,18 @@ def _layout(folder: Path) -> _Layout:
                 raise ValueError(f"shards of {shard} in chunks of {chunks}")
             # An offset and a length of every chunk.
             index, summed = 16 * math.prod(-(-n // c) for n, c in zip(shard, chunks)), 4 * len(sums)
+        as_they_are = [one["name"] for one in told[:-1]] == ["bytes"]
+        big = told[0].get("configuration", {}).get("endian") == "big"
+        dtype = np.dtype(about["data_type"]).newbyteorder(">" if big else "<")
     if len(shape) != len(chunks) or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape}, chunks {chunks}")
     words = {None: 0, "NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
     codec, wider = codec_of(told)
+    fill = words.get(fill, fill)
+    own = as_they_are and decoded_here(codec) and isinstance(fill, int | float)
     # Numbers may be stored in another dtype than they are read in.
     made = math.prod(chunks) * (max(dtype.itemsize, 8) if wider else dtype.itemsize) + _HEADERS * wider
-    return _Layout(shape, chunks, dtype, words.get(fill, fill), prefix, separator, plain, codec, made, shard, index, summed, leads)
+    return _Layout(shape, chunks, dtype, fill, prefix, separator, plain, own, codec, made, shard, index, summed, leads)
 
 
 def _by_library(folder: Path) -> Any:

@@ -167,7 +167,7 @@ MUTANTS = [
         (UNIT + "io_image.py::test_fits_scaled_with_blank",),
         "BZERO",
     ),
-    Mutant(FITS, "values[stored == self._blank] = np.nan", "pass", (UNIT + "io_image.py::test_fits_scaled_with_blank",), "BLANK"),
+    Mutant(FITS, "values[blank] = np.nan", "pass", (UNIT + "io_image.py::test_fits_scaled_with_blank",), "BLANK"),
     Mutant(FITS, '64: ">i8", -32: ">f4"', '64: ">i8", -32: "<f4"', (UNIT + "io_image.py::test_fits_of_every_type",), "byte order"),
     Mutant(
         RAW,
@@ -178,8 +178,8 @@ MUTANTS = [
     ),
     Mutant(
         RAW,
-        "self._read_rows(i * self.shape[1] + rows.start, out[i - start])",
-        "self._read_rows(i * self.shape[1], out[i - start])",
+        "self._read_rows(i * self.shape[1] + rows.start, out[i - start], staged)",
+        "self._read_rows(i * self.shape[1], out[i - start], staged)",
         (UNIT + "io_image.py::test_fits_of_every_type",),
         "offset of rows",
     ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ from numba import prange
 from numba.core.codegen import JITCodeLibrary
 
 from footprint.kernels.common import jit
-from footprint.kernels.common.jit import njit
+from footprint.kernels.common.jit import njit, plain
 from footprint.kernels.common.parts import Part
 
 
@@ -87,3 +90,31 @@ def test_a_numba_without_what_kernels_lean_on_compiles_them_itself(monkeypatch):
     monkeypatch.setattr(jit, "parts", None)
     plain = jit.njit(nogil=True)(_least.py_func)
     assert type(plain) is type(numba.njit(lambda: 0)) and plain(1.0, 2.0) == 2.0
+
+
+_LOADED = """
+import sys
+import numpy as np
+from tests.unit.test_jit import FLOOR, LINES, SUMS, _sorted, _totals
+
+out = np.zeros(3)
+_totals(LINES.astype("f8"), FLOOR, out)
+assert (out == SUMS - FLOOR).all() and _sorted(out[::-1].copy())[0] == out.min()
+hits = sum(sum(one.stats.cache_hits.values()) for one in (_totals, _sorted))
+print(hits, "numba.np.arrayobj" in sys.modules)
+from numba import njit
+assert njit(lambda x: _sorted(x)[0])(out) == out.min()
+"""
+
+
+@plain(cache=True, nogil=True)
+def _sorted(line):
+    return np.sort(line)
+
+
+def test_what_is_on_disk_needs_no_compiler():
+    """In a process that comes after one that compiled; what is compiled later takes in what was loaded."""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "False"]

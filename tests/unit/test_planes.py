@@ -283,6 +283,34 @@ def test_chunks_of_zarr_that_were_never_written_and_axes_before_slices(tmp_path,
         np.testing.assert_array_equal(column, want[3:28, 1:7:4, 5])
 
 
+def test_deflated_chunks_of_zarr_are_inflated_once_and_by_nobody_else(tmp_path, rng, monkeypatch):
+    zarr = pytest.importorskip("zarr")
+    import numcodecs
+
+    values = rng.random((2, 3, 5, 7, 6)).astype(">f4")
+    inner = {"chunks": (1, 1, 2, 3, 4)}
+    ways = [{"zarr_format": 2, "compressors": codec, **inner} for codec in (numcodecs.Zlib(1), numcodecs.LZMA(), numcodecs.BZ2(1))]
+    ways += [{"compressors": zarr.codecs.GzipCodec(level=1), **inner, **more} for more in ({}, {"shards": (1, 3, 4, 6, 8)})]
+    ways[-1]["serializer"] = zarr.codecs.BytesCodec(endian="big")
+    for number, how in enumerate(ways):
+        array = zarr.create_array(store=tmp_path / str(number), shape=values.shape, dtype=values.dtype, fill_value=-1, **how)
+        array[:, :, :4] = values[:, :, :4]
+    want = values.copy()
+    want[:, :, 4:] = -1
+    want = want.reshape(30, 7, 6)
+    monkeypatch.setattr(zarr_frames, "_by_library", None)
+    for number in range(len(ways)):
+        frames, out, column = ZarrFrames(tmp_path / str(number)), np.empty((25, 5, 6), "f8"), np.empty((25, 2), "f8")
+        frames.read(3, 28, slice(2, 7), out)
+        np.testing.assert_array_equal(out, want[3:28, 2:7])
+        frames.columns(3, 28, slice(1, 7, 4), 5, column)
+        np.testing.assert_array_equal(column, want[3:28, 1:7:4, 5])
+    name = next(path for path in (tmp_path / "0").iterdir() if path.name[0] in "01")
+    name.write_bytes(zlib.compress(bytes(95)))
+    with pytest.raises(fp.FormatError, match="decodes to 95 bytes, its shape has 96"):
+        ZarrFrames(tmp_path / "0").read(0, 30, slice(0, 7), np.empty((30, 7, 6)))
+
+
 def _bombs(size):
     """Codecs of Zarr 2, and bytes of a chunk by each that decode to more than ``size``, or say that they do."""
     zeros = bytes(size + 1)

@@ -1,4 +1,4 @@
-"""`njit` of kernels: Numba's, but that code is optimised once; see `footprint.kernels.common.parts`."""
+"""`njit` of kernels: Numba's, but that code is optimised once (`footprint.kernels.common.parts`), and loaded alone (`kept`)."""
 
 from __future__ import annotations
 
@@ -22,5 +22,18 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
 
     def decorate(function: Callable[..., Any]) -> Any:
         return parts.kernel(function, cache, options)
+
+    return decorate if function is None else decorate(function)
+
+
+def plain(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
+    """`numba.njit` itself, which optimises every function alone; what is on disk is loaded as fast as ours."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        made = numba.njit(cache=cache and parts is None, **options)(function)
+        # Numba may be told to compile nothing.
+        if cache and parts is not None and hasattr(made, "enable_caching"):
+            made._cache = parts.Kept(function)
+        return made
 
     return decorate if function is None else decorate(function)

@@ -20,6 +20,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
+from footprint.kernels.common.kept import Kept
+
 # Only Python calls wrappers. The kernel's own is made when the rest is there.
 _BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -164,6 +166,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         plain: Any = self._compiler
         self._compiler: Any = _Compiler(py_func, self.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class)
         self._parts: dict[Any, Any] = {}
+
+    def enable_caching(self) -> None:
+        """Keep what is compiled on disk."""
+        self._cache = Kept(self.py_func)
 
     def compile(self, sig: Any) -> Any:
         """For a signature, if that has not been done."""

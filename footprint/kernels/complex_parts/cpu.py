@@ -5,33 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import plain
 
 # Numba's own njit: optimised with their loops over threads, these loops gather and scatter and take 2.7 times as long.
 PIECE = 1 << 15
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _split(numbers, real, imaginary, sign, first, last):
     for k in range(first, last):
         real[k], imaginary[k] = numbers[2 * k], sign * numbers[2 * k + 1]
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _product(a, b, c, d, numbers, first, last):
     for k in range(first, last):
         numbers[2 * k], numbers[2 * k + 1] = a[k] - b[k], c[k] + d[k]
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@plain(cache=True, parallel=True, nogil=True)
 def _split_all(numbers, real, imaginary, sign, pieces):
     for p in prange(pieces):
         _split(numbers, real, imaginary, sign, p * PIECE, min((p + 1) * PIECE, real.size))
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@plain(cache=True, parallel=True, nogil=True)
 def _product_all(a, b, c, d, numbers, pieces):
     for p in prange(pieces):
         _product(a, b, c, d, numbers, p * PIECE, min((p + 1) * PIECE, a.size))

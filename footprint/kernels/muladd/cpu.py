@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import plain
 
 PIECE = 1 << 14
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@plain(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _row(target, source, a, b):
     if a == 0:
         for k in range(target.size):
@@ -22,14 +23,14 @@ def _row(target, source, a, b):
             target[k] = a * target[k] + b * source[k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@plain(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _strided(target, source, a, b, t0, dt, s0, ds, count):
     for k in range(count):
         scaled = b * source[s0 + k * ds]
         target[t0 + k * dt] = scaled if a == 0 else a * target[t0 + k * dt] + scaled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, begin, end):
     pieces = (count[2] + PIECE - 1) // PIECE
     for unit in range(begin, end):
@@ -44,7 +45,7 @@ def _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, coun
             _strided(target, source, a, b, t0, dst_step[2], s0, other_step[2], n)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _share_muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, units):
     for unit in prange(units):
         _muladd(dst, other, a, b, dst_start, dst_step, other_start, other_step, count, unit, unit + 1)

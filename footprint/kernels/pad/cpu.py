@@ -6,23 +6,24 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from footprint.kernels.common.borders import NONE, source_index
 from footprint.kernels.common.few import TOUCH, few
+from footprint.kernels.common.jit import plain
 from footprint.kernels.pad.contract import AT, LISTED
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
-_source_index = njit(cache=True, nogil=True)(source_index)
+_source_index = plain(cache=True, nogil=True)(source_index)
 _NONE, _LISTED = AT[NONE], AT[LISTED]
 _NO_LIST = np.zeros(0, np.int64)
 PIECE = 1 << 15
 """Samples of a line that a thread takes at a time, so that one long line uses every core."""
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _at(i, how, positions):
     """Where in the image output ``i`` of an axis comes from, negative for nowhere; ``how`` is (border, first, base, length)."""
     if how[0] == _LISTED:
@@ -33,7 +34,7 @@ def _at(i, how, positions):
     return found - how[2] if found >= 0 else found
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _run(how, positions, width):
     """Start and stop of the longest stretch of outputs known to come from neighbours: it can be copied, not gathered."""
     if how[0] == _NONE:
@@ -50,14 +51,14 @@ def _run(how, positions, width):
     return best, best + length
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _copy(target, source):
     """A loop: assigning slices takes Numba seconds to compile."""
     for x in range(target.size):
         target[x] = source[x]
 
 
-@njit(cache=True, nogil=True)
+@plain(cache=True, nogil=True)
 def _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, from_unit, to_unit):
     height, width = out.shape[1:]
     pieces = (width + PIECE - 1) // PIECE
@@ -84,7 +85,7 @@ def _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, f
             target[k] = source[x] if x >= 0 else fill
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@plain(cache=True, parallel=True, nogil=True)
 def _share_gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units, threads):
     for t in prange(threads):
         _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, units * t // threads, units * (t + 1) // threads)
@@ -123,7 +124,7 @@ def pad(image: np.ndarray, out: np.ndarray, *lists: np.ndarray, fill: float = 0.
         _share_gather(source, target, z, y, x, planes, rows, columns, run, value, units, get_num_threads())
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _ramp(out, lo, hi, left, right, flat, integer, first, last):
     """From ``left`` (outermost) to the edge, and from the edge to ``right``; flat: those values throughout."""
     _, n, inner = out.shape
@@ -142,7 +143,7 @@ def _ramp(out, lo, hi, left, right, flat, integer, first, last):
             out[o, k, i] = np.floor(value) if integer else value
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _share_ramp(out, lo, hi, left, right, flat, integer, units):
     for unit in prange(units):
         _ramp(out, lo, hi, left, right, flat, integer, unit, unit + 1)
@@ -173,7 +174,7 @@ def constant(out: np.ndarray, *, lo: int, hi: int, left: float, right: float) ->
     _fill_sides(_numbers(out), lo, hi, *sides, True, False)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _odd(out, lo, hi, repeat, first, last):
     _, n, inner = out.shape
     length = hi - lo
@@ -197,7 +198,7 @@ def _odd(out, lo, hi, repeat, first, last):
             out[o, k, i] = value if rises == 0 else value + rise * (edge - out[o, far, i])
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _share_odd(out, lo, hi, repeat, units):
     for unit in prange(units):
         _odd(out, lo, hi, repeat, unit, unit + 1)
@@ -212,7 +213,7 @@ def odd(out: np.ndarray, *, lo: int, hi: int, repeat: bool) -> None:
         _share_odd(out, lo, hi, repeat, units)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _side(side, n, lo, hi, left, right):
     """What a side is taken from and what it fills, and whether it must be taken: not where the other side's is the same."""
     start, stop = (lo, lo + left) if side == 0 else (hi - right, hi)
@@ -221,13 +222,13 @@ def _side(side, n, lo, hi, left, right):
     return start, stop, first, last, first < last and not same
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _beyond(value, best, sign):
     """Whether ``value`` replaces ``best``: NaN does, and stays."""
     return value != value or ((value > best) if sign > 0 else (value < best))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _extreme(best, image, start, stop, i, sign):
     _copy(best, image[start, i : i + best.size])
     for k in range(start + 1, stop):
@@ -237,7 +238,7 @@ def _extreme(best, image, start, stop, i, sign):
                 best[x] = row[x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _mean(mean, image, start, stop, i, integer):
     if image.shape[1] == 1:
         alone = 0.0
@@ -256,7 +257,7 @@ def _mean(mean, image, start, stop, i, integer):
         mean[x] = np.rint(value) if integer else value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _lines(out, work, lo, hi, sign, left, right, integer, thread, threads):
     """Fill from the means (sign 0), maxima (1) or minima (-1) of some neighbouring lines at a time: one thread's share."""
     outer, n, inner = out.shape
@@ -275,14 +276,14 @@ def _lines(out, work, lo, hi, sign, left, right, integer, thread, threads):
                 _copy(out[o, k, i : i + found.size], found)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _share_lines(out, work, lo, hi, sign, left, right, integer):
     threads = work.shape[0]
     for t in prange(threads):
         _lines(out, work, lo, hi, sign, left, right, integer, t, threads)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _select(line, n, k):
     """Bring the ``k``-th smallest to its place, no greater ones before it (Hoare); the line holds no NaN."""
     low, high = 0, n - 1
@@ -308,7 +309,7 @@ def _select(line, n, k):
     return float(line[k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _median(column, line, upper_only):
     n = column.size
     for k in range(n):
@@ -324,7 +325,7 @@ def _median(column, line, upper_only):
     return 0.5 * (float(lower) + upper)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@plain(cache=True, nogil=True, error_model="numpy")
 def _medians(out, work, lo, hi, left, right, integer, upper, thread, threads):
     """Fill from the medians of single lines: one thread's share."""
     outer, n, inner = out.shape
@@ -341,7 +342,7 @@ def _medians(out, work, lo, hi, left, right, integer, upper, thread, threads):
                 out[o, k, i] = median
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _share_medians(out, work, lo, hi, left, right, integer, upper):
     threads = work.shape[0]
     for t in prange(threads):

@@ -1,0 +1,110 @@
+"""Kernels kept on disk, loaded without what only a compiler needs.
+
+Before it takes machine code from its cache, Numba loads all that it would need to compile more: two hundred modules, and the tables
+they fill. What is on disk also names the modules that its parts come from, Numba's own among them, which are imported to no use.
+Here a kernel brings its machine code and nothing else, and the first result is there half as late; one that is not there finds the
+compiler as ever.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
+from numba.core.runtime import rtsys
+
+# Machine code finds what it calls of this one where that has been imported.
+_TOLD = "numba.cpython.hashing"
+# An environment may not hold its names itself.
+_NAMES: dict[str, dict[str, str]] = {}
+
+
+def _environment(module: str, consts: list[Any], name: str) -> Any:
+    """What a compiled function knows of its module: of Numba's own, its name, since only an interpreter asks for more."""
+    if lookup_environment(name) is not None or not module.startswith("numba.") or module == _TOLD:
+        return _rebuild_env(module, consts, name)
+    found = Environment(_NAMES.setdefault(module, {"__name__": module}))
+    found.consts[:] = consts
+    found.env_name = name
+    Environment._memo[name] = found
+    return found
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == (_rebuild_env.__module__, _rebuild_env.__name__):
+            return _environment
+        return super().find_class(module, name)
+
+
+class _File(IndexDataCacheFile):  # type: ignore[misc]
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return _Unpickler(io.BytesIO(file.read())).load()
+
+
+class Loaded(JITCodeLibrary):  # type: ignore[misc]
+    """Machine code from disk, whose bitcode is looked at where another library takes it in."""
+
+    _bitcode, _code = b"", b""
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, kind, data = state
+        if kind != "object":
+            return super()._unserialize(codegen, state)
+        library = cls(codegen, name)
+        library._code, library._bitcode = data
+        library.enable_object_caching()
+        library._set_compiled_object(library._code)
+        library._finalize_final_module()
+        return library
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Its address; 0 where there is no such function."""
+        # Mostly this is asked once, for what Python calls. The engine ends the process where there is no such name.
+        code, self._code = self._code, b""
+        if f"{name}\0".encode() in code:
+            return int(self._codegen._engine.get_function_address(name))
+        self._parse()
+        return int(super().get_pointer_to_function(name))
+
+    def _parse(self) -> None:
+        if self._bitcode:
+            self._shared_module, self._bitcode = llvm.parse_bitcode(self._bitcode), b""
+            self._codegen._engine._load_defined_symbols(self._shared_module)
+
+    def _get_module_for_linking(self) -> Any:
+        self._parse()
+        return super()._get_module_for_linking()
+
+
+class Kept(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of a function, the same files."""
+
+    _cache_file: Any
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        plain = self._cache_file
+        self._cache_file = _File(plain._cache_path, self._impl.filename_base, plain._source_stamp)
+
+    @global_compiler_lock
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for a signature; None where nothing was."""
+        # The functions of Numba's runtime that machine code calls.
+        rtsys.initialize(target_context)
+        codegen = target_context.codegen()
+        before, codegen._library_class = codegen._library_class, Loaded
+        try:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        finally:
+            codegen._library_class = before
+        return None
