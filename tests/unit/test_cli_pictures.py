@@ -80,10 +80,11 @@ def test_ranks_and_sums_of_filters(folder, rng):
     want = np.stack([fp.median_filter(values[..., n], 3, device="cpu") for n in range(3)], axis=-1)
     np.testing.assert_array_equal(np.asarray(Image.open("median.png")), want)
     # Beyond what a picture holds on both sides.
-    run("filter unsharp_mask photo.png -o sharp.png --sigma 2 --amount 3 --quiet")
+    told = run("filter unsharp_mask photo.png -o sharp.png --sigma 2 --amount 3 --quiet").stderr
     exact = np.stack([fp.unsharp_mask(values[..., n], 2, 3, device="cpu") for n in range(3)], axis=-1)
     assert exact.min() < 0 and exact.max() > 255
     np.testing.assert_array_equal(np.asarray(Image.open("sharp.png")), rounded(exact))
+    assert f"sharp.png: {np.mean((np.rint(exact) < 0) | (np.rint(exact) > 255)):.0%} of the values were below 0 or over 255" in told
     planned = json.loads(run("plan filter median photo.png --size 3 --json").stdout)
     assert planned["plan_total"] > 10 * values[..., 0].size
 
