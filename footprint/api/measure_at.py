@@ -94,12 +94,12 @@ def measure_at(
     Returns
     -------
     astropy.table.Table
-        One row a position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec (where the image
-        has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them so), fit_flux_err,
-        fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr (fit_peak over its
-        error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where one is known, with
-        the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at one place, and
-        where so many are so close together that 100 steps do not settle their heights.
+        One row a position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec
+        (where the image has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them
+        so), fit_flux_err, fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr
+        (fit_peak over its error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where
+        one is known, with the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at
+        one place, and where so many are so close together that 100 steps do not settle their heights.
 
     Raises
     ------

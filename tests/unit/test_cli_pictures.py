@@ -153,6 +153,7 @@ def deep_colours():
         ("convolve deep.png mask.npy -o out.png", "16 bits, which Pillow cuts to 8"),
         ("convolve torn.png mask.npy -o out.png", "cannot be read"),
         ("filter median torn.png -o out.png --size 3", "cannot be read"),
+        ("convolve none.png mask.npy -o out.png", "none.png: the file is empty"),
     ],
 )
 def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
@@ -160,6 +161,7 @@ def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
     data = (folder / "photo.png").read_bytes()
     (folder / "torn.png").write_bytes(data[: len(data) // 2])
     (folder / "deep.png").write_bytes(deep_colours())
+    (folder / "none.png").touch()
     before = {path.name for path in folder.iterdir()}
     with pytest.raises(FootprintError) as caught:
         run(line)
