@@ -37,12 +37,17 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 400 else f"{text[:200]} ... {text[-200:]}"
 
 
+def _ended(fix: str) -> str:
+    """What to do, and the end of the sentence."""
+    return f"{'; ' * bool(fix)}{fix}{'' if fix.endswith('?') else '.'}"
+
+
 class ArgumentError(FootprintError, ValueError):
     """An argument has a value that cannot be used: ``got`` was given, ``wanted`` was expected, ``fix`` says what to do."""
 
     def __init__(self, name: str, got: object, wanted: str, fix: str = "") -> None:
         self.name, self.got, self.wanted, self.fix = name, got, wanted, fix
-        super().__init__(f"{name}: got {_shortened(str(got))}, wanted {wanted}{'; ' + fix if fix else ''}.")
+        super().__init__(f"{name}: got {_shortened(str(got))}, wanted {wanted}{_ended(fix)}")
 
 
 class ShapeError(ArgumentError):
@@ -54,7 +59,7 @@ class FormatError(FootprintError, ValueError):
 
     def __init__(self, path: object, problem: str, fix: str = "") -> None:
         self.path, self.problem, self.fix = path, problem, fix
-        super().__init__(f"{path}: {problem}{'; ' + fix if fix else ''}.")
+        super().__init__(f"{path}: {problem}{_ended(fix)}")
 
 
 class BudgetError(FootprintError, MemoryError):

@@ -210,6 +210,8 @@ def check_writable(given: Array, array: Any, name: str) -> None:
         raise ArgumentError(name, kind_of(array), "an array that can be changed in place")
     if not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
+    if 0 in given.data.strides and any(n > 1 and not step for n, step in zip(given.data.shape, given.data.strides)):
+        raise ShapeError(name, "a view that has one number at several places (a stride of 0)", "memory for every number")
 
 
 def finished(target: Array, out: Any) -> Any:

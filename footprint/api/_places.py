@@ -12,8 +12,13 @@ from footprint.api._sky import Sky
 from footprint.errors import ArgumentError, ShapeError
 
 # Columns of places in catalogues of many kinds, in lower case, the first that are there.
-_SKY = (("ra", "dec"), ("raj2000", "dej2000"), ("_raj2000", "_dej2000"), ("ra_deg", "dec_deg"))
+_SKY = (
+    ("ra", "dec"), ("raj2000", "dej2000"), ("_raj2000", "_dej2000"), ("ra_deg", "dec_deg"), ("alphawin_j2000", "deltawin_j2000"),
+    ("alpha_j2000", "delta_j2000"),
+)  # fmt: skip
 _PIXELS = (("x", "y"), ("xcentroid", "ycentroid"))
+# SExtractor's, whose first pixel is 1.
+_FROM_ONE = (("xwin_image", "ywin_image"), ("x_image", "y_image"))
 _SHAPES = (("fit_a", "fit_b", "fit_theta"), ("a", "b", "theta"))
 # Places that are turned into pixels at a time.
 _PLACED = 4096
@@ -62,11 +67,12 @@ def _of_table(table: Any, sky: Sky) -> np.ndarray:
         ra, dec = (_values(table, column) for column in pair)
         unit = getattr(table[pair[0]], "unit", None) or u.deg
         return _on_sky(SkyCoord(ra, dec, unit=(unit, u.deg)), sky)
-    pair = _named(table, _PIXELS)
+    pair = _named(table, _PIXELS) or _named(table, _FROM_ONE)
     if pair is None:
         there = "ra and dec, and an image without a WCS" if _named(table, _SKY) else "neither ra and dec nor x and y"
+        there += f" ({', '.join(_names(table))})"
         raise ArgumentError("positions", f"a table with {there}", "a table with ra and dec in degrees, or x and y in pixels")
-    return np.stack([_values(table, column) for column in pair], 1)
+    return np.stack([_values(table, column) for column in pair], 1) - (_named(table, _PIXELS) is None)
 
 
 def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
@@ -90,10 +96,21 @@ def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
 
 def _named(table: Any, choices: Any) -> tuple[str, ...] | None:
     """The first of several groups of columns that a table has, as it spells them."""
-    spelt = {str(name).lower(): str(name) for name in (getattr(table, "colnames", None) or table.dtype.names or ())}
+    spelt = {name.lower(): name for name in _names(table)}
     return next((tuple(spelt[name] for name in group) for group in choices if all(name in spelt for name in group)), None)
+
+
+def _names(table: Any) -> list[str]:
+    """A table's columns."""
+    return [str(name) for name in (getattr(table, "colnames", None) or table.dtype.names or ())]
 
 
 def _values(table: Any, column: str) -> np.ndarray:
     """A column's numbers, NaN where it has none."""
-    return np.asarray(np.ma.filled(np.ma.asarray(table[column], np.float64), np.nan))
+    try:
+        return np.asarray(np.ma.filled(np.ma.asarray(table[column], np.float64), np.nan))
+    except (TypeError, ValueError):
+        # Hours, minutes and seconds, mostly; whether a text of numbers is in hours or degrees is not for us to guess.
+        got = f"{str(next(iter(table[column]), ''))!r} in the column {column}"
+        fix = "astropy's SkyCoord(ra, dec, unit=('hourangle', 'deg')) has such text in degrees, as .ra.deg and .dec.deg"
+        raise ArgumentError("positions", got, "numbers, of angles in degrees", fix) from None

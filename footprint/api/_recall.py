@@ -31,7 +31,7 @@ def looks(verb: str, options: tuple[Any, ...], *arrays: Any) -> Hashable | None:
     for array in arrays:
         if type(array) is np.ndarray:
             flags = array.flags
-            found.append((array.shape, array.dtype, flags.c_contiguous, flags.writeable))
+            found.append((array.shape, array.dtype, flags.c_contiguous or array.strides, flags.writeable))
         elif array is None:
             found.append(None)
         else:

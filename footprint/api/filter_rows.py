@@ -15,10 +15,13 @@ from footprint.api._rank import Window, rank_op
 from footprint.api._window import number
 from footprint.api.edges import curvatures, differences, sharpened, sobels
 from footprint.api.gaussian_filter import boxes, gaussians
+from footprint.backend.device import parse
+from footprint.backend.registry import running_backend
 from footprint.errors import ArgumentError, choose
 from footprint.ops.base import Op
-from footprint.plan.faces import Region, Taker
+from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
+from footprint.plan.ready import bind
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "median": ("size",), "minimum": ("size",), "maximum": ("size",), "percentile": ("size", "percentile"),
@@ -97,6 +100,57 @@ def filter_rows(
     taker = Taker(lambda region, block: write(region[0].start, region[0].stop, block))
     sink = Stream(taker, result, lambda block: writing)
     call(name, op, [source], [sink], where(device), memory, progress=progress, on_plan=on_plan)
+
+
+def plan_filter_frames(
+    name: str,
+    shape: tuple[int, int, int],
+    *,
+    dtype: str = "float32",
+    reading: Callable[[Any], int] | None = None,
+    **options: Any,
+) -> Plan:
+    """Plan `filter_frames`: one plan for every frame, which counts a frame and its result; ``options`` as of `plan_filter_rows`."""
+    if len(parse(where(options.get("device", "auto"))).each) > 1:
+        raise ArgumentError("device", repr(str(options["device"])), "one device for a stack")
+    known = {key: value for key, value in options.items() if key in OPTIONS[choose("filter", name, list(OPTIONS))]}
+    each = np.dtype(dtype).itemsize + np.dtype(result_dtype(name, dtype, known)).itemsize
+    held = each * shape[1] * shape[2] + (reading(np.dtype(dtype)) if reading is not None else 0)
+    return plan_filter_rows(name, shape[1:], dtype=dtype, reading=lambda rows, kind: held, **options)
+
+
+def filter_frames(
+    name: str,
+    read: Callable[[int, np.ndarray], None],
+    shape: tuple[int, int, int],
+    dtype: str,
+    write: Callable[[int, np.ndarray], None],
+    *,
+    on_plan: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Filter every frame of a stack as an image of its own, one after another; arguments as of `convolve_frames`."""
+    plan = plan_filter_frames(name, shape, dtype=dtype, **options)
+    if on_plan is not None:
+        on_plan(plan)
+    pixels, made = np.empty(shape[1:], dtype), np.empty(shape[1:], plan.outputs[0].spec.dtype)
+
+    def fill(region: Region, block: np.ndarray) -> None:
+        block[...] = pixels[region[0]]
+
+    def take(region: Region, block: np.ndarray) -> None:
+        made[region[0]] = block
+
+    source, sink = Filler(fill), Taker(take)
+    with bind(plan, running_backend(where(options.get("device", "auto")))) as bound:
+        for number in range(shape[0]):
+            read(number, pixels)
+            # Who stops the job waits for a part, and not for a frame.
+            bound(source, out=[sink], progress=None if progress is None else lambda *_, n=number: progress(n, shape[0]))
+            write(number, made)
+        if progress is not None:
+            progress(shape[0], shape[0])
 
 
 def result_dtype(name: str, dtype: str, options: dict[str, Any]) -> str:

@@ -38,6 +38,9 @@ from footprint.spec import ArraySpec
 # apertures are summed, of moments and boxes. Places worked on at a time.
 _GIVEN, _SUMMED, _ROWS = 8 * (COLUMNS + 12), 8 * (MOMENTS + 12), 4096
 
+# What catalogues call a row, in lower case: kept, so that rows are known again.
+_TOLD = ("name", "label", "id", "number", "source_id", "object_id", "objid", "uuid")
+
 
 def measure_at(
     image: Any,
@@ -72,7 +75,8 @@ def measure_at(
         As in `find_sources`.
     positions : table, SkyCoord, or array (n, 2)
         A table's ra and dec (degrees, ICRS) where the image has a WCS, else its x and y; arrays are x and y, pixels' centres being
-        whole numbers from 0. `read_catalog` reads files.
+        whole numbers from 0. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1) and the like are understood.
+        `read_catalog` reads files.
     shapes : array (n, 3) or (3,), or "catalogue", optional
         Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes fit_a, fit_b, fit_theta, or a,
         b, theta, of the table. Unless given all have the beam's.
@@ -90,12 +94,12 @@ def measure_at(
     Returns
     -------
     astropy.table.Table
-        One row a position, in their order: name, label or id, where the table given has them; x, y, ra and dec (where the image
-        has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them so), fit_flux_err,
-        fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr (fit_peak over its
-        error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where one is known, with
-        the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at one place, and
-        where so many are so close together that 100 steps do not settle their heights.
+        One row a position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec
+        (where the image has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them
+        so), fit_flux_err, fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr
+        (fit_peak over its error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where
+        one is known, with the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at
+        one place, and where so many are so close together that 100 steps do not settle their heights.
 
     Raises
     ------
@@ -218,7 +222,7 @@ def _table(
     if sky.beam is not None:
         meta |= {"beam_major": sky.beam.major, "beam_minor": sky.beam.minor, "beam_angle": sky.beam.angle}
     table = made.table()
-    told = [name for name in getattr(positions, "colnames", ()) if str(name).lower() in ("name", "label", "id")]
+    told = [name for name in getattr(positions, "colnames", ()) if str(name).lower() in _TOLD]
     if told:
         table.add_columns([positions[name] for name in told], [0] * len(told), told)
     return table

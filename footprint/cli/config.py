@@ -67,8 +67,9 @@ def _table(path: str, job: str) -> dict[str, Any]:
 
     from footprint.io.frames import existing_file
 
+    file = existing_file(path, "a TOML file")
     try:
-        whole = tomllib.loads(existing_file(path, "a TOML file").read_text("utf-8"))
+        whole = tomllib.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError, OSError) as error:
         # No valid TOML, no UTF-8, numbers of thousands of digits; tables within tables within tables.
         raise FormatError(path, f"is not valid TOML ({error})", "footprint config writes one to begin with") from error

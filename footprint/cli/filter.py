@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -68,16 +68,17 @@ def plan_only(
     **how: Any,
 ) -> Any:
     """The plan of the job; opens the file for its shape, reads no pixels."""
-    from footprint.api.filter_rows import plan_filter_rows, result_dtype
+    from footprint.api.filter_rows import plan_filter_frames, plan_filter_rows, result_dtype
     from footprint.cli.pictures import is_written, open_input
-    from footprint.io.image import open_image
+    from footprint.io.frame_source import FrameSource, open_source
     from footprint.io.image_writer import writing_bytes
 
     options: dict[str, Any] = {"mode": boundary, "cval": cval, "memory": memory, "device": device, **how}
-    with open_input(image, plane, open_image) as source:
+    with open_input(image, plane, open_source) as source:
         dtype = result_dtype(name, source.dtype.str, how)
         writing = writing_bytes(target, source.shape, dtype) if target is not None and is_written(source) else 0
-        return plan_filter_rows(name, source.shape, dtype=source.dtype.str, reading=source.host_bytes, writing=writing, **options)
+        plan = plan_filter_frames if isinstance(source, FrameSource) else plan_filter_rows
+        return plan(name, source.shape, dtype=source.dtype.str, reading=source.host_bytes, writing=writing, **options)
 
 
 @click.command()
@@ -109,14 +110,22 @@ def command(
     floating-point numbers. Of a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
     holds; transparency is kept.
 
+    IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
+    numbers in their names, or a video. Every frame is filtered as an image of its own; --plane takes one of them.
+
     \b
       footprint filter median in.fits -o out.fits --size 3
       footprint filter gaussian in.tif -o out.npy --sigma 2.5 --memory 500MB
       footprint filter unsharp_mask photo.jpg -o sharp.jpg --sigma 2
+      footprint filter median frames/ -o clean.tif --size 3
     """
-    from footprint.api.filter_rows import filter_rows, result_dtype
+    from footprint.api.filter_rows import result_dtype
     from footprint.cli.outputs import check_names
-    from footprint.io.image import check_image, create_image, open_image
+    from footprint.cli.pictures import tell_colours
+    from footprint.io.frame_source import FrameSource, open_source
+    from footprint.io.image import check_image, create_image
+    from footprint.io.image_writer import create_stack
+    from footprint.io.output import together
     from footprint.io.picture import is_picture
 
     reporter = Reporter(quiet, as_json)
@@ -126,29 +135,40 @@ def command(
         _picture(reporter, name, image, plane, target, overwrite, {**options, "memory": memory})
         return
     check_image(target, overwrite)
-    with open_image(image, plane) as source:
-        dtype, stored = result_dtype(name, source.dtype.str, how), source.dtype.str
+    with open_source(image, plane) as source:
+        stack = isinstance(source, FrameSource)
+        tell_colours(reporter, source)
+        dtype = result_dtype(name, source.dtype.str, how)
         reporter.warm(lambda: _load(name, source, options))
         header = _header(reporter, source, name, how, target)
+        run, create = (_frames, cast(Any, create_stack)) if stack else (_rows, cast(Any, create_image))
         with (
-            create_image(target, source.shape, dtype, overwrite=overwrite, header=header) as writer,
+            together(),
+            create(target, source.shape, dtype, overwrite=overwrite, header=header) as writer,
             reporter.progress("filtering") as progress,
             reporter.measured(),
         ):
-            filter_rows(
-                name,
-                lambda start, stop, block: source.read(slice(start, stop), block),
-                source.shape,
-                stored,
-                lambda start, stop, block: writer.write(slice(start, stop), block),
-                reading=source.host_bytes,
-                writing=writer.host_bytes(dtype),
-                memory=memory,
-                on_plan=reporter.plan,
-                progress=progress,
-                **options,
-            )
-        reporter.report("Filtered", {"image": image, "filter": name, "shape": list(source.shape), "output": target})
+            told = {"on_plan": reporter.plan, "progress": progress, "memory": memory, "writing": writer.host_bytes(dtype)}
+            run(name, source, writer, options | told)
+        about = {"image": image, "filter": name, "shape": list(source.shape), "output": target}
+        reporter.report("Filtered", about | ({"frames": source.shape[0]} if stack else {}))
+
+
+def _rows(name: str, source: Any, writer: Any, options: dict[str, Any]) -> None:
+    """One image."""
+    from footprint.api.filter_rows import filter_rows
+
+    read = lambda start, stop, block: source.read(slice(start, stop), block)
+    write = lambda start, stop, block: writer.write(slice(start, stop), block)
+    filter_rows(name, read, source.shape, source.dtype.str, write, reading=source.host_bytes, **options)
+
+
+def _frames(name: str, source: Any, writer: Any, options: dict[str, Any]) -> None:
+    """A stack, frame by frame."""
+    from footprint.api.filter_rows import filter_frames
+
+    write = lambda number, frame: writer.write(slice(number, number + 1), frame[None])
+    filter_frames(name, source.read, source.shape, source.dtype.str, write, reading=source.host_bytes, **options)
 
 
 def _picture(
@@ -200,10 +220,14 @@ def _load(name: str, source: Any, options: dict[str, Any]) -> None:
     import numpy as np
 
     from footprint.api.filter_rows import filter_rows
+    from footprint.io.frame_source import FrameSource
     from footprint.kernels.common.few import SMALL
 
-    height, width = source.shape
-    source.read(slice(0, 1), np.empty((1, width), source.dtype))
+    height, width = source.shape[-2:]
+    if isinstance(source, FrameSource):
+        source.load()
+    else:
+        source.read(slice(0, 1), np.empty((1, width), source.dtype))
     # More work goes to all threads, by a kernel of its own.
     for rows in {2, min(SMALL // max(width, 1) + 1, height)}:
         shape = (rows, min(width, 1 << 20))

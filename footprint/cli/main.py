@@ -82,11 +82,19 @@ def _command() -> tuple[str, click.Command]:
     return path, command
 
 
+# What functions call an argument that an option has another name for, where no option has that name itself.
+_CALLED = {"--out": ("output", "out"), "--at": ("positions", "path"), "--boundary": ("mode", "boundary")}
+
+
 def _in_shell_words(sentence: str, names_argument: bool) -> str:
     """Arguments as the shell spells them: ``memory=9`` is ``--memory 9``, and ``min_area: got 0`` is ``--min-area: got 0``."""
-    for param in _command()[1].params:
+    params = _command()[1].params
+    known = {max(param.opts, key=len) for param in params}
+    for param in params:
         option = max(param.opts, key=len)
-        name = "output" if option == "--out" else option[2:].replace("-", "_")
+        own = option[2:].replace("-", "_")
+        name = "|".join(one for one in _CALLED.get(option, (own,)) if one == own or f"--{one}" not in known)
+        name = f"(?:{name})"
         if isinstance(param, click.Option):
             sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
             if param.is_flag and param.flag_value is False:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # What takes rows of a result, from start to stop.
 Take = Callable[[int, int, np.ndarray], None]
+# The share of values that may be cut off without a word: a sharpened edge overshoots here and there.
+_TOLD = 0.01
 
 
 @contextmanager
@@ -80,23 +82,30 @@ def filtered(
     """Write a picture whose colours of ``shape`` are made by ``job(channel, take, on_plan)``; transparency is copied."""
     from footprint.io.picture import channel, save
 
+    cut = np.zeros(1, np.int64)
     with reporter.measured():
         made = np.empty((*shape, picture.channels), picture.dtype)
         for number in range(picture.colours):
             # One plan is all colours'.
-            job(channel(picture, number, shape), _rounded(made[..., number]), None if number else reporter.plan)
+            job(channel(picture, number, shape), _rounded(made[..., number], cut), None if number else reporter.plan)
         if picture.colours < picture.channels:
             made[..., -1] = picture.pixels[..., -1]
         save(picture, target, made, overwrite)
+    share, most = int(cut[0]) / (shape[0] * shape[1] * picture.colours), np.iinfo(picture.dtype).max
+    if share > _TOLD:
+        fix = "the result is floating-point, and whole, where the image is a TIFF in grey, FITS or .npy"
+        reporter.warn(f"{target}: {share:.0%} of the values were below 0 or over {most}, and are 0 or {most} in a picture; {fix}.")
 
 
-def _rounded(out: np.ndarray) -> Take:
-    """Puts rows into ``out``, to the nearest number that its dtype holds."""
+def _rounded(out: np.ndarray, cut: np.ndarray) -> Take:
+    """Puts rows into ``out``, to the nearest number that its dtype holds; those beyond are counted in ``cut``."""
     most = np.iinfo(out.dtype).max
 
     def take(start: int, stop: int, block: np.ndarray) -> None:
         # A row at a time: nothing is held that grows with the picture.
         for target, row in zip(out[start:stop], block):
-            target[...] = np.clip(np.rint(row), 0, most)
+            whole = np.rint(row)
+            target[...] = np.clip(whole, 0, most)
+            cut[0] += np.count_nonzero(whole != target)
 
     return take

@@ -28,12 +28,13 @@ _PILLOW, _BAND = 4, 64
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as PNG or JPEG do, or is TIFF in colour; of one that is not there, whether it is called PNG or JPEG."""
+    """Whether a file begins as PNG or JPEG do, or is TIFF in colour; of none, or an empty one, whether it is called PNG or JPEG."""
     try:
         with open(path, "rb") as file:
-            if file.read(8).startswith(_BEGINNINGS):
-                return True
-        return is_colour(path)
+            start = file.read(8)
+        if start:
+            return start.startswith(_BEGINNINGS) or is_colour(path)
+        return called(path, *_KINDS) is not None
     except FileNotFoundError:
         return called(path, *_KINDS) is not None
     except OSError:

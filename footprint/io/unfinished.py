@@ -75,6 +75,7 @@ class Unfinished:
         self.path, self._target = place(target), target
         self._job, rows = _journal(self.path)
         self._lock = -1
+        self._other = False
         try:
             self._take_lock()
             self.known = self._read()
@@ -138,6 +139,7 @@ class Unfinished:
         for name, now in facts.items():
             before = self.known.get(name)
             if before != now:
+                self._other = True
                 raise FormatError(
                     self._target,
                     f"cannot be resumed: {name} was {before}, and is {now} now",
@@ -158,7 +160,10 @@ class Unfinished:
     def remove(self) -> None:
         """The run was stopped: what is done stays; where nothing is, all goes."""
         if self._lock >= 0 and self.done.count:
-            said = f"stopped; what is done stays in {printable(self.path.name)}, --resume goes on with it"
+            name = printable(self.path.name)
+            said = f"stopped; what is done stays in {name}, --resume goes on with it"
+            if self._other:
+                said = f"nothing was done; what the run before it did stays in {name}"
             warnings.warn(f"{printable(str(self._target))}: {said}", stacklevel=2)
         elif self._lock >= 0:
             delete(self.path)

@@ -154,6 +154,9 @@ def test_out_takes_other_floats_and_strides(device, rng):
     for out in (np.zeros((20, 30), "f4"), np.zeros((20, 30), ">f8"), np.zeros((20, 60), "f4")[:, ::2], np.zeros((20, 30), "f2")):
         assert fp.convolve(image, mask, out=out, device=device) is out
         np.testing.assert_array_equal(out, want.astype(out.dtype))
+    # Such as PyTorch's `expand` makes: all rows would be the last one.
+    with pytest.raises(fp.ShapeError, match="stride of 0"):
+        fp.convolve(image, mask, out=np.lib.stride_tricks.as_strided(np.zeros(30, "f4"), (20, 30), (0, 4)), device=device)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])

@@ -177,11 +177,20 @@ def test_islands_over_a_mesh_are_measured_on_others(rng):
     equal(table, by_parts(fp.find_sources, first, **options | {"capacity": 400}))
 
 
+def test_places_that_sextractor_counts_from_one(rng):
+    image = rng.standard_normal((30, 40)).astype("f4")
+    table = Table({"NUMBER": [7, 9], "X_IMAGE": [11.5, 21.0], "Y_IMAGE": [16.0, 9.25]})
+    found = fp.measure_at(image, table, shapes=(2, 2, 0), device="cpu")
+    wanted = fp.measure_at(image, [(10.5, 15.0), (20.0, 8.25)], shapes=(2, 2, 0), device="cpu")
+    assert found["NUMBER"].tolist() == [7, 9] and all(np.array_equal(found[name], wanted[name]) for name in wanted.colnames)
+
+
 def test_bad_places_are_named(rng):
     image = np.ones((20, 20), "f4")
     for given, sentence in (
         ({"positions": "a.fits"}, "positions: got the name 'a.fits', wanted a table.*read_catalog"),
-        ({"positions": Table({"ra": [1.0]})}, "positions: got a table with neither ra and dec nor x and y"),
+        ({"positions": Table({"ra": [1.0]})}, r"positions: got a table with neither ra and dec nor x and y \(ra\)"),
+        ({"positions": Table({"x": ["1h"], "y": [2]})}, "positions: got '1h' in the column x, wanted numbers.*SkyCoord"),
         ({"positions": [(1, 2)]}, "shapes: got none, wanted an image whose header has the beam"),
         ({"positions": [(1, 2)], "shapes": (1, 2)}, "shapes"),
     ):

@@ -127,7 +127,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_recall.py",
-        "found.append((array.shape, array.dtype, flags.c_contiguous, flags.writeable))",
+        "found.append((array.shape, array.dtype, flags.c_contiguous or array.strides, flags.writeable))",
         "found.append((array.shape, array.dtype, flags.writeable))",
         ("tests/property/test_calls.py::test_arrays_of_every_layout",),
         "strided arrays are read as if they were contiguous",

@@ -167,6 +167,9 @@ _OWN = {
     "devices-argument": ("devices cpu", "cpu"),
     "no-such-command": ("reconstrut scan.nx", "'reconstrut' reconstruct"),
     "no-such-job": ("plan demo", "'demo' reconstruct, sources, convolve"),
+    "filter-boundary": ("filter median field.fits -o new.fits --size 3 --boundary round", "--boundary: 'round' reflect"),
+    "no-such-config": ("filter median field.fits -o new.fits --config absent.toml", "absent.toml: there is no such file"),
+    "at-no-catalogue": ("sources field.fits --at field.reg -o new.csv", "--at: 'field.reg' .ecsv"),
     "no-such-global": ("--verbose", "'--verbose' --help"),
 }
 _ROWS += [(name, line, wanted) for name, (line, wanted) in _OWN.items()]

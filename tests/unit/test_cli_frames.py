@@ -12,6 +12,7 @@ import time
 import h5py
 import numpy as np
 import pytest
+import scipy.ndimage
 import tifffile
 from astropy.io import fits
 from PIL import Image
@@ -109,6 +110,14 @@ def test_every_kind_of_stack_is_filtered_frame_by_frame(shell, tmp_path, kind):
     assert set(told["seconds_predicted"]) == set(told["seconds_measured"]) == {"read", "compute", "write"}
     code, out, _ = shell("plan", "convolve", name, "mask.npy", "-o", "out.npy", "--device", "cpu", "--json")
     assert code == 0 and json.loads(out)["plan_total"] == told["plan_total"]
+    # Other filters take such stacks, too, and keep the dtype that ranks have.
+    code, out, err = shell("filter", "median", name, "-o", "median.npy", "--size", 3, "--device", "cpu", "--json")
+    assert code == 0, err
+    want = scipy.ndimage.median_filter(FRAMES, (1, 3, 3))
+    got, told = np.load(tmp_path / "median.npy"), json.loads(out)
+    assert got.dtype == want.dtype and np.array_equal(got, want) and told["frames"] == 12
+    code, out, _ = shell("plan", "filter", "median", name, "-o", "median.npy", "--size", 3, "--device", "cpu", "--json")
+    assert code == 0 and json.loads(out)["plan_total"] == told["plan_total"] > 2 * FRAMES[0].nbytes
 
 
 @pytest.mark.parametrize("suffix", ["npy", "tif", "h5", "fits"])

@@ -80,10 +80,11 @@ def test_ranks_and_sums_of_filters(folder, rng):
     want = np.stack([fp.median_filter(values[..., n], 3, device="cpu") for n in range(3)], axis=-1)
     np.testing.assert_array_equal(np.asarray(Image.open("median.png")), want)
     # Beyond what a picture holds on both sides.
-    run("filter unsharp_mask photo.png -o sharp.png --sigma 2 --amount 3 --quiet")
+    told = run("filter unsharp_mask photo.png -o sharp.png --sigma 2 --amount 3 --quiet").stderr
     exact = np.stack([fp.unsharp_mask(values[..., n], 2, 3, device="cpu") for n in range(3)], axis=-1)
     assert exact.min() < 0 and exact.max() > 255
     np.testing.assert_array_equal(np.asarray(Image.open("sharp.png")), rounded(exact))
+    assert f"sharp.png: {np.mean((np.rint(exact) < 0) | (np.rint(exact) > 255)):.0%} of the values were below 0 or over 255" in told
     planned = json.loads(run("plan filter median photo.png --size 3 --json").stdout)
     assert planned["plan_total"] > 10 * values[..., 0].size
 
@@ -152,6 +153,7 @@ def deep_colours():
         ("convolve deep.png mask.npy -o out.png", "16 bits, which Pillow cuts to 8"),
         ("convolve torn.png mask.npy -o out.png", "cannot be read"),
         ("filter median torn.png -o out.png --size 3", "cannot be read"),
+        ("convolve none.png mask.npy -o out.png", "none.png: the file is empty"),
     ],
 )
 def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
@@ -159,6 +161,7 @@ def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
     data = (folder / "photo.png").read_bytes()
     (folder / "torn.png").write_bytes(data[: len(data) // 2])
     (folder / "deep.png").write_bytes(deep_colours())
+    (folder / "none.png").touch()
     before = {path.name for path in folder.iterdir()}
     with pytest.raises(FootprintError) as caught:
         run(line)
