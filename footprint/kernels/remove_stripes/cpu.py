@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.jit import plain
+from footprint.kernels.common.jit import njit, plain
 from footprint.kernels.remove_stripes.contract import WIDE
 from footprint.kernels.remove_stripes.cpu_ranks import bits_of, smooth, sort, unsort, unsort_marked
 
@@ -14,11 +14,11 @@ __all__ = [
     "bridge", "contrast", "detect", "divide", "means", "profile", "roughness", "smooth", "sort",
     "subtract", "unsort", "unsort_marked",
 ]  # fmt: skip
-_mirrored = plain(cache=True)(source_index)
+_mirrored = njit(cache=True)(source_index)
 
 
 # -- which columns are stripes -------------------------------------------------------------------------------------------
-@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _profile(keys, smoothed, ratio, drop):
     n_x, n_a = keys.shape[1:]
     for unit in prange(keys.shape[0] * n_x):
@@ -39,7 +39,7 @@ def profile(keys: np.ndarray, smoothed: np.ndarray, ratio: np.ndarray, *, drop: 
     _profile(keys, smoothed, ratio, drop)
 
 
-@plain(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _detect(ratio, order, marks, snr, edge):
     n, drop = ratio.size, ratio.size // 4
     first, last = drop, n - drop - 1
@@ -77,6 +77,7 @@ def detect(ratio: np.ndarray, order: np.ndarray, marks: np.ndarray, *, snr: floa
         _detect(ratio[s], order[s, 0], marks[s], snr, edge)
 
 
+# Optimised once, the sums around a pixel are made one by one, in twice the time.
 @plain(cache=True, parallel=True, nogil=True)
 def _roughness(lines, rough):
     n_a, n_x = lines.shape[1:]
@@ -104,7 +105,7 @@ def roughness(lines: np.ndarray, rough: np.ndarray) -> None:
 
 
 # -- corrections ---------------------------------------------------------------------------------------------------------
-@plain(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _divide(lines, ratio):
     n_a = lines.shape[1]
     for unit in prange(lines.shape[0] * n_a):
@@ -119,7 +120,7 @@ def divide(lines: np.ndarray, ratio: np.ndarray) -> None:
     _divide(lines, ratio)
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _bridge(lines, marks):
     n_a, n_x = lines.shape[1:]
     for unit in prange(lines.shape[0] * n_a):
@@ -143,7 +144,7 @@ def bridge(lines: np.ndarray, marks: np.ndarray) -> None:
     _bridge(lines, marks)
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _means(lines, means, shares):
     n_a, n_x = lines.shape[1:]
     tiles = (n_x + WIDE - 1) // WIDE
@@ -165,7 +166,7 @@ def means(lines: np.ndarray, means: np.ndarray, *, shares: bool = False) -> None
     _means(lines, means, shares)
 
 
-@plain(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _contrast(means, weights, out, divide):
     n, radius = means.shape[1], weights.size - 1
     for s in range(means.shape[0]):
@@ -184,7 +185,7 @@ def contrast(means: np.ndarray, weights: np.ndarray, out: np.ndarray, *, divide:
     _contrast(means, weights, out, divide)
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _subtract(lines, profile):
     n_a = lines.shape[1]
     for unit in prange(lines.shape[0] * n_a):

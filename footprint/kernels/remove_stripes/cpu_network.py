@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from footprint.kernels.common.jit import plain
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, Emit
 from footprint.kernels.remove_stripes.contract import BLOCK
 
@@ -88,7 +88,7 @@ _four_opposite = _exchanges(((0, 3), (1, 2), (0, 1), (2, 3)), 4, False)
 _four = _exchanges(((0, 2), (1, 3), (0, 1), (2, 3)), 4, False)
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _merge(tile, rows, run):
     """Sorted runs in pairs as one: rows from ``rows`` on, were they there, would be the largest."""
     far, opposite = run, True
@@ -169,7 +169,7 @@ def _numbered(typing_context, raw, n_a, bits, tile):  # type: ignore[no-untyped-
     return types.void(raw, n, n, tile), code
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def sort_beside(lines, at, pitch, n_a, raw, tile):
     """Columns from element ``at`` on: ``raw`` their keys, ``tile`` the numbers in order; returned is how many bits are angles'."""
     _read(lines, at, pitch, n_a, raw)
@@ -193,7 +193,7 @@ def sort_beside(lines, at, pitch, n_a, raw, tile):
     return bits
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def unpack(raw, tile, lane, bits, keys, places):
     """A column's keys and angles, those of equal highest bits put in order; whether these were few."""
     mask, left = np.uint32((1 << bits) - 1), FEW * keys.size

@@ -9,7 +9,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.jit import plain
+from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import Emit
 from footprint.kernels.remove_stripes.contract import RANKS, TILE, beside
 from footprint.kernels.remove_stripes.cpu_network import LANES, sort_beside, unpack
@@ -19,10 +19,10 @@ _TOP = np.uint32(0x80000000)
 _INFINITE, _NOTHING = np.uint32(0x7F800000), np.uint32(0x7FC00000)
 # As many counters as a column has values, or fewer, cost less than another turn.
 _DIGIT = 9
-_mirrored = plain(cache=True)(source_index)
+_mirrored = njit(cache=True)(source_index)
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _key(bits):
     """A number ordered as the float of these bits; both zeros are one, and so is all that is no number, last whatever its sign."""
     if bits == _TOP:
@@ -32,13 +32,13 @@ def _key(bits):
     return ~bits if bits & _TOP else bits | _TOP
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def bits_of(key):
     """The float's bits of a key."""
     return key ^ _TOP if key & _TOP else ~key
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _radix(keys, places, pairs, spare, count):
     """Sort by up to `_DIGIT` bits at a time, stable, keys and places as one number, without bits in which no keys differ."""
     low, high = _LARGEST, np.uint32(0)
@@ -69,14 +69,14 @@ def _radix(keys, places, pairs, spare, count):
         keys[i], places[i] = np.uint32(pairs[i] >> np.uint64(32)) + low, np.int32(pairs[i])
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _by_digits(keys, places, work, count):
     """The same in a thread's workspace."""
     pairs, n = work.view(np.uint64), keys.size
     _radix(keys, places, pairs[:n], pairs[n : 2 * n], count)
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _sort_tile(lines, s, x0, x1, keys, places, work, count):
     """Columns from x0 to x1, a vector of them at a time: the last one may begin earlier."""
     n_a, n_x = keys.shape[2], keys.shape[1]
@@ -94,7 +94,7 @@ def _sort_tile(lines, s, x0, x1, keys, places, work, count):
                 _by_digits(keys[s, x], places[s, x], tile[: 4 * n_a], count)
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _sort(lines, keys, places, work, side_by_side):
     n_a, n_x = lines.shape[1:]
     tiles, threads, flat = (n_x + TILE - 1) // TILE, work.shape[0], lines.reshape(-1)
@@ -114,7 +114,7 @@ def _sort(lines, keys, places, work, side_by_side):
                 _by_digits(keys[s, x], places[s, x], work[t], count)
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _slide(row, size, window, to):
     """Medians of a row (n,) by a sorted window that one value leaves and one joins at a time."""
     n, before = row.size, size // 2
@@ -174,7 +174,7 @@ def _exchange(typing_context, windows, at, pitch, olds, old, news, new, to, firs
     return types.void(windows, n, n, olds, n, news, n, to, n, n, n), code
 
 
-@plain(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _slide_all(keys, smoothed, at, count, n_x, n_a, size, windows):
     """Medians along x of ``count`` ranks, a lane for each, from element ``at`` on; a last vector that is short begins earlier."""
     before, end = size // 2, size * RANKS
@@ -192,7 +192,7 @@ def _slide_all(keys, smoothed, at, count, n_x, n_a, size, windows):
                 _exchange(windows, v, RANKS, windows, end, keys, come + r, smoothed, to + r, size, before)
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _smooth(keys, smoothed, size, windows):
     n_x, n_a = keys.shape[1:]
     strips, threads = (n_a + RANKS - 1) // RANKS, windows.shape[0]
@@ -208,7 +208,7 @@ def _smooth(keys, smoothed, size, windows):
                     _slide(keys[s, :, r], size, windows[t], smoothed[s, :, r])
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _unsort(smoothed, places, lines, columns):
     n_x, n_a = smoothed.shape[1:]
     tiles, threads = (n_x + TILE - 1) // TILE, columns.shape[0]
@@ -226,7 +226,7 @@ def _unsort(smoothed, places, lines, columns):
                     lines[s, a, x] = columns[t, x - x0, a]
 
 
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=True, nogil=True)
 def _unsort_marked(smoothed, places, marks, lines):
     n_x, n_a = smoothed.shape[1:]
     for unit in prange(smoothed.shape[0] * n_x):
