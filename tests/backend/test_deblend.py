@@ -127,7 +127,7 @@ def by_blocks(image, stats, strip, rows, connectivity, min_area):
     how = {"height": height, "sigma": 0.4, "connectivity": connectivity, "strip": strip}
     blocks = [(first, image[first : first + rows], labels[first : first + rows]) for first in range(0, height, rows)]
     for first, block, nodes in blocks:
-        work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, spec, *kept)
+        work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, ArraySpec(block.shape, "int32"), *kept)
         cpu.gather(block, stats, nodes, *state, *map(empty_like, work), first=first, seed=1.2, **how)
     members, work = np.empty((image.size, 4), np.int64), contract.settle_work(limits, spec, spec, spec, *kept)
     rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area}

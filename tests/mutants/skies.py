@@ -175,8 +175,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/deblend/tree.py",
-        "fewest <= basins[younger, PIXELS] <= most",
-        "basins[younger, PIXELS] <= most",
+        "fewest <= basins[PIXELS, younger] <= most",
+        "basins[PIXELS, younger] <= most",
         ("tests/backend/test_deblend.py::test_parts_like_points_need_a_shallow_pass",),
         "what is smaller than points parts at a shallow pass",
         plain=True,
@@ -184,7 +184,7 @@ MUTANTS = [
     Mutant(
         "footprint/kernels/deblend/tree.py",
         "beamed = low <= _apart(top, passes[e, CODE] >> 3, width) <= up",
-        "beamed = low <= _apart(top, basins[younger, FIRST], width) <= up",
+        "beamed = low <= _apart(top, basins[FIRST, younger], width) <= up",
         ("tests/backend/test_deblend.py::test_parts_like_points_need_a_shallow_pass",),
         "a pass is as far as where a part begins",
         plain=True,
