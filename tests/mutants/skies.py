@@ -174,6 +174,28 @@ MUTANTS = [
         plain=True,
     ),
     Mutant(
+        "footprint/kernels/deblend/passes.py",
+        "bands[t, PLACE] = marks[STORED] + t * each",
+        "bands[t, PLACE] = marks[STORED]",
+        ("tests/backend/test_deblend.py::test_bands_of_rows_side_by_side_change_nothing",),
+        "bands of rows store their passes in the same places",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/passes.py",
+        "row.dtype.type(-np.inf)",
+        "-row[0] * 0 - np.inf",
+        ("tests/backend/test_local_deblend.py::test_equals_the_sorted_list_of_pixels",),
+        "no pass is over a row that begins with NaN",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/measure/cpu.py",
+        "if none and r >= high:",
+        "if r >= high:",
+        ("tests/backend/test_deblend.py::test_bands_of_rows_side_by_side_change_nothing",),
+        "what goes on below a band is not measured there",
+    ),
+    Mutant(
         "footprint/kernels/deblend/tree.py",
         "fewest <= basins[PIXELS, younger] <= most",
         "basins[PIXELS, younger] <= most",
