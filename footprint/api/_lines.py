@@ -117,7 +117,7 @@ def operation(make: Make, n_axes: int, dtype: str, cval: Any) -> Op:
     dims, outside = _dims(n_axes), number("cval", cval)
     some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
     taps = [Taps(dims[w.axis], table(w.values, dtype), w.first, w.border, outside, repr(outside)) for w in some]
-    # Where a constant lies outside of what one axis leaves for the next, their order counts.
+    # Where a constant lies outside of what one axis leaves for the next, their order counts. Else rows and columns come first.
     if outside == 0 or all(w.border != "constant" for w in some):
-        taps.sort(key=lambda one: dims.index(one.axis))
+        taps.sort(key=lambda one: "yxz".index(one.axis))
     return lines(taps, dims)

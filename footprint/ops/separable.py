@@ -1,20 +1,20 @@
-"""Correlation along one axis of an array, and along its last two in one pass."""
+"""Correlation along one axis of an array, and along its last two, or all three, in one pass."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.separable.contract import FUSED, read_as
+from footprint.kernels.separable.contract import CUBED, FUSED, in_cubes, read_as
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import NOTHING, Halo, Place, Reach, Ref
+from footprint.plan.slots import NOTHING, Halo, Number, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
@@ -91,6 +91,37 @@ class Line(ImageFilter):
                     b.launch("separable.line", x.row(loop), weights[0], y.row(loop), down=taps.axis == "y", **how)
 
 
+@dataclass(frozen=True)
+class Cube(Line):
+    """The same along all three axes at once, where a device's chip holds a tile of planes; ``apart`` are the passes elsewhere."""
+
+    apart: Op = field(kw_only=True)
+
+    def _at_once(self, limits: Limits, volume: ArraySpec) -> bool:
+        tall, wide, deep = (len(taps.weights) for taps in self.taps)
+        return in_cubes(limits, (deep, tall, wide), volume, np.dtype(sum_dtype(volume.dtype)).itemsize)
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """In and out once, or as often as there are passes."""
+        return super().cost(limits, *specs) if self._at_once(limits, specs[0]) else self.apart.cost(limits, *specs)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the launch, or the passes; a part lies where its window begins, and its borders are the array's own."""
+        image, out = refs
+        if not self._at_once(b.limits, image.spec):
+            self.apart.record(b, image, out)
+            return
+        kind = sum_dtype(image.spec.dtype)
+        x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
+        with b.deliver(out, dtype=kind) as y:
+            weights: list[Ref] = []
+            how: dict[str, Number] = {}
+            for taps in sorted(self.taps, key=lambda one: AXES.index(one.axis)):
+                weights.append(b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}"))
+                how[f"{taps.axis}0"], how[f"border_{taps.axis}"] = taps.place(b, x, out)
+            b.launch("separable.cube", x, *weights, y, **how)
+
+
 def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     """Down the rows and across them at once, where a tile with both halos fits on a chip."""
     one, two = stages
@@ -103,6 +134,20 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     return Stage(Line(taps, one.op.dims), one.reads, two.writes)
 
 
+def _fuse_all(stages: tuple[Stage, ...]) -> Stage | None:
+    """Down, across and through the planes at once."""
+    ops = [stage.op for stage in stages]
+    taps = tuple(some for op in ops if isinstance(op, Line) for some in op.taps)
+    if [some.axis for some in taps] != ["y", "x", "z"] or any(not 2 <= len(some.weights) <= CUBED for some in taps):
+        return None
+    if any(some.border == "constant" and some.cval != 0 for some in taps):
+        return None
+    dims = ops[0].dims  # type: ignore[attr-defined]
+    apart = Pipeline.chain([Line(taps[:2], dims), Line(taps[2:], dims)], "input", "output")
+    return Stage(Cube(taps, dims, apart=apart), stages[0].reads, stages[-1].writes)
+
+
+FUSIONS[(Line, Line, Line)] = _fuse_all
 FUSIONS[(Line, Line)] = _fuse
 
 

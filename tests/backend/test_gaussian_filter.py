@@ -60,6 +60,10 @@ def test_a_mode_for_every_axis(device, rng):
     image, modes = rng.standard_normal((30, 44)), ("wrap", "mirror")
     got = fp.gaussian_filter(image, 2, mode=modes, device=device)
     np.testing.assert_allclose(got, scipy.ndimage.gaussian_filter(image, 2, mode=modes), atol=1e-13)
+    # What lies beyond one axis is what the next one sums: their order counts.
+    volume, beyond = rng.standard_normal((5, 7, 9)), {"mode": "constant", "cval": 3.0, "axes": (1, 2, 0)}
+    want = scipy.ndimage.gaussian_filter(volume, 1, **beyond)
+    np.testing.assert_allclose(fp.gaussian_filter(volume, 1, device=device, **beyond), want, atol=1e-13)
 
 
 @pytest.mark.parametrize("sigma", [5, 60])
@@ -127,6 +131,15 @@ def test_neighbouring_axes_are_one_pass_where_their_weights_are_few():
     steps = lambda sigma: [s.kernel for s in fp.plan_gaussian_filter((500, 500), sigma, device="null:h100").steps if s.kernel]
     assert steps(7) == ["separable"]
     assert steps(9) == ["separable.line", "separable.line"]
+
+
+def test_a_volume_is_one_pass_where_a_chip_holds_its_planes():
+    def steps(device, sigma):
+        plan = fp.plan_gaussian_filter((64, 60, 50), sigma, device=device)
+        return [step.kernel for step in plan.steps if step.kernel]
+
+    assert steps("null:h100", 2) == ["separable.cube"]
+    assert steps("null:h100", 3) == steps("cpu", 2) == ["separable", "separable.line"]
 
 
 @pytest.mark.parametrize("sigma", [2, 20])

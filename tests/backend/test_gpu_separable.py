@@ -16,10 +16,17 @@ DOWN = [
     (150, (70, 34), "f8", "mirror"),
 ]
 BOTH = [(9, 12, (30, 140), "i1", "mirror"), (23, 31, (33, 600), "u2", "constant"), (8, 5, (20, 65), "f8", "wrap")]
+# Weights through the planes, down and across; rows that begin at vectors and that do not, and tiles that end within them.
+ALL = [
+    ((9, 9, 9), (21, 45, 72), "f4", ("reflect", "mirror", "nearest")),
+    ((3, 17, 6), (5, 70, 131), "u1", ("wrap", "constant", "wrap")),
+    ((7, 2, 5), (9, 3, 66), "i2", ("constant", "reflect", "constant")),
+    ((4, 8, 17), (3, 20, 34), "f8", ("mirror", "wrap", "constant")),
+]
 
 
-def summed(image, weights, axis, border):
-    return scipy.ndimage.correlate1d(image.astype("f8"), weights.astype("f8"), axis, mode=border, cval=2.5)
+def summed(image, weights, axis, border, cval=2.5):
+    return scipy.ndimage.correlate1d(image.astype("f8"), weights.astype("f8"), axis, mode=border, cval=cval)
 
 
 def pixels(rng, shape, dtype):
@@ -51,3 +58,18 @@ def test_sums_down_and_across(tall, wide, shape, dtype, border, backend, rng):
     room = (1e-6 if kind == "f4" else 1e-15) * float(column.sum() * row.sum()) * 127
     for got, plane in zip(out, image):
         np.testing.assert_allclose(got, summed(summed(plane, column, 0, border), row, 1, border), rtol=0, atol=room)
+
+
+@pytest.mark.parametrize(("taps", "shape", "dtype", "borders"), ALL)
+def test_sums_along_all_axes(taps, shape, dtype, borders, backend, rng):
+    need_gpu(backend)
+    kind = "f8" if dtype == "f8" else "f4"
+    volume, out = pixels(rng, shape, dtype), np.full(shape, np.nan, kind)
+    weights = [rng.random(n).astype(kind) for n in taps]
+    places = {f"{axis}0": -(n // 2) for axis, n in zip("zyx", taps)} | {f"border_{axis}": b for axis, b in zip("zyx", borders)}
+    with bound(backend, "separable.cube", [volume, *weights, out], **places) as run:
+        run()
+    want = volume
+    for axis in range(3):
+        want = summed(want, weights[axis], axis, borders[axis], 0.0)
+    np.testing.assert_allclose(out, want, rtol=0, atol=(1e-6 if kind == "f4" else 1e-15) * float(want.max()))

@@ -321,6 +321,22 @@ MUTANTS = [
         "a group of sums across has more work-items than the device allows",
     ),
     Mutant(
+        "footprint/kernels/separable/cube.knl",
+        "given = (int)(front + planes < out_depth ? planes : out_depth - front) + KD - 1",
+        "given = (int)(front + planes < out_depth ? planes : out_depth - front) + KD - 2",
+        ("tests/backend/test_gpu_separable.py::test_sums_along_all_axes",),
+        "the last plane of a volume's sums lacks the last plane it is made of",
+        devices="opencl",
+    ),
+    Mutant(
+        "footprint/ops/separable.py",
+        'some.border == "constant" and some.cval != 0 for some in taps',
+        "False for some in taps",
+        ("tests/backend/test_gaussian_filter.py::test_a_mode_for_every_axis",),
+        "beyond a volume's constant border lies 0, whatever was asked for",
+        devices="opencl",
+    ),
+    Mutant(
         "footprint/kernels/separable/cpu_short.py",
         "skip * block, width, wide,",
         "skip, width, wide,",

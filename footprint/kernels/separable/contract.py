@@ -1,4 +1,4 @@
-"""Correlation along one axis, and along the two last in one pass.
+"""Correlation along one axis, along the two last in one pass, and along the three of a volume.
 
 ``launch("separable", image, tall, wide, out, y0=, x0=, border_y=, border_x=, cval=)`` computes, of planes ``image[p]``::
 
@@ -10,12 +10,17 @@ for an axis whose halo is part of the array); beyond either lies ``cval`` where 
 weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or 3-D array along its first axis (``down``), or of a
 2-D one along its last.
 
+``launch("separable.cube", volume, deep, tall, wide, out, z0=, y0=, x0=, border_z=, border_y=, border_x=)``, a GPU's alone,
+sums down the rows, across them and through the planes, in this order; beyond a constant border lies 0.
+
 All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
 kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up. Blocks equal
 the whole to the last bit.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +29,8 @@ from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
 """Bytes of the most weights along an axis that one pass takes: 64 of float32."""
+CUBED = 17
+"""Most weights along each axis of a volume that one pass takes: with more of them, sums through the planes leave registers."""
 PIECE = 640
 """Bytes of the most weights whose sums down a GPU makes in one launch: a work-item has as many in registers."""
 DOWN = 4
@@ -77,6 +84,50 @@ def separable_work(
 def at_once(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:
     """Whether both sums are quicker in one pass: where a processor's cache, or a GPU's registers, hold what lies between them."""
     return (limits.host or limits.family == "gpu") and all(2 <= n <= FUSED // itemsize for n in taps)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a group of a volume's sums makes of a plane: ``across`` vectors and ``high`` rows of results.
+
+    Each of ``items`` sums down ``down`` of the rows at once; ``resident`` groups share a core, and ``ahead`` is how many planes are
+    on their way to it.
+    """
+
+    across: int
+    high: int
+    items: int
+    down: int
+    resident: int
+    ahead: int = 2
+
+    def read(self, wide: int, shift: int, side: int) -> int:
+        """Vectors of ``side`` of a row, the first of which begins ``shift`` columns before the first weight's."""
+        return (shift + self.across * side + wide + side - 2) // side
+
+    def local(self, tall: int, read: int, stored: int) -> int:
+        """Bytes on the chip: of planes read, where a vector has ``stored``, and of two that are summed down."""
+        return -(-read * (32 * self.high + (self.ahead + 1) * (self.high + tall - 1) * stored) // 16) * 16
+
+
+TILES = (Tile(32, 32, 512, 8, 1), Tile(16, 32, 640, 4, 1), Tile(16, 16, 320, 4, 2), Tile(8, 8, 128, 4, 4))
+"""Tiles of a volume, the quickest first; a work-item of the first has registers for sums through so many planes:"""
+FEW = 7
+
+
+def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int) -> Tile | None:
+    """The tile for weights through the planes, down and across; None where the chip holds none."""
+    (deep, tall, wide), side = taps, 16 // itemsize
+    for t in TILES[deep > FEW :]:
+        lists = 4 * (t.high + tall + side * (t.across + 2) + wide)
+        if t.items <= limits.group and t.local(tall, t.read(wide, side - 1, side), 16) + lists <= limits.local_mem:
+            return t
+    return None
+
+
+def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, itemsize: int) -> bool:
+    """Whether a volume's three sums are made in one pass: by a GPU, to which a place in a plane has 31 bits."""
+    return limits.family == "gpu" and volume.shape[1] * volume.shape[2] < 1 << 31 and cube(limits, taps, itemsize) is not None
 
 
 def flat(spec: ArraySpec, down: bool) -> ArraySpec:

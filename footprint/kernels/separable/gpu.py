@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from footprint.kernels.common.borders import CODES, NONE
-from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Defines, Launch, Program, rows_between
+from footprint.kernels.common.launch import CORES, MAX_GROUPS_Y, A, Argument, Defines, Launch, Program, rows_between
 from footprint.kernels.common.load import c_type
 from footprint.kernels.convolve.gpu import convolve_program
-from footprint.kernels.separable.contract import flat, launches_down
+from footprint.kernels.separable.contract import cube, flat, launches_down
 from footprint.spec import ArraySpec, Limits
 
 ACROSS = ((12, 4, 128), (24, 2, 256), (32, 1, 384), (64, 1, 512))
@@ -253,3 +253,42 @@ def chain_of(taps: int, most: int) -> int:
 def waiting(taps: int, most: int) -> int:
     """Rows of results whose first chains have ended and whose last one has not."""
     return taps - chain_of(taps, most)
+
+
+def cube_program(
+    limits: Limits,
+    image: ArraySpec,
+    deep: ArraySpec,
+    tall: ArraySpec,
+    wide: ArraySpec,
+    out: ArraySpec,
+    *,
+    z0: int,
+    y0: int,
+    x0: int,
+    border_z: str,
+    border_y: str,
+    border_x: str,
+) -> Program:
+    """One launch: tiles of a plane that go through the planes."""
+    if out.size == 0:
+        return Program(())
+    kind = np.dtype(out.dtype)
+    side = 16 // kind.itemsize
+    t = cube(limits, (deep.size, tall.size, wide.size), kind.itemsize)
+    assert t is not None
+    shift = x0 % side
+    tiles = -(-out.shape[2] // (t.across * side)) * -(-out.shape[1] // t.high)
+    planes = rows_between(out.shape[0], deep.size + 1, tiles, (limits.cores or CORES) * t.resident, 1 << 30)
+    defines: Defines = (
+        *columns_of(image, kind, side),
+        *(("VECTOR", f"{c_type(kind)}x{side}"), ("KD", deep.size), ("KH", tall.size), ("KW", wide.size), ("SHIFT", shift)),
+        *(("ACROSS", t.across), ("HIGH", t.high), ("NT", t.items), ("DOWN", t.down), ("MIN_GROUPS", t.resident)),
+        *(("AHEAD", t.ahead), ("E", f"u{8 * image.itemsize}" if np.dtype(image.dtype) != kind else c_type(kind))),
+        *(("BORDER_Z", CODES[border_z]), ("BORDER_Y", CODES[border_y]), ("BORDER_X", CODES[border_x])),
+    )
+    grid = (-(-out.shape[2] // (t.across * side)), -(-out.shape[1] // t.high), -(-out.shape[0] // planes))
+    args: tuple[Argument, ...] = (A(0), A(4), *map(np.int64, (*image.shape, *out.shape, z0, y0, x0, planes)))
+    local = t.local(tall.size, t.read(wide.size, shift, side), image.itemsize * side)
+    tables = (("deep", A(1)), ("tall", A(2)), ("wide", A(3)))
+    return Program((Launch("cube.knl", "cube", grid, (t.items, 1, 1), args, defines, local, tables),))

@@ -8,6 +8,8 @@
    SHARED_BIG(T, name, n)   the one on-chip array of a kernel that may be larger: Launch.local says its bytes
    TABLE(T, n, name) at file scope and TABLE_ARG(T, name), no comma, before the arguments: Launch.tables in constant memory
    COPY16(dst, src), COPIES_DONE()   16 aligned bytes from GLOBAL to SHARED memory, past the registers; then BARRIER()
+   COPY(dst, src)           the same of one aligned element of 4, 8 or 16 bytes; COPIES_BEGUN() ends a batch of them, and
+                            COPIES_DONE_BUT(n) waits for all but the n last batches; then BARRIER()
    LESS_I16X2(a, b), MORE_ and _U16X2   the smaller, or larger, of each of the two numbers of 16 bits in words of 32
    READ(T, p, i), WRITE(T, p, i, v)   element i of storage type T (f16 ... i64) as a number, and back with saturation off */
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
@@ -67,9 +69,22 @@ typedef ulonglong2 u64x2;
 #define COPY16(dst, src) \
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src) : "memory")
 #define COPIES_DONE() asm volatile("cp.async.wait_all;" ::: "memory")
+#define COPY(dst, src) \
+  do { \
+    if (sizeof(*(dst)) == 16) { \
+      COPY16(dst, src); \
+    } else { \
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(dst)), "l"(src), "n"(sizeof(*(dst))) : "memory"); \
+    } \
+  } while (0)
+#define COPIES_BEGUN() asm volatile("cp.async.commit_group;" ::: "memory")
+#define COPIES_DONE_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #else
 #define COPY16(dst, src) (*(uint4 *)(dst) = *(const uint4 *)(src))
 #define COPIES_DONE()
+#define COPY(dst, src) (*(dst) = *(src))
+#define COPIES_BEGUN()
+#define COPIES_DONE_BUT(n)
 #endif
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("unroll 1")

@@ -48,6 +48,9 @@ typedef float4 f32x4;
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define COPY16(dst, src) (*(__local uint4 *)(dst) = *(const __global uint4 *)(src))
 #define COPIES_DONE()
+#define COPY(dst, src) (*(dst) = *(src))
+#define COPIES_BEGUN()
+#define COPIES_DONE_BUT(n)
 #ifdef POCL_DEVICE_ADDRESS_BITS /* a CPU: unrolled stencils would compile for minutes and run no faster */
 #define UNROLL
 #else
