@@ -43,7 +43,7 @@ _MIX, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 @njit(cache=True, nogil=True)
 def _basin(node, offset):
     """Of a node: minus the number in the block from 1, or of a row before the block the number of all from 1."""
-    return offset - node - 1 if node < 0 else np.int64(node) - 1
+    return np.int64(offset) - node - 1 if node < 0 else np.int64(node) - 1
 
 
 @njit(cache=True, nogil=True)

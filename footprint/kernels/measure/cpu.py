@@ -73,11 +73,11 @@ def _band(image, labels, last, last_ids, y, low, high, background, moments, boxe
 
 @njit(cache=True, parallel=True, nogil=True)
 def _side_by_side(image, labels, last, last_ids, y, background, moments, boxes):
-    rows, n = labels.shape[0], boxes.shape[0]
+    rows = labels.shape[0]
     # What is on both sides of an edge began before it.
     for r in range(_ROWS, rows, _ROWS):
         for k in labels[r - 1]:
-            if 0 < k <= n:
+            if 0 < k <= boxes.shape[0]:
                 boxes[k - 1, Y_MIN] = min(boxes[k - 1, Y_MIN], y + r - 1)
     for t in prange(-(-rows // _ROWS)):
         _band(image, labels, last, last_ids, y, t * _ROWS, min((t + 1) * _ROWS, rows), background, moments, boxes)
