@@ -30,12 +30,12 @@ def _lower(typing_context, address, value):  # type: ignore[no-untyped-def]
 
 
 def _add_plainly(address: int, value: int) -> None:
-    word = c_int64.from_address(address)
+    word = c_int64.from_address(int(address))
     word.value += int(value)
 
 
 def _lower_plainly(address: int, value: int) -> None:
-    word = c_int64.from_address(address)
+    word = c_int64.from_address(int(address))
     word.value = min(word.value, int(value))
 
 
