@@ -11,13 +11,24 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 _KEYWORDS = 0x08  # of a code object's flags: the function takes any
 
 
-def answering(verb: Verb, home: str = "footprint") -> Verb:
-    """``verb``, which ``home`` has under its name: its errors about the call itself say what the arguments are called here."""
+Taker = Callable[[type], Callable[..., Any] | None]
+"""Who takes a call in a verb's place, by the type of its first argument; None where the verb does."""
+
+
+def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None) -> Verb:
+    """``verb``, which ``home`` has under its name: its errors about the call itself say what the arguments are called here.
+
+    Arrays that the verb does not know go to who takes them, ``taker``.
+    """
     code = verb.__code__
     positional, known = code.co_argcount, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(verb)
     def call(*args: Any, **named: Any) -> Any:
+        if taker is not None and (args or named):
+            other = taker(type(args[0] if args else named.get(known[0])))
+            if other is not None:
+                return other(*args, **named) if args else other(named.pop(known[0]), **named)
         try:
             return verb(*args, **named)
         except TypeError as error:

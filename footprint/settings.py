@@ -12,7 +12,7 @@ from footprint.units import parse_bytes
 # 3 us of a call of 10; the dict within, which every CPython has had since 3.2, costs a hundredth of that.
 _WRITTEN = getattr(os.environ, "_data", None)
 _DECIDE = tuple(os.environ.encodekey(name) if _WRITTEN is not None else name for name in ("FOOTPRINT_THREADS", "FOOTPRINT_DEVICE"))
-_KEPT = 512 << 20
+_KEPT, _SHARE = 512 << 20, 16
 
 
 def cache_dir() -> Path:
@@ -47,8 +47,10 @@ def data_dir() -> Path | None:
     return Path(text) if text else None
 
 
-def kept_bytes() -> int:
-    """Bytes that may be kept from call to call: ``FOOTPRINT_KEEP``, or 512 MiB; 0 keeps nothing.
+def kept_bytes(memory: int = 0) -> int:
+    """Bytes that may be kept from call to call: ``FOOTPRINT_KEEP``; 0 keeps nothing.
+
+    Unless it is set, 512 MiB, or on a device with so much ``memory`` of its own a sixteenth of that, where it is more.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def kept_bytes() -> int:
     """
     text = os.environ.get("FOOTPRINT_KEEP", "").strip()
     if not text or text == "0":
-        return 0 if text else _KEPT
+        return 0 if text else max(_KEPT, memory // _SHARE)
     try:
         return parse_bytes(text)
     except ValueError:

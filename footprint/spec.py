@@ -93,6 +93,8 @@ class Limits:
         How many of them share the parts of a job.
     together
         Work-groups of the largest size that surely run side by side, so that they may wait for each other; 0 where not known (GPU).
+    memory
+        Bytes of memory of its own, where it tells (GPU).
     pairs
         Whether two integers of 16 bits are compared as fast as one (GPU).
     """
@@ -112,6 +114,7 @@ class Limits:
     context: int = field(default=0, compare=False)
     devices: int = field(default=1, compare=False)
     together: int = 0
+    memory: int = field(default=0, compare=False)
     pairs: bool = False
 
     def lacks(self, wanted: Limits) -> str:

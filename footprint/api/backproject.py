@@ -59,7 +59,7 @@ def backproject(
     np.float32(3.1416)
     """
     look = looks("backproject", (angles, center, roi, axis_shifts, weighted, memory, device), sinogram, out)
-    flat = getattr(sinogram, "ndim", 0) == 2
+    flat = look is not None and getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found

@@ -166,7 +166,7 @@ def fbp(
         center, filter, padding, method, interpolation, accuracy, roi, pixel_size, circle, axis_shifts, cutoff, centered, margin
     )
     look = looks("fbp", (angles, *how, memory, device, fft), sinogram, out) if progress is None else None
-    flat = getattr(sinogram, "ndim", 0) == 2
+    flat = look is not None and getattr(sinogram, "ndim", 0) == 2
     found = again(look, [sinogram[None] if flat else sinogram], out, (lambda target: target[None]) if flat else None)
     if found is not None:
         return found

@@ -63,9 +63,15 @@ class ArrayKind:
         The library's module.
     turns
         Whether `weights` works on its arrays.
+    later
+        Whether its arrays are descriptions of what is still to be computed.
+    labelled
+        Whether its arrays are arrays of another library, ``data``, with names and coordinates.
     """
 
     turns = False
+    later = False
+    labelled = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -204,8 +210,17 @@ class _Numba(ArrayKind):
         return sys.modules["numba.cuda"].as_cuda_array(data)
 
 
+class _Dask(ArrayKind):
+    later = True
+
+
+class _Xarray(ArrayKind):
+    labelled = True
+
+
 NUMPY = _NumPy("numpy")
-_KINDS = {one.name: one for one in (NUMPY, _CuPy("cupy"), _PyTorch("torch"), _Jax("jax"), _Numba("numba"))}
+_OTHERS = (_CuPy("cupy"), _PyTorch("torch"), _Jax("jax"), _Numba("numba"), _Dask("dask"), _Xarray("xarray"))
+_KINDS = {one.name: one for one in (NUMPY, *_OTHERS)}
 # Packages of a library that go by another name.
 _PACKAGES = {"jaxlib": "jax", "numba_cuda": "numba"}
 # Types that are their library's array and nothing more: a subclass may be, and do, anything.
@@ -220,11 +235,12 @@ def kind_called(name: str) -> ArrayKind:
 
 def kind_of(array: Any) -> ArrayKind:
     """The kind of an array, by the package its type comes from."""
-    return _kind_of(type(array))  # type: ignore[arg-type]  # mypy takes metaclasses for unhashable
+    return kind_of_type(type(array))  # type: ignore[arg-type]  # mypy takes metaclasses for unhashable
 
 
 @functools.lru_cache(64)
-def _kind_of(kind: type) -> ArrayKind:
+def kind_of_type(kind: type) -> ArrayKind:
+    """The same, of the type."""
     if issubclass(kind, np.ndarray):
         return NUMPY
     name = kind.__module__.partition(".")[0]

@@ -94,6 +94,7 @@ def _fixed(index: int) -> Limits:
         together=int(told["multiProcessorCount"]) if told["cooperativeLaunch"] else 0,
         # Compute capability 9 has an instruction for them; before it one of a pair takes two.
         pairs=int(told["major"]) >= 9,
+        memory=int(told["totalGlobalMem"]),
         context=context,
     )
 

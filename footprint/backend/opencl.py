@@ -117,6 +117,7 @@ def limits(index: int = 0) -> Limits:
         group=int(device.max_work_group_size),
         cores=int(device.max_compute_units),
         fft="stockham",
+        memory=0 if device.type & cl.device_type.CPU else int(device.global_mem_size),
         pairs=_pairs(device),
     )
 

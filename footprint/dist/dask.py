@@ -16,14 +16,16 @@ import numpy as np
 
 import footprint
 from footprint.answers import answering, check_keywords
-from footprint.api._arrays import where
+from footprint.api._arrays import on_host, receive, where
 from footprint.api._call import Described
+from footprint.api._filtered import Asked
 from footprint.api._turned import Order, plan_turned
 from footprint.api.convolve import convolve as _convolve
-from footprint.api.convolve import plan_convolve
-from footprint.dtypes import ACCEPTED
-from footprint.errors import ArgumentError, ShapeError, choose, missing_extra
-from footprint.kernels.common.borders import border
+from footprint.api.convolve import correlate as _correlate
+from footprint.api.convolve import plan_convolve, plan_correlate
+from footprint.dist.blocks import check_lazy, da, joined, largest, overlapped
+from footprint.dtypes import COMPLEX
+from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.ops.base import Op
 from footprint.ops.windows import reach_of
 from footprint.plan.plan import Plan
@@ -31,14 +33,11 @@ from footprint.plan.slots import NOTHING, Given, Halo
 from footprint.spec import ArraySpec
 from footprint.units import kind_of
 
-try:
-    import dask.array as da
-    from dask.array.overlap import ensure_minimum_chunksize
-except ModuleNotFoundError as error:
-    raise missing_extra("dask", "dask", "footprint.dist.dask") from error
 
 Lazy = Callable[..., Any]
 
+SUMS: dict[str, Lazy] = {}
+"""Sums with a mask: blocks overlap."""
 FILTERS: dict[str, Lazy] = {}
 """Filters of images: blocks overlap."""
 STACKS: dict[str, Lazy] = {}
@@ -51,34 +50,41 @@ _LATER = ("output", "out", "progress")
 def convolve(
     image: Any,
     mask: Any,
+    mode: str = "same",
     *,
     boundary: str = "constant",
     cval: float = 0.0,
     nan: str = "propagate",
     masked: Any = None,
     weight: Any = None,
+    origin: Any = 0,
+    axes: Any = None,
+    masks: str = "one",
     method: str = "auto",
     dtype: Any = None,
+    out: Any = None,
     memory: Any = None,
     device: str = "auto",
 ) -> Any:
-    """Convolve a Dask image with a mask, same size; as `footprint.convolve`, lazily, block by block with the mask's halo.
+    """Convolve a Dask array with a mask, same size; as `footprint.convolve`, lazily, block by block with the mask's halo.
 
     Large masks go by transforms of tiles, or as products, as each block's shape decides; blocks then differ from the whole by rounding.
 
     Parameters
     ----------
-    image : dask.array.Array (n_y, n_x)
+    image : dask.array.Array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
         Any chunks of known size; Dask joins those smaller than the mask's halo. Chunks that are ``numpy.ma`` arrays, as those of
         ``dask.array.ma`` are, bring what is masked.
-    mask : array (k_y, k_x)
+    mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
         In memory.
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside.
     masked, weight : dask.array.Array or array, optional
         As in `footprint.convolve`, of the image's shape; in any chunks, which are brought to the image's.
-    cval, nan, method, dtype, memory, device
+    cval, nan, origin, axes, method, dtype, memory, device
         As in `footprint.convolve`; ``memory`` bounds one task.
+    mode, masks, out
+        As in `footprint.convolve`, where they ask for nothing that no lazy array has: "same", "one" and None.
 
     Returns
     -------
@@ -88,33 +94,99 @@ def convolve(
     Raises
     ------
     ArgumentError, ShapeError
-        For an unknown boundary, a mask that is empty, or arrays that are not two-dimensional, real and of known size. What only
+        For an unknown boundary, a mask that is empty, or arrays that do not fit together, or are not real and of known size. What only
         the worker can know (the device, the budget) is refused there.
     """
-    mask = np.asarray(mask)
-    _check_lazy("image", image, "footprint.convolve")
-    if image.ndim != 2 or mask.ndim != 2:
-        raise ShapeError("image", f"{image.ndim} dimensions and a mask of {mask.ndim}", "2 and 2")
-    name = border(boundary)
+    how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "origin": origin, "axes": axes, "method": method}
+    return _summed("convolve", image, mask, mode, masks, out, {"masked": masked, "weight": weight}, how, dtype, memory, device)
+
+
+@functools.partial(answering, home=__name__)
+def correlate(
+    image: Any,
+    mask: Any,
+    mode: str = "same",
+    *,
+    boundary: str = "constant",
+    cval: float = 0.0,
+    nan: str = "propagate",
+    masked: Any = None,
+    weight: Any = None,
+    origin: Any = 0,
+    axes: Any = None,
+    masks: str = "one",
+    method: str = "auto",
+    dtype: Any = None,
+    out: Any = None,
+    memory: Any = None,
+    device: str = "auto",
+) -> Any:
+    """Correlate a Dask array with a mask, same size; as `footprint.correlate`, lazily. All else as in `convolve`."""
+    how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "origin": origin, "axes": axes, "method": method}
+    return _summed("correlate", image, mask, mode, masks, out, {"masked": masked, "weight": weight}, how, dtype, memory, device)
+
+
+def _summed(
+    verb: str, image: Any, mask: Any, mode: Any, masks: Any, out: Any, sides: dict[str, Any], how: dict[str, Any], dtype: Any,
+    memory: Any, device: str,
+) -> Any:  # fmt: skip
+    """Convolve or correlate, block by block."""
+    check_lazy("image", image, f"footprint.{verb}")
+    mask = on_host(receive(mask, "mask", COMPLEX).data)
+    image, beside = _with_sides(image, sides)
+    kinds = {word: one.dtype for word, one in beside.items()}
+    # All that is wrong with shapes, dtypes and numbers shows here and not in a worker; no device is needed for it.
+    made, halos = _sums(verb, image, mask, (mode, masks, out), {**how, "result": dtype, **kinds}, image.shape, None, "null")
+
+    def block(part: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        eager = _convolve if verb == "convolve" else _correlate
+        given: dict[str, Any] = dict(zip(beside, others))
+        return eager(part, mask, **how, dtype=dtype, memory=memory, device=device, **given)
+
+    return overlapped(block, image, halos, made.outputs[0].spec.dtype, *beside.values())
+
+
+def _sums(
+    verb: str, image: Any, mask: Any, ends: tuple[Any, ...], how: dict[str, Any], shape: tuple[int, ...] | None, memory: Any, device: str
+) -> tuple[Plan, list[Halo]]:  # fmt: skip
+    """The plan of sums of an image of this shape, or of the largest block, and what a pixel needs along every axis.
+
+    ``ends`` are mode, masks and out, ``how`` the other arguments of `plan_convolve`; the mask may be a shape.
+    """
+    mode, masks, out = ends
+    _options({"out": out})
+    if mode in ("full", "valid"):
+        fix = "dask.array.pad the array first" if mode == "full" else "cut the ends off the result"
+        raise ArgumentError("mode", repr(mode), "'same' for a Dask array, whose result has its chunks", fix)
+    if masks != "one":
+        raise ArgumentError("masks", repr(masks), "'one' for a Dask array", "call it for every mask")
+    of = functools.partial(plan_convolve if verb == "convolve" else plan_correlate, mask=mask, mode=mode, dtype=image.dtype, **how)
+    # No array is larger than the whole: what is wrong shows before anything is cut.
+    whole = of(image.shape, device="null")
+    asked = Asked.of(mode, how["boundary"], None, how["nan"], how["origin"], how["axes"])
+    along = range(image.ndim) if asked.axes is None else [axis % image.ndim for axis in asked.axes]
+    taps = tuple(getattr(mask, "shape", mask))
+    moves = asked.origin * len(taps) if len(asked.origin) == 1 else asked.origin
+    halos = [NOTHING] * image.ndim
+    for axis, k, move in zip(along, taps, moves):
+        # Output y reads rows y - k // 2 to y - k // 2 + k - 1 where the mask is not moved; a convolution's is turned round.
+        halos[axis] = reach_of(-(k // 2) + (move if verb == "convolve" else -move), k, asked.boundary)
+    if shape is not None:
+        return whole, halos
+    return of(largest(image, halos), memory=memory, device=device), halos
+
+
+def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """An image whose chunks are plain, and what lies beside it."""
+    masked = sides["masked"]
     if isinstance(image._meta, np.ma.MaskedArray):
         if masked is not None:
             fix = "give dask.array.ma.getdata(image) and both masks in one"
             raise ArgumentError("masked", "an array, beside an image whose chunks are masked arrays", "one of the two", fix)
         # Chunks that happen to have nothing masked are summed as the others are.
         image, masked = da.ma.getdata(image), da.ma.getmaskarray(image)
-    beside = {word: _beside_image(word, one, image) for word, one in {"masked": masked, "weight": weight}.items() if one is not None}
-    how: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method}
-    # All that is wrong with shapes, dtypes and numbers shows here and not in a worker; no device is needed for it.
-    kinds: dict[str, Any] = {word: one.dtype for word, one in beside.items()}
-    made = plan_convolve(image.shape, mask, dtype=image.dtype, result=dtype, device="null", **how, **kinds)
-    # Output y reads rows y - k // 2 to y - k // 2 + k - 1.
-    halos = [reach_of(-(k // 2), k, name) for k in mask.shape]
-
-    def block(part: np.ndarray, *others: np.ndarray) -> np.ndarray:
-        sides: dict[str, Any] = dict(zip(beside, others))
-        return _convolve(part, mask, **how, dtype=dtype, memory=memory, device=device, **sides)
-
-    return _overlapped(block, image, halos, made.outputs[0].spec.dtype, *beside.values())
+    sides = sides | {"masked": masked}
+    return image, {word: _beside_image(word, one, image) for word, one in sides.items() if one is not None}
 
 
 def _beside_image(name: str, array: Any, image: Any) -> Any:
@@ -134,7 +206,7 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
     Parameters
     ----------
     verb : str
-        One of `FILTERS` or `STACKS`.
+        One of `SUMS`, `FILTERS` or `STACKS`.
     array : dask.array.Array
         What the verb is given.
     *args, memory, device, **options
@@ -145,18 +217,29 @@ def task_plan(verb: str, array: Any, *args: Any, memory: Any = None, device: str
     Plan
         What a task takes beside its block of the array, the halo around that, and its block of the result: ``footprint.total``.
     """
-    choose("verb", verb, (*FILTERS, *STACKS))
+    choose("verb", verb, (*SUMS, *FILTERS, *STACKS))
+    if verb in SUMS:
+        return _plan_sums(verb, array, args, options, memory, device)
     if verb in STACKS:
         whole = _whole(verb, array)
         shape = (max(whole.chunks[0], default=0), *whole.shape[1:])
         return _plan_of(verb)(shape, *args, dtype=array.dtype, memory=memory, device=device, **_options(options))
     op, order = _operation(verb, array, args, options)
-    halos = _halos(op, order, array.ndim)
-    block: list[int] = []
-    for sizes, halo, total in zip(_joined(array, halos).chunks, halos, array.shape):
-        lo, hi = _beside(halo) if len(sizes) > 1 else (0, 0)
-        block.append(max(sizes) + lo + hi if halo.wrap else min(max(sizes) + lo + hi, total))
-    return plan_turned(verb, op, ArraySpec(tuple(block), array.dtype.str), order, where(device), memory)
+    block = largest(array, _halos(op, order, array.ndim))
+    return plan_turned(verb, op, ArraySpec(block, array.dtype.str), order, where(device), memory)
+
+
+def _plan_sums(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any], memory: Any, device: str) -> Plan:
+    """The same of `convolve` and `correlate`."""
+    check_lazy("image", image, f"footprint.{verb}")
+    check_keywords(verb, options, tuple(inspect.signature(SUMS[verb]).parameters))
+    given = inspect.signature(SUMS[verb]).bind(image, *args, **options)
+    given.apply_defaults()
+    how = {name: given.arguments[name] for name in ("boundary", "cval", "nan", "origin", "axes", "method")}
+    image, beside = _with_sides(image, {name: given.arguments[name] for name in ("masked", "weight")})
+    how |= {"result": given.arguments["dtype"], **{name: one.dtype for name, one in beside.items()}}
+    ends = tuple(given.arguments[name] for name in ("mode", "masks", "out"))
+    return _sums(verb, image, given.arguments["mask"], ends, how, None, memory, device)[0]
 
 
 def _filter(verb: str) -> Lazy:
@@ -171,7 +254,7 @@ def _filter(verb: str) -> Lazy:
             found: np.ndarray = eager(part, *args, memory=memory, device=device, **options)
             return found
 
-        return _overlapped(block, input, _halos(op, order, input.ndim), dtype)
+        return overlapped(block, input, _halos(op, order, input.ndim), dtype)
 
     FILTERS[verb] = lazy
     return _named(lazy, verb, "block by block, to the same bits. Dask joins chunks that are smaller than what a pixel reaches.")
@@ -221,7 +304,7 @@ def _plan_of(verb: str) -> Callable[..., Plan]:
 
 def _operation(verb: str, image: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Op, Order]:
     """What a filter does with an image, and the order of axes it takes; the eager verb's own errors where it can do nothing."""
-    _check_lazy("input", image, f"footprint.{verb}")
+    check_lazy("input", image, f"footprint.{verb}")
     eager = getattr(footprint, verb)
     known = inspect.signature(eager)
     check_keywords(verb, options, tuple(known.parameters))
@@ -241,56 +324,13 @@ def _halos(op: Op, order: Order, n_axes: int) -> list[Halo]:
     return found
 
 
-def _beside(halo: Halo) -> tuple[int, int]:
-    """What a block has beside it; Dask adds what comes from the other end to both sides alike."""
-    return (max(halo.lo, halo.hi),) * 2 if halo.wrap else (halo.lo, halo.hi)
-
-
-def _joined(image: Any, halos: list[Halo]) -> Any:
-    """The image in chunks that have all that their neighbours need of them; an axis that is no longer than that in one."""
-    chunks = []
-    for sizes, total, halo in zip(image.chunks, image.shape, halos):
-        most = max(*_beside(halo), 1)
-        chunks.append((total,) if most >= total else ensure_minimum_chunksize(most, sizes))
-    return image.rechunk(tuple(chunks))
-
-
-def _overlapped(block: Callable[..., np.ndarray], image: Any, halos: list[Halo], dtype: str, *beside: Any) -> Any:
-    """A filter, block by block: a block has its neighbours' rows beside it, and at the image's ends the filter's own border.
-
-    What lies beside the image is cut as it is.
-    """
-    image = _joined(image, halos)
-    depth: dict[int, Any] = {}
-    outside: dict[int, str] = {}
-    for axis, halo in enumerate(halos):
-        # An axis in one chunk has its ends, so that nothing is added there.
-        alone = len(image.chunks[axis]) == 1
-        depth[axis] = 0 if alone else _beside(halo)[0] if halo.wrap else _beside(halo)
-        outside[axis] = "periodic" if halo.wrap and not alone else "none"
-    # With ``meta`` given Dask does not try ``block`` on an empty array first.
-    meta = np.empty((0,) * image.ndim, dtype)
-    arrays = [image, *(one.rechunk(image.chunks) for one in beside)]
-    many = len(arrays)
-    return da.map_overlap(block, *arrays, depth=[depth] * many, boundary=[outside] * many, meta=meta, trim=True)
-
-
 def _whole(verb: str, stack: Any) -> Any:
     """A stack with its last two axes in one chunk each."""
     name = next(iter(inspect.signature(getattr(footprint, verb)).parameters))
-    _check_lazy(name, stack, f"footprint.{verb}")
+    check_lazy(name, stack, f"footprint.{verb}")
     if stack.ndim != 3:
         raise ShapeError(name, f"{stack.ndim} dimensions", "3, the first of which may be in chunks")
     return stack.rechunk({1: -1, 2: -1})
-
-
-def _check_lazy(name: str, array: Any, eager: str) -> None:
-    if not isinstance(array, da.Array):
-        raise ArgumentError(name, kind_of(array), "a dask.array.Array", f"{eager} takes arrays in memory")
-    if array.dtype.kind not in ACCEPTED:
-        raise ShapeError(name, f"dtype {array.dtype}", "real numbers: float, integer or bool")
-    if any(n != n for n in array.shape):
-        raise ShapeError(name, f"chunks of unknown size {array.shape}", "known ones", "call compute_chunk_sizes() first")
 
 
 gaussian_filter = _filter("gaussian_filter")
@@ -315,3 +355,22 @@ remove_stripes = _stack("remove_stripes")
 paganin = _stack("paganin")
 remove_zingers = _stack("remove_zingers")
 untilt = _stack("untilt")
+SUMS |= {"convolve": convolve, "correlate": correlate}
+
+
+def taker(name: str) -> Lazy | None:
+    """Who takes a Dask array in place of the public verb of that name, or of its plan; None where nobody does."""
+    forms = SUMS | FILTERS | STACKS
+    verb = name.removeprefix("plan_")
+    if verb not in forms:
+        return None
+    return forms[name] if verb == name else functools.partial(_plan_lazily, verb)
+
+
+def _plan_lazily(verb: str, array: Any, *args: Any, **options: Any) -> Plan:
+    """What `footprint.plan_...` answers to a Dask array in place of a shape: the plan of the largest task."""
+    if "dtype" in options:
+        raise ArgumentError("dtype", repr(options["dtype"]), "none beside a Dask array, which has one of its own")
+    if verb in SUMS and "result" in options:
+        options["dtype"] = options.pop("result")
+    return task_plan(verb, array, *args, **options)

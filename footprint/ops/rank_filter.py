@@ -13,13 +13,15 @@ from footprint.ops.families import ImageFilter
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
 from footprint.plan.slots import NOTHING, Reach, Ref
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
 
 
-def compared(dtype: str) -> str:
-    """What values of a dtype are compared as: themselves, but for half floats and bools, whose every value a larger type holds."""
+def compared(dtype: str, limits: Limits) -> str:
+    """What values of a dtype are brought as: themselves, but for bools, and for half floats where no kernel takes them."""
     kind = np.dtype(native(dtype))
-    return {"f2": "float32", "b1": "uint8"}.get(kind.str[1:], kind.str)
+    if kind.kind == "b":
+        return "uint8"
+    return "float32" if kind.str[1:] == "f2" and limits.family != "gpu" else kind.str
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class RankFilter(ImageFilter):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; a part lies where its window begins, and its borders are the image's own."""
         image, out = refs
-        kind = compared(image.spec.dtype)
+        kind = compared(image.spec.dtype, b.limits)
         x = b.bring(image, dtype=kind)
         starts: dict[str, object] = {"y0": 0, "x0": 0}
         borders = {"border_y": NONE, "border_x": NONE}

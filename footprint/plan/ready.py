@@ -72,6 +72,9 @@ class Ready:
         self._pinned: dict[str, list[np.ndarray]] = {}
         # Bytes of the bound plans and of pinned memory, and of the calls and the others.
         self._held = self._remembered = 0
+        # Of the bound plans, those of each device, and their own memory there; and by how much a device may hold more than others.
+        self._on: dict[str, tuple[int, int]] = {}
+        self._more: dict[str, int] = {}
         # Read when first needed, and again when all is cleared: asking the environment costs more than keeping.
         self._limit: int | None = None
         # The most devices that a job was given to: what is kept of it is as large on each.
@@ -89,7 +92,7 @@ class Ready:
                 self.misses += 1
             else:
                 self.hits += 1
-                self._held -= found.held
+                self._count(found, -1)
             return found
 
     def fitted(self, key: str, budget: int | None) -> Plan | None:
@@ -108,8 +111,9 @@ class Ready:
                 self._limit = settings.kept_bytes()
             if devices > self._devices:
                 self._devices = devices
-            room = self._limit * self._devices
-            if bound.held > self._limit or key in self._idle:
+            device, most = self._most(bound)
+            room = self._room
+            if bound.held > most or key in self._idle:
                 if self._keep_pinned(bound, self._limit // 2):
                     given_up = self._trim(room)
                 given_up.append(bound)
@@ -117,13 +121,28 @@ class Ready:
                     given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), room)
             else:
                 self._idle[key] = bound
-                self._held += bound.held
-                if self._kept > room:
-                    given_up = self._trim(room)
-                    for one in given_up:
-                        self._keep_pinned(one, room - self._kept)
+                self._count(bound, 1)
+                while self._on[device][0] > most * self._devices:
+                    given_up.append(self._drop(next(k for k, b in self._idle.items() if b.backend.limits.device == device)))
+                given_up += self._trim(room)
+                for one in given_up:
+                    self._keep_pinned(one, room - self._kept)
         for one in given_up:
             one.free()
+
+    def _most(self, bound: BoundPlan) -> tuple[str, int]:
+        """A plan's device, and the bytes that plans may hold there."""
+        limits, usual = bound.backend.limits, self._limit or 0
+        if limits.device not in self._more and limits.memory:
+            self._more[limits.device] = settings.kept_bytes(limits.memory) - usual
+        return limits.device, usual + self._more.get(limits.device, 0)
+
+    def _count(self, bound: BoundPlan, sign: int) -> None:
+        """Count a plan that is put here, or taken."""
+        device = bound.backend.limits.device
+        held, own = self._on.get(device, (0, 0))
+        self._on[device] = held + sign * bound.held, own + sign * bound.nbytes
+        self._held += sign * bound.held
 
     def pinned(self, device: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
         """Host memory of exactly these sizes, for the caller alone; none where other sizes are kept."""
@@ -181,12 +200,17 @@ class Ready:
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
             self._idle, self._calls, self._fitted = dict(self._idle), {}, {}
-            self._remembered, self._limit, self._devices = 0, None, 1
+            self._remembered, self._limit, self._devices, self._more = 0, None, 1, {}
 
     @property
     def _kept(self) -> int:
         """Bytes of all that is kept."""
         return self._held + self._remembered + exact.kept()
+
+    @property
+    def _room(self) -> int:
+        """The bound for all devices together."""
+        return self._devices * (self._limit or 0) + sum(self._more.values())
 
     def _trim(self, limit: int) -> list[BoundPlan]:
         """Down to the limit: plans to free."""
@@ -204,7 +228,7 @@ class Ready:
     def _drop(self, key: str) -> BoundPlan:
         """Take a plan out, with the calls that come to it."""
         bound = self._idle.pop(key)
-        self._held -= bound.held
+        self._count(bound, -1)
         for look in [look for look, (known, _) in self._calls.items() if known.key == key]:
             self._forget(look)
         return bound
@@ -227,7 +251,7 @@ class Ready:
             self._calls[look] = (known, nbytes)
             self._remembered += nbytes
             if self._limit is not None:
-                given_up = self._trim(self._limit * self._devices)
+                given_up = self._trim(self._room)
         for one in given_up:
             one.free()
 
@@ -239,7 +263,7 @@ class Ready:
         """Bytes of plans' memory kept on a device (None: on all), host memory beside it included."""
         with self._lock:
             pinned = sum(one.nbytes for name, arrays in self._pinned.items() if device in (None, name) for one in arrays)
-            return pinned + sum(b.nbytes for b in self._idle.values() if device in (None, b.backend.limits.device))
+            return pinned + sum(own for name, (_, own) in self._on.items() if device in (None, name))
 
     def info(self) -> dict[str, Any]:
         """See `cache_info`."""
@@ -247,7 +271,7 @@ class Ready:
             plans = [(b.plan.name, b.backend.limits.device, b.held) for b in self._idle.values()]
             return {
                 "bytes": self._kept,
-                "limit": self._devices * (settings.kept_bytes() if self._limit is None else self._limit),
+                "limit": self._devices * settings.kept_bytes() if self._limit is None else self._room,
                 "hits": self.hits,
                 "misses": self.misses,
                 "plans": plans,
@@ -258,7 +282,7 @@ class Ready:
     def forget(self) -> None:
         """In a process that was forked: the memory is the parent's."""
         self._lock, self._pinned = threading.Lock(), {}
-        self._idle, self._calls, self._fitted, self._held, self._remembered = {}, {}, {}, 0, 0
+        self._idle, self._calls, self._fitted, self._held, self._remembered, self._on = {}, {}, {}, 0, 0, {}
 
 
 READY = Ready()

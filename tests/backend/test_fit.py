@@ -125,6 +125,19 @@ def test_fluxes_places_and_errors_of_points_in_noise_of_the_beam(rng, fit):
     assert ("fit_a" in table.colnames) == (fit == "gaussian")
 
 
+def test_points_are_fitted_to_the_pixels_that_are_told_of():
+    """Of a beam of 5 pixels the 13 within two: what lies farther changes nothing."""
+    found = []
+    for dy, dx in ((0, 0), (2, 0), (1, 1), (2, 1)):
+        image = np.zeros((40, 40))
+        add(image, 40.0, 20.0, 20.0, (S**-2, 0, S**-2))
+        image[20 + dy, 20 + dx] *= 0.9 if dy else 1.0
+        how = {"background": 0.0, "noise": 1.0, "fit": "point", "header": SKY, "device": "cpu"}
+        found.append(float(fp.find_sources(image.astype("f4"), 5, **how)["fit_peak"][0]))
+    assert np.allclose(found[0], 40, atol=1e-3) and found[3] == found[0]
+    assert found[1] < 39.9 and found[2] < 39.9
+
+
 def test_neighbours_share_their_light(rng):
     """Of two points 1.6 beams apart the parts of an island have too much or too little; fits have what each was made of."""
     image = rng.standard_normal((300, 300)) * 0.2

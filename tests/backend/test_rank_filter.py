@@ -7,9 +7,12 @@ import pytest
 import scipy.ndimage
 
 import footprint as fp
+from footprint.backend.registry import device_limits
 from footprint.kernels.common.borders import BORDERS
+from footprint.kernels.rank_filter.gpu import rank_filter_program
 from footprint.kernels.rank_filter.networks import across, alone, column, of_column, picked, ranks, rows_in, shared
 from footprint.reference.rank_filter import rank_filter as reference
+from footprint.spec import ArraySpec
 
 from .kernels import in_turn, quick_compiler
 
@@ -169,6 +172,18 @@ def test_nan_is_the_largest_and_zeros_keep_their_signs(dtype, device, rng):
     for rank in (0, 4, 8):
         same(fp.rank_filter(image, rank, 3, mode="constant", cval=np.nan, device=device),
              reference(image, rank, (3, 3), "constant", np.nan))  # fmt: skip
+
+
+def test_half_floats_lie_on_a_gpu_as_they_are_and_two_in_a_word():
+    """As integers of 16 bits do."""
+    plans = [fp.plan_median_filter((999, 1001), 5, dtype=dtype, device="null:h100") for dtype in ("float16", "int16")]
+    assert plans[0].footprint == plans[1].footprint and len(plans[0].steps) == len(plans[1].steps)
+    spec, how = ArraySpec((1, 99, 1001), "float16"), {"tall": 5, "wide": 5, "rank": 12, "y0": -2, "x0": -2}
+    made = rank_filter_program(device_limits("null:h100"), spec, spec, **how, border_y="constant", border_x="mirror", cval=1e6)
+    (launch,) = made.launches
+    assert {"LANES": 2, "REAL": 1, "BITS": 16, "SIGN": 1}.items() <= dict(launch.defines).items()
+    # Infinity's bits.
+    assert launch.args[-1] == 0x7C00
 
 
 @pytest.mark.parametrize("odd", [-0.0, np.nan, -np.nan])

@@ -7,6 +7,7 @@ from tests.mutants import Mutant
 READY = "footprint/plan/ready.py"
 EXACT = "footprint/plan/exact.py"
 BOUNDED = ("tests/unit/test_ready.py::test_what_is_kept_is_bounded_and_the_oldest_goes_first",)
+DEVICES = "tests/unit/test_ready_devices.py::test_"
 WITH_PLANS = ("tests/unit/test_ready.py::test_calls_go_with_their_plans",)
 NEEDED = ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_where_a_plan_needs_it",)
 COUNTED = tuple(f"tests/unit/test_ready.py::test_all_that_is_kept_is_counted_and_given_back[{n}]" for n in (3, 4, 5, 6, 7, 8))
@@ -38,20 +39,34 @@ MUTANTS = [
     Mutant("footprint/kernels/carry/cpu.py", "_stream(to + head, of + head, blocks)", "_stream(to + head, of, blocks)", CARRIED),
     Mutant(
         READY,
-        "room = self._limit * self._devices",
-        "room = self._limit",
-        ("tests/unit/test_ready.py::test_a_job_on_two_devices_may_keep_as_much_on_each",),
+        "self._devices * (self._limit or 0)",
+        "(self._limit or 0)",
+        (DEVICES + "a_job_on_two_devices_may_keep_as_much_on_each",),
         "devices of one job share what one may keep",
     ),
     Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
     Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
-    Mutant(READY, "if bound.held > self._limit or key", "if bound.held > 2 * self._limit or key", BOUNDED),
+    Mutant(READY, "if bound.held > most or key", "if bound.held > 2 * most or key", BOUNDED),
+    Mutant(
+        READY,
+        "while self._on[device][0] > most * self._devices",
+        "while self._on[device][0] > self._room",
+        (DEVICES + "a_device_with_much_memory_keeps_a_share_of_it",),
+        "plans on the host fill what a GPU may keep",
+    ),
     Mutant(
         READY,
         "given_up.append(self._drop(next(iter(self._idle))))",
         "given_up.append(self._drop(next(reversed(self._idle))))",
+        (DEVICES + "a_device_with_much_memory_keeps_a_share_of_it",),
+        "the newest of all is given up first",
+    ),
+    Mutant(
+        READY,
+        "next(k for k, b in self._idle.items() if",
+        "next(k for k, b in reversed(self._idle.items()) if",
         BOUNDED,
-        "the newest is given up first",
+        "the newest of a device is given up first",
     ),
     Mutant(
         READY,
@@ -72,8 +87,8 @@ MUTANTS = [
     ),
     Mutant(
         READY,
-        "(settings.kept_bytes() if self._limit is None else self._limit)",
-        "settings.kept_bytes()",
+        "self._devices * settings.kept_bytes() if self._limit is None else self._room",
+        "self._devices * settings.kept_bytes()",
         ("tests/unit/test_ready.py::test_the_limit_is_a_size",),
         "the limit shown is not the one in force",
     ),

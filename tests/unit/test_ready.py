@@ -101,17 +101,6 @@ def test_host_memory_outlives_a_plan_that_is_too_large_to_keep(monkeypatch):
         assert store.kept() == 0 and store.info()["pinned"] == 0
 
 
-def test_a_job_on_two_devices_may_keep_as_much_on_each(monkeypatch):
-    monkeypatch.setenv("FOOTPRINT_KEEP", "1500 KiB")
-    store, backend = Ready(), Counting()
-    for devices, kept in ((1, 1000), (2, 2000), (1, 2000)):
-        for key in "ab":
-            store.put(f"{key}{devices}", plan(1000).bind(backend), devices=devices)
-        assert store.kept() == kept << 10 and store.info()["limit"] == max(kept // 1000, 1) * 1500 << 10
-    store.clear()
-    assert store.kept() == 0 and store.info()["limit"] == 1500 << 10
-
-
 def test_several_devices_find_their_plans_again(monkeypatch):
     """One that has lost its own gets another; one of another plan is not taken for it."""
     fp.clear_cache()

@@ -37,7 +37,8 @@ PATIENT = 30
 STEPS, ENOUGH, NOTHING = 25, 1e-6, 30.0
 # Noises that a model has to change by for its neighbours to be fitted again.
 SETTLED = 0.003
-# Windows in full widths: small ones suit noise that is correlated by the beam.
+# Windows in full widths: small ones suit noise that is correlated by the beam. No full width counts as more than the stamps'
+# radius, so that a point's window, whose stamps reach but half a full width, is nearer to a quarter of it: `api._fit.check_fit`.
 POINT, LEAST, MOST = 0.5, 0.9, 3.0
 # Columns of a window that are worked on at once; sums of a fit, at most.
 LANES, SUMS = 4, 22

@@ -5,8 +5,8 @@
     out[p, y, x] = the rank-th smallest, from 0, of image[p, y + y0 + i, x + x0 + j], i < tall, j < wide
 
 where every plane is continued beyond its edges as the two borders say (names of ``borders.BORDERS``, or "none" for an axis whose
-halo is part of the array). Both are 3-D and of one dtype: float32, float64, or an integer. Values are compared as ``numpy.sort``
-orders them, NaN after all numbers, and -0.0 before 0.0, so that a rank is the same bits however it is found.
+halo is part of the array). Both are 3-D and of one dtype: float32, float64, an integer, or on a GPU float16. Values are compared
+as ``numpy.sort`` orders them, NaN after all numbers, and -0.0 before 0.0, so that a rank is the same bits however it is found.
 
 ``launch("rank_filter.chosen", image, places, out, tall=, wide=, count=, rank=, ...)`` takes only ``count`` places of the window,
 the pairs ``(i, j)`` of ``places``, an int64 array.
@@ -42,7 +42,9 @@ def keys(dtype: str) -> str:
 
 def key_of(value: float, dtype: str) -> int:
     """The integer that a number is compared as."""
-    bits = int(np.asarray(value).astype(dtype).view(keys(dtype)))
+    with np.errstate(over="ignore"):
+        # Beyond the dtype's range it is infinite there.
+        bits = int(np.asarray(value).astype(dtype).view(keys(dtype)))
     if np.dtype(dtype).kind != "f":
         return bits
     most = int(np.iinfo(keys(dtype)).max)

@@ -116,7 +116,8 @@ def chosen_program(
     )
     planes, height, width = out.shape
     grid = (-(-width // TX), min(-(-height // (TY * ROWS)), MAX_GROUPS_Y), min(planes, MAX_GROUPS_Y))
-    value = wanted.type(np.asarray(cval).astype(kind).view(bits))
+    with np.errstate(over="ignore"):
+        value = wanted.type(np.asarray(cval).astype(kind).view(bits))
     args = (A(0), A(1), A(2), *map(np.int64, (planes, *image.shape[1:], height, width, y0, x0)), value)
     return Program((Launch("rank_chosen.knl", "rank_chosen", grid, (TX, TY, 1), args, defines),))
 

@@ -1,0 +1,48 @@
+"""Faults in what becomes of arrays that are more than numbers in memory."""
+
+from tests.mutants import Mutant
+
+MUTANTS = [
+    Mutant(
+        "footprint/dist/dask.py",
+        "found[at if order is None else order[at]] = reach",
+        "found[at] = reach",
+        ("tests/unit/test_dask.py::test_colours_of_a_picture",),
+        "blocks of a picture get their neighbours' pixels along the colours",
+    ),
+    Mutant(
+        "footprint/dist/dask.py",
+        "da.ma.getdata(image), da.ma.getmaskarray(image)",
+        "image, None",
+        ("tests/unit/test_dask.py::test_what_is_masked_and_weighed_comes_with_the_blocks",),
+        "blocks of a masked image that have nothing masked are summed as those of a plain one",
+    ),
+    Mutant(
+        "footprint/dist/dask.py",
+        "+ (move if verb",
+        "- (move if verb",
+        ("tests/unit/test_door.py::test_dask_arrays_stay_lazy",),
+        "blocks under a mask that is moved get rows of the wrong side",
+    ),
+    Mutant(
+        "footprint/dist/door.py",
+        "if library.later:",
+        "if False:",
+        ("tests/unit/test_door.py::test_dask_arrays_stay_lazy",),
+        "a Dask array is refused where its verb has a lazy form",
+    ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        "    if library.later:",
+        "    if False:",
+        ("tests/unit/test_door.py::test_verbs_without_a_lazy_form_never_load_what_memory_may_not_hold",),
+        "a Dask array is loaded whole without a word",
+    ),
+    Mutant(
+        "footprint/dist/blocks.py",
+        "(max(halo.lo, halo.hi),) * 2 if halo.wrap else",
+        "(halo.hi, halo.lo) if halo.wrap else",
+        ("tests/unit/test_dask.py::test_a_mask_of_even_size_wraps",),
+        "what comes from the other end is a row short",
+    ),
+]
