@@ -123,7 +123,7 @@ class Deblend(Pixels):
         painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
         b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
         measured = b.state("measure.islands", values, painted, stats, c, m, n)
-        place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0}
+        place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0, "connected": True}
         b.launch("measure.islands", values, painted, stats, c, m, n, *measured, **place)
         at_peaks(n, m)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from footprint.api._deblend import AT_EDGE, BLENDED, Components
 from footprint.api._image import host
 from footprint.backend.registry import device_limits
 from footprint.kernels.deblend import climb, contract, cpu
+from footprint.kernels.measure.cpu import islands
 from footprint.ops.deblend import Deblend
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.ops.search import BEAMED
@@ -115,10 +117,10 @@ def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, **rules)
     return table.columns, labels, stats, plans[0]
 
 
-def by_blocks(image, stats, strip, rows, connectivity, min_area):
+def by_blocks(image, stats, strip, rows, connectivity, min_area, threads=2, capacity=None):
     """The labels that the kernels of the CPU make of blocks of so many rows."""
-    spec, limits, height = ArraySpec(image.shape, "float32"), device_limits("cpu"), len(image)
-    state = [empty_like(one) for one in contract.gather_state(limits, spec, capacity=image.size // 2 + 1)]
+    spec, limits, height = ArraySpec(image.shape, "float32"), replace(device_limits("cpu"), threads=threads), len(image)
+    state = [empty_like(one) for one in contract.gather_state(limits, spec, capacity=capacity or image.size // 2 + 1)]
     kept, count, labels = (
         [ArraySpec(one.shape, str(one.dtype)) for one in state],
         np.zeros(1, np.int64),
@@ -127,7 +129,7 @@ def by_blocks(image, stats, strip, rows, connectivity, min_area):
     how = {"height": height, "sigma": 0.4, "connectivity": connectivity, "strip": strip}
     blocks = [(first, image[first : first + rows], labels[first : first + rows]) for first in range(0, height, rows)]
     for first, block, nodes in blocks:
-        work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, spec, *kept)
+        work = contract.gather_work(limits, ArraySpec(block.shape, "float32"), spec, ArraySpec(block.shape, "int32"), *kept)
         cpu.gather(block, stats, nodes, *state, *map(empty_like, work), first=first, seed=1.2, **how)
     members, work = np.empty((image.size, 4), np.int64), contract.settle_work(limits, spec, spec, spec, *kept)
     rules = {"seed": 1.2, "prominence": 0.3, "contrast": 0.01, "min_area": min_area}
@@ -159,6 +161,26 @@ def test_strips_change_nothing(seed, shape, strip, connectivity, levels, smooth,
     # Strips are of images that are cut.
     for rows in (strip, 3 * strip):
         assert np.array_equal(by_blocks(image, stats, strip, rows, connectivity, min_area), wanted)
+
+
+def test_bands_of_rows_side_by_side_change_nothing(rng):
+    """Neither where the places for passes are taken again and again, nor in a moment's last digit."""
+    image = field(rng, (411, 400), 1.1)
+    tops = np.count_nonzero((image == ndimage.maximum_filter(image, 3)) & (image > 0.4))
+    stats = np.zeros(8)
+    stats[6] = 1
+    wanted, island, _ = reference(image, 1.0, 0.0, 0.4, 1.2, connectivity=8, contrast=0.01, prominence=0.3, min_area=1)
+    # A summit has about three passes, and there is room for two.
+    labels = by_blocks(image, stats, 50, 411, 8, 1, threads=7, capacity=-(-tops // 2))
+    assert np.array_equal(labels, wanted) and tops > 4000
+    found = []
+    for connected in (False, True):
+        moments, boxes = np.empty((len(island), 15)), np.empty((len(island), 8), np.int64)
+        last = np.empty((1, 400), np.float32), np.empty((1, 400), np.int32)
+        place = {"first": 0, "height": 411, "min_area": 1, "seed": 0.0, "connected": connected}
+        islands(image, labels, stats, np.array([len(island)]), moments, boxes, *last, **place)
+        found.append((moments, boxes))
+    assert all(np.array_equal(one, other, equal_nan=True) for one, other in zip(*found, strict=True))
 
 
 class Told(np.ndarray):

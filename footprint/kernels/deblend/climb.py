@@ -191,8 +191,8 @@ def number(block, nodes, roots, first, offset, peaks, basins, keep):
                 k = offset + n - 1
                 if keep and k < peaks.size:
                     peaks[k] = block[r, x]
-                    basins[k, LINK], basins[k, AT] = k, (first + r) * width + x
-                    basins[k, FIRST], basins[k, PIXELS] = _FAR, 0
+                    basins[LINK, k], basins[AT, k] = k, (first + r) * width + x
+                    basins[FIRST, k], basins[PIXELS, k] = _FAR, 0
             x = next_set(row, x + 1)
     return roots[rows]
 

@@ -41,11 +41,15 @@ from footprint.spec import ArraySpec, Limits
 
 # Basins there is room for, for every row of the catalogue; passes for every basin.
 BASINS, PASSES = 2, 2
-# Columns of the basins: the basin it climbs on to, raster index of its summit and of its first pixel, pixels, the highest basin of
+# Rows of the basins: the basin it climbs on to, raster index of its summit and of its first pixel, pixels, the highest basin of
 # its tree (at last the label), the source it belongs to, whether its tree holds several sources.
 LINK, AT, FIRST, PIXELS, TREE, OWNER, MANY = range(7)
-# Columns of the passes: 8 times the raster index of the lower pixel + the direction of the other, and the two basins.
-CODE, A, B = range(3)
+# Columns of the passes: 8 times the raster index of the lower pixel + the direction of the other, the two basins, and the rank of
+# the lower pixel's value (`kernels.deblend.tree`).
+CODE, A, B, HEIGHT = range(4)
+# Columns of a band of rows that a thread walks: where it goes on, the row it ends before, the next place for a pass, and where its
+# places end.
+ROW, COLUMN, STOP, PLACE, LIMIT = range(5)
 # What is counted: basins met, basins met by `paint`, passes stored, summits over the seed.
 MET, SEEN, STORED, BRIGHT = range(4)
 ISLAND, COMPONENT, COMPONENTS, LABEL = range(4)
@@ -87,21 +91,18 @@ def default_rooms(size: int) -> tuple[tuple[int, int], ...]:
     )
 
 
-def near_size(capacity: int, width: int) -> int:
-    """Pairs of basins whose best pass is at hand, a power of two: those that one row of a crowd has."""
-    return max(16, 1 << (min(capacity, width, 1 << 16) - 1).bit_length())
+def near_size(capacity: int, width: int, threads: int) -> int:
+    """Pairs of basins whose best pass a thread has at hand, a power of two: those that one row of a crowd has."""
+    return max(16, 1 << (min(capacity // 2, width, (1 << 16) // threads) - 1).bit_length())
 
 
 def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, **_: object) -> tuple[ArraySpec, ...]:
-    """Summits and basins, passes, those at hand; basins of a strip's last row, what they climb to, its values; counts."""
-    n, width, near = BASINS * capacity, block.shape[1], near_size(capacity, block.shape[1])
+    """Summits and basins, passes; basins of a strip's last row, what they climb to, its values; counts."""
+    n, width = BASINS * capacity, block.shape[1]
     return (
         ArraySpec((n,), "float64"),
-        ArraySpec((n, 7), "int64"),
-        ArraySpec((PASSES * n,), "float64"),
-        ArraySpec((PASSES * n, 3), "int64"),
-        ArraySpec((near,), "float64"),
-        ArraySpec((near, 3), "int64"),
+        ArraySpec((7, n), "int64"),
+        ArraySpec((PASSES * n + 64, 4), "int64"),
         ArraySpec((width,), "int64"),
         ArraySpec((width,), "float64"),
         ArraySpec((1, width), block.dtype),
@@ -118,8 +119,16 @@ def _sorting(passes: ArraySpec) -> tuple[ArraySpec, ...]:
 def gather_work(
     limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """Basins of each row, those of two rows' pixels, and what sorting takes."""
-    return ArraySpec((block.shape[0] + 1,), "int64"), ArraySpec((2, block.shape[1]), "int64"), *_sorting(state[2])
+    """Basins of each row, those of the row before; bands, passes that each has at hand; and what sorting takes."""
+    rows, width = block.shape
+    near = limits.threads, near_size(state[0].shape[0] // BASINS, width, limits.threads)
+    return (
+        ArraySpec((rows + 1,), "int64"),
+        ArraySpec((1, width), nodes.dtype),
+        ArraySpec((limits.threads, 5), "int64"),
+        ArraySpec((*near, 4), "int64"),
+        *_sorting(state[2]),
+    )
 
 
 def settle_work(

@@ -17,6 +17,7 @@ from footprint.kernels.deblend.contract import (
     COMPONENT,
     COMPONENTS,
     FIRST,
+    HEIGHT,
     ISLAND,
     LABEL,
     LINK,
@@ -34,16 +35,27 @@ from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 _DIGIT = 11
 _SIGN = np.uint64(1) << np.uint64(63)
-# Odd numbers whose multiples are spread over all bits.
-_MIX, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_ALL = (np.int64(1) << np.int64(62)) - 1 + (np.int64(1) << np.int64(62))
 
 
 @njit(cache=True, nogil=True)
-def _find(basins, column, k):
+def rank_of(height):
+    """A whole number that is higher where a value is; both zeros are one."""
+    bits = np.float64(height + 0.0).view(np.int64)
+    return bits ^ ((bits >> 63) & _ALL)
+
+
+@njit(cache=True, nogil=True)
+def _height_of(rank):
+    return np.int64(rank ^ ((rank >> 63) & _ALL)).view(np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _find(chain, k):
     """The end of a chain; the way there is halved."""
-    while basins[k, column] != k:
-        basins[k, column] = basins[basins[k, column], column]
-        k = basins[k, column]
+    while chain[k] != k:
+        chain[k] = chain[chain[k]]
+        k = chain[k]
     return k
 
 
@@ -85,78 +97,51 @@ def _falling(values, keys, order, n):
 
 
 @njit(cache=True, nogil=True)
-def _rank(heights, passes, n, keys, order, spare):
+def _rank(passes, n, keys, order, spare):
     """Order passes: the highest first, of equal ones the first in raster order."""
     for e in range(n):
         order[e] = e
         keys[e] = passes[e, CODE]
     _sort(keys, order, spare, n)
-    _falling(heights, keys, order, n)
+    for e in range(n):
+        keys[e] = ~(np.uint64(passes[e, HEIGHT]) ^ _SIGN)
     _sort(keys, order, spare, n)
 
 
 @njit(cache=True, nogil=True)
-def _thin(heights, passes, basins, marks, keys, order, spare):
-    """Keep the passes of the highest spanning forest."""
-    n, stored = min(marks[MET], basins.shape[0]), marks[STORED]
+def thin(passes, basins, n, stored, keys, order, spare):
+    """Keep the passes of the highest spanning forest; how many they are."""
+    tree = basins[TREE]
     for k in range(n):
-        basins[k, TREE] = k
-    _rank(heights, passes, stored, keys, order, spare)
+        tree[k] = k
+    _rank(passes, stored, keys, order, spare)
     for q in range(stored):
         e = order[q]
-        a, b = _find(basins, TREE, passes[e, A]), _find(basins, TREE, passes[e, B])
+        a, b = _find(tree, passes[e, A]), _find(tree, passes[e, B])
         keys[e] = a != b
-        basins[max(a, b), TREE] = min(a, b)
+        tree[max(a, b)] = min(a, b)
     kept = 0
     for e in range(stored):
         if keys[e]:
-            heights[kept] = heights[e]
-            passes[kept, :] = passes[e, :]
+            passes[kept, :] = passes[e]
             kept += 1
-    marks[STORED] = kept
+    return kept
 
 
 @njit(cache=True, nogil=True)
-def _store(height, code, a, b, heights, passes, basins, marks, keys, order, spare):
-    if marks[STORED] == heights.size:
-        _thin(heights, passes, basins, marks, keys, order, spare)
-    e = marks[STORED]
-    heights[e], passes[e, CODE], passes[e, A], passes[e, B] = height, code, a, b
-    marks[STORED] = e + 1
-
-
-@njit(cache=True, nogil=True)
-def meet(a, b, height, code, near_heights, near, heights, passes, basins, marks, keys, order, spare):
-    """Two basins touch: keep the best pass of the pair at hand; what is in its place is stored."""
-    low, high = min(a, b), max(a, b)
-    if high >= basins.shape[0]:
-        return
-    mixed = np.uint64(low) * _MIX + np.uint64(high) * _STIR
-    h = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(40)) & (near_heights.size - 1)
-    if near[h, A] == low and near[h, B] == high:
-        if height > near_heights[h] or (height == near_heights[h] and code < near[h, CODE]):
-            near_heights[h], near[h, CODE] = height, code
-        return
-    if near[h, A] >= 0:
-        _store(near_heights[h], near[h, CODE], near[h, A], near[h, B], heights, passes, basins, marks, keys, order, spare)
-    near_heights[h], near[h, CODE], near[h, A], near[h, B] = height, code, low, high
-
-
-@njit(cache=True, nogil=True)
-def _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare):
-    """Store what is at hand; give every basin's pixels to the one that it is linked to, and passes their ends."""
-    for h in range(near_heights.size):
-        if near[h, A] >= 0:
-            _store(near_heights[h], near[h, CODE], near[h, A], near[h, B], heights, passes, basins, marks, keys, order, spare)
-            near[h, A] = -1
+def _gather(basins, passes, marks):
+    """Give every basin's pixels to the one that it is linked to, and passes their ends."""
+    link, first, pixels = basins[LINK], basins[FIRST], basins[PIXELS]
+    linked = False
     for k in range(marks[MET]):
-        root = _find(basins, LINK, k)
+        root = _find(link, k)
         if root != k:
-            basins[root, PIXELS] += basins[k, PIXELS]
-            basins[root, FIRST] = min(basins[root, FIRST], basins[k, FIRST])
-        basins[k, TREE], basins[k, OWNER], basins[k, MANY] = k, k, 0
-    for e in range(marks[STORED]):
-        passes[e, A], passes[e, B] = _find(basins, LINK, passes[e, A]), _find(basins, LINK, passes[e, B])
+            pixels[root] += pixels[k]
+            first[root] = min(first[root], first[k])
+            linked = True
+        basins[TREE, k], basins[OWNER, k], basins[MANY, k] = k, k, 0
+    for e in range(marks[STORED] if linked else 0):
+        passes[e, A], passes[e, B] = _find(link, passes[e, A]), _find(link, passes[e, B])
 
 
 @njit(cache=True, nogil=True)
@@ -168,36 +153,36 @@ def _apart(one, other, width):
 
 @njit(cache=True, nogil=True)
 def _open(
-    peaks, basins, heights, passes, stored, order, background, seed, prominence, contrast, min_area, width, shallow,
+    peaks, basins, passes, stored, order, background, seed, prominence, contrast, min_area, width, shallow,
     fewest, most, low, up, close, far,
 ):  # fmt: skip
     """Open the passes in order: branches that meet end, or stay as sources; see the contract."""
     for q in range(stored):
         e = order[q]
         a, b = passes[e, A], passes[e, B]
-        elder, younger = _find(basins, TREE, a), _find(basins, TREE, b)
+        elder, younger = _find(basins[TREE], a), _find(basins[TREE], b)
         if elder == younger:
             continue
-        if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and basins[elder, AT] > basins[younger, AT]):
+        if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and basins[AT, elder] > basins[AT, younger]):
             a, b, elder, younger = b, a, younger, elder
-        over = peaks[younger] - heights[e]
-        beamed = fewest <= basins[younger, PIXELS] <= most
+        over = peaks[younger] - _height_of(passes[e, HEIGHT])
+        beamed = fewest <= basins[PIXELS, younger] <= most
         if beamed and over <= prominence:
-            top = basins[younger, AT]
+            top = basins[AT, younger]
             beamed = low <= _apart(top, passes[e, CODE] >> 3, width) <= up
-            beamed &= close <= _apart(top, basins[_find(basins, OWNER, a), AT], width) <= far
+            beamed &= close <= _apart(top, basins[AT, _find(basins[OWNER], a)], width) <= far
         least = max(shallow if beamed else prominence, contrast * (peaks[elder] - background))
-        rises = peaks[younger] - background > seed and over > least and basins[younger, PIXELS] >= min_area
-        if not (rises or basins[younger, MANY]):
-            basins[_find(basins, OWNER, younger), OWNER] = _find(basins, OWNER, a)
-        elif not basins[elder, MANY] and basins[elder, PIXELS] < min_area:
-            basins[_find(basins, OWNER, elder), OWNER] = _find(basins, OWNER, b)
-            basins[elder, MANY] = basins[younger, MANY]
+        rises = peaks[younger] - background > seed and over > least and basins[PIXELS, younger] >= min_area
+        if not (rises or basins[MANY, younger]):
+            basins[OWNER, _find(basins[OWNER], younger)] = _find(basins[OWNER], a)
+        elif not basins[MANY, elder] and basins[PIXELS, elder] < min_area:
+            basins[OWNER, _find(basins[OWNER], elder)] = _find(basins[OWNER], b)
+            basins[MANY, elder] = basins[MANY, younger]
         else:
-            basins[elder, MANY] = 1
-        basins[younger, TREE] = elder
-        basins[elder, PIXELS] += basins[younger, PIXELS]
-        basins[elder, FIRST] = min(basins[elder, FIRST], basins[younger, FIRST])
+            basins[MANY, elder] = 1
+        basins[TREE, younger] = elder
+        basins[PIXELS, elder] += basins[PIXELS, younger]
+        basins[FIRST, elder] = min(basins[FIRST, elder], basins[FIRST, younger])
 
 
 @njit(cache=True, nogil=True)
@@ -205,15 +190,15 @@ def _islands(peaks, basins, n, background, seed, min_area, keys, order, spare):
     """Number the islands that are kept in raster order of their first pixels: MANY of their highest basin."""
     islands = 0
     for k in range(n):
-        basins[k, MANY] = 0
-        kept = peaks[k] - background > seed and basins[k, PIXELS] >= min_area
-        if basins[k, LINK] == k and basins[k, TREE] == k and kept:
+        basins[MANY, k] = 0
+        kept = peaks[k] - background > seed and basins[PIXELS, k] >= min_area
+        if basins[LINK, k] == k and basins[TREE, k] == k and kept:
             order[islands] = k
-            keys[k] = basins[k, FIRST]
+            keys[k] = basins[FIRST, k]
             islands += 1
     _sort(keys, order, spare, islands)
     for i in range(islands):
-        basins[order[i], MANY] = i + 1
+        basins[MANY, order[i]] = i + 1
 
 
 @njit(cache=True, nogil=True)
@@ -221,15 +206,15 @@ def _sources(peaks, basins, n, keys, order, spare):
     """Order the sources by island, the brightest first; return how many."""
     found = 0
     for k in range(n):
-        if basins[k, LINK] == k and _find(basins, OWNER, k) == k and basins[_find(basins, TREE, k), MANY] > 0:
+        if basins[LINK, k] == k and _find(basins[OWNER], k) == k and basins[MANY, _find(basins[TREE], k)] > 0:
             order[found] = k
-            keys[k] = basins[k, AT]
+            keys[k] = basins[AT, k]
             found += 1
     _sort(keys, order, spare, found)
     _falling(peaks, keys, order, found)
     _sort(keys, order, spare, found)
     for i in range(found):
-        keys[order[i]] = basins[_find(basins, TREE, order[i]), MANY]
+        keys[order[i]] = basins[MANY, _find(basins[TREE], order[i])]
     _sort(keys, order, spare, found)
     return found
 
@@ -238,11 +223,11 @@ def _sources(peaks, basins, n, keys, order, spare):
 def _name(basins, n, order, found, members):
     """Write the sources' rows; every basin's label is left in TREE."""
     for k in range(n):
-        basins[k, PIXELS] = 0
+        basins[PIXELS, k] = 0
     first = 0
     for i in range(found):
-        basins[order[i], PIXELS] = i + 1
-        island = basins[_find(basins, TREE, order[i]), MANY]
+        basins[PIXELS, order[i]] = i + 1
+        island = basins[MANY, _find(basins[TREE], order[i])]
         if i and members[i - 1, ISLAND] != island:
             first = i
         members[i, ISLAND], members[i, COMPONENT], members[i, LABEL] = island, i - first + 1, i + 1
@@ -252,11 +237,11 @@ def _name(basins, n, order, found, members):
         if members[i, COMPONENT] == 1:
             last = i
     for k in range(n):
-        basins[k, TREE] = basins[_find(basins, OWNER, _find(basins, LINK, k)), PIXELS]
+        basins[TREE, k] = basins[PIXELS, _find(basins[OWNER], _find(basins[LINK], k))]
 
 
 def settle(
-    stats, count, members, peaks, basins, heights, passes, near_heights, near, seam, best, last, marks, keys, order, spare, *,
+    stats, count, members, peaks, basins, passes, seam, best, last, marks, keys, order, spare, *,
     seed, prominence, contrast, min_area, beamed, width,
 ) -> None:  # fmt: skip
     """See `footprint.kernels.deblend.contract`."""
@@ -267,10 +252,10 @@ def settle(
     background, noise = float(stats[BACKGROUND]), float(stats[NOISE])
     level, rise, (shallow, *bounds) = seed * noise, prominence * noise, beamed
     rules = (level, rise, float(contrast), int(min_area), int(width), float(shallow) * noise, *map(int, bounds))
-    _gather(basins, heights, passes, near_heights, near, marks, keys, order, spare)
+    _gather(basins, passes, marks)
     stored = int(marks[STORED])
-    _rank(heights, passes, stored, keys, order, spare)
-    _open(peaks, basins, heights, passes, stored, order, background, *rules)
+    _rank(passes, stored, keys, order, spare)
+    _open(peaks, basins, passes, stored, order, background, *rules)
     _islands(peaks, basins, n, background, level, int(min_area), keys, order, spare)
     count[0] = found = int(_sources(peaks, basins, n, keys, order, spare))
     if found <= members.shape[0]:

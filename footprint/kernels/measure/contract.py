@@ -7,9 +7,10 @@ often as `turns` says; ``turn`` counts that. ``moments`` float64 (n, 15) and ``b
 raster order of the runs of a row, on a GPU whole numbers of a unit fine enough for the label, so that their order means nothing;
 the column LABEL is k. A value that is not finite makes its label's sums NaN or infinite (on a GPU always NaN), and no other's.
 
-``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=)`` subtracts
-``stats[BACKGROUND]``; of the first ``count`` labels, those of at least ``min_area`` pixels, with a peak over ``seed`` times the
-noise where that is over 0, get the numbers from 1 in the column LABEL, in order, the others 0 and no pixels.
+``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=, connected=)``
+subtracts ``stats[BACKGROUND]``; with ``connected`` the pixels of each label are, over sides or corners. Of the first ``count``
+labels, those of at least ``min_area`` pixels, with a peak over ``seed`` times the noise where that is over 0, get the numbers from
+1 in the column LABEL, in order, the others 0 and no pixels.
 ``launch("measure.renumber", labels, boxes, out)``: these numbers for those of ``labels``.
 """
 

@@ -1,14 +1,22 @@
-"""Moments of labelled pixels, run by run in raster order, so that they equal those found while labelling."""
+"""Moments of labelled pixels, run by run in raster order, so that they equal those found while labelling.
+
+Labels that are known to be connected are measured side by side: a thread takes those that begin in its band of rows, and goes on
+below the band until none of them is left, so that sums are in the same order as ever.
+"""
 
 from __future__ import annotations
 
 from numba import prange
 
+from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_MIN, Y_MIN
 from footprint.kernels.find_sources.cpu import centre, gather, least_peak, look_back, open_row, settle
 from footprint.kernels.label.cpu import STRETCH, empty
 from footprint.kernels.sigma_clip.contract import BACKGROUND
+
+# Rows of a band.
+_ROWS = 128
 
 
 @njit(cache=True, nogil=True)
@@ -18,27 +26,34 @@ def _open(moments, boxes):
 
 
 @njit(cache=True, nogil=True)
-def _look_back(row, ids, y, background, moments, boxes):
+def _owned(boxes, k, y, r, low, high):
+    """Whether a label that is in row ``r`` of a part begins in its rows from ``low`` up to ``high``; 0 if it began before."""
+    return low <= min(max(boxes[k, Y_MIN] - y, 0), r) < high
+
+
+@njit(cache=True, nogil=True)
+def _look_back(row, ids, y, r, low, high, background, moments, boxes):
     """Values after the peaks that the row before has."""
     for x in range(0, ids.size, STRETCH):
         if empty(ids[x : x + STRETCH]):
             continue
         seen = 0
         for k in ids[x : x + STRETCH]:
-            if k != seen and 0 < k <= boxes.shape[0]:
-                look_back(row, y, background, moments, boxes, k - 1)
+            if k != seen and 0 < k <= boxes.shape[0] and _owned(boxes, k - 1, y, r, low, high):
+                look_back(row, y + r, background, moments, boxes, k - 1)
             seen = k
 
 
 @njit(cache=True, nogil=True)
-def _measure(image, labels, last, last_ids, y, background, moments, boxes):
+def _band(image, labels, last, last_ids, y, low, high, background, moments, boxes):
+    """Of labels that begin in rows from ``low`` up to ``high``."""
     n = boxes.shape[0]
-    for r in range(labels.shape[0]):
+    for r in range(low, labels.shape[0]):
         row, ids = image[r], labels[r]
         before = image[r - 1] if r else last[0]
         if y + r > 0:
-            _look_back(row, labels[r - 1] if r else last_ids[0], y + r, background, moments, boxes)
-        x = 0
+            _look_back(row, labels[r - 1] if r else last_ids[0], y, r, low, high, background, moments, boxes)
+        x, none = 0, True
         while x < ids.size:
             k = ids[x]
             if k == 0 and empty(ids[x : x + STRETCH]):
@@ -49,10 +64,33 @@ def _measure(image, labels, last, last_ids, y, background, moments, boxes):
             while x < ids.size and ids[x] == k:
                 x += 1
             if 0 < k <= n:
-                gather(row, before, first, x - 1, y + r, background, moments, boxes, k - 1)
-    if labels.shape[0]:
-        last[0, :] = image[labels.shape[0] - 1]
-        last_ids[0, :] = labels[labels.shape[0] - 1]
+                if _owned(boxes, k - 1, y, r, low, high):
+                    gather(row, before, first, x - 1, y + r, background, moments, boxes, k - 1)
+                    none = False
+        if none and r >= high:
+            break
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _side_by_side(image, labels, last, last_ids, y, background, moments, boxes):
+    rows = labels.shape[0]
+    # What is on both sides of an edge began before it.
+    for r in range(_ROWS, rows, _ROWS):
+        for k in labels[r - 1]:
+            if 0 < k <= boxes.shape[0]:
+                boxes[k - 1, Y_MIN] = min(boxes[k - 1, Y_MIN], y + r - 1)
+    for t in prange(-(-rows // _ROWS)):
+        _band(image, labels, last, last_ids, y, t * _ROWS, min((t + 1) * _ROWS, rows), background, moments, boxes)
+
+
+def _measure(image, labels, last, last_ids, y, background, moments, boxes, connected=False):
+    rows = labels.shape[0]
+    if connected and rows > _ROWS and not few(labels.size * TOUCH):
+        _side_by_side(image, labels, last, last_ids, y, background, moments, boxes)
+    else:
+        _band(image, labels, last, last_ids, y, 0, rows, background, moments, boxes)
+    if rows:
+        last[0, :], last_ids[0, :] = image[rows - 1], labels[rows - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -73,14 +111,16 @@ def measure(image, labels, moments, boxes, last, last_ids, *, first, height, tur
         _close(moments, boxes)
 
 
-def islands(image, labels, stats, count, moments, boxes, last, last_ids, *, first, height, min_area, seed) -> None:
+def islands(
+    image, labels, stats, count, moments, boxes, last, last_ids, *, first, height, min_area, seed, connected=False
+) -> None:  # fmt: skip
     """See `footprint.kernels.measure.contract`."""
     if first == 0:
         _open(moments, boxes)
     if count[0] < 0:
         # Of too many summits there are no labels.
         return
-    _measure(image, labels, last, last_ids, first, stats[BACKGROUND], moments, boxes)
+    _measure(image, labels, last, last_ids, first, float(stats[BACKGROUND]), moments, boxes, connected)
     if first + labels.shape[0] == height and count[0] <= boxes.shape[0]:
         settle(moments, boxes, count[0], min_area, least_peak(stats, seed))
 
