@@ -234,4 +234,12 @@ MUTANTS = [
         ("tests/backend/test_fit.py::test_series_of_a_gaussian_are_its_values",),
         "the last terms of the exponential are lost where their number is odd",
     ),
+    Mutant(
+        "footprint/kernels/deblend/passes.py",
+        "rank == best[HEIGHT] and code < best[CODE]",
+        "rank == best[HEIGHT] and code > best[CODE]",
+        ("tests/backend/test_deblend.py::test_of_equal_passes_the_first_counts",),
+        "of equal passes of two basins in two rows the later",
+        plain=True,
+    ),
 ]

@@ -63,10 +63,10 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/deblend/passes.py",
-        "rank == best[HEIGHT] and code < best[CODE]",
-        "rank == best[HEIGHT] and code > best[CODE]",
-        (BACKEND + "deblend.py::test_equals_the_sorted_list_of_pixels",),
-        "of equal passes of two basins the later",
+        "(v == most) & (at < code)",
+        "(v == most) & (at > code)",
+        (BACKEND + "deblend.py::test_of_equal_passes_the_first_counts",),
+        "of equal passes of two basins along a row the later",
         plain=True,
     ),
     Mutant(
