@@ -146,7 +146,8 @@ def overlap_save(
             sized = _prepare(flat[3], flat[6], shared, g)
             units = pairs(out.shape, tile, block)
             numbers = units, shapes, g, y0, x0, *codes, out.dtype.type(cval), sized
-            if few(units * tile * tile * _WORK):
+            # One thread alone is not handed to a team, which would have to wake for it.
+            if threads == 1 or few(units * tile * tile * _WORK):
                 _units(*flat, 0, shared, 0, *numbers)
             else:
                 _all(*flat, size, threads, shared, *numbers)
