@@ -81,6 +81,13 @@ class Watch:
         self.thread.join()
 
 
+def bare(cupy) -> None:
+    """Nothing is kept from call to call, here or in the pool that memory is asked of."""
+    open_backend("cuda").sync()
+    fp.clear_cache()
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
 def budgets(verb: str) -> list[int]:
     """From 0.1 to 100 MB, drawn evenly over their logarithms, one from each half decade."""
     return [int(b) for b in 10 ** (np.arange(5, 8, 0.5) + np.random.default_rng(len(verb)).uniform(0, 0.5, 6))]
@@ -107,9 +114,16 @@ def test_what_is_held_stays_within_the_plan(cuda, verb):
             fitted += 1
         size = made.footprint
         assert size.total <= budget
-        open_backend("cuda").sync()
-        with Watch(cuda) as watch:
-            result = run(memory=budget, device="cuda")
+        bare(cuda)
+        try:
+            with Watch(cuda) as watch:
+                result = run(memory=budget, device="cuda")
+        except fp.BudgetError as error:
+            # No plan knows how many sources there are.
+            assert verb == "find_sources" and error.smallest > budget
+            continue
+        finally:
+            bare(cuda)
         blocks = len(made.blocks) + (1 if size.library else 0)
         assert watch.most - watch.before <= made.nbytes + size.library + PAGE * blocks, (verb, budget)
         assert watch.held() <= watch.before + PAGE, f"{verb} left memory behind at {budget}"
