@@ -111,14 +111,17 @@ class Tile:
 
 
 TILES = (Tile(32, 32, 512, 8, 1), Tile(16, 32, 640, 4, 1), Tile(16, 16, 320, 4, 2), Tile(8, 8, 128, 4, 4))
-"""Tiles of a volume, the quickest first; a work-item of the first has registers for sums through so many planes:"""
-FEW = 7
+"""Tiles of a volume, the quickest first, which needs registers for sums through `FEW` planes at most.
+
+Integers as they are stored come sooner, and are made numbers for every row of a task: with a few planes more it stays the quickest.
+"""
+FEW, FEW_STORED = 7, 9
 
 
-def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int) -> Tile | None:
-    """The tile for weights through the planes, down and across; None where the chip holds none."""
+def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int, stored: int) -> Tile | None:
+    """The tile for weights through the planes, down and across, of ``stored`` bytes a pixel; None where the chip holds none."""
     (deep, tall, wide), side = taps, 16 // itemsize
-    for t in TILES[deep > FEW :]:
+    for t in TILES[deep > (FEW_STORED if stored < itemsize else FEW) :]:
         lists = 4 * (t.high + tall + side * (t.across + 2) + wide)
         if t.items <= limits.group and t.local(tall, t.read(wide, side - 1, side), 16) + lists <= limits.local_mem:
             return t
@@ -127,7 +130,8 @@ def cube(limits: Limits, taps: tuple[int, int, int], itemsize: int) -> Tile | No
 
 def in_cubes(limits: Limits, taps: tuple[int, int, int], volume: ArraySpec, itemsize: int) -> bool:
     """Whether a volume's three sums are made in one pass: by a GPU, to which a place in a plane has 31 bits."""
-    return limits.family == "gpu" and volume.shape[1] * volume.shape[2] < 1 << 31 and cube(limits, taps, itemsize) is not None
+    near = limits.family == "gpu" and volume.shape[1] * volume.shape[2] < 1 << 31
+    return near and cube(limits, taps, itemsize, itemsize) is not None
 
 
 def flat(spec: ArraySpec, down: bool) -> ArraySpec:

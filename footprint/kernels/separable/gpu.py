@@ -275,7 +275,7 @@ def cube_program(
         return Program(())
     kind = np.dtype(out.dtype)
     side = 16 // kind.itemsize
-    t = cube(limits, (deep.size, tall.size, wide.size), kind.itemsize)
+    t = cube(limits, (deep.size, tall.size, wide.size), kind.itemsize, image.itemsize)
     assert t is not None
     shift = x0 % side
     tiles = -(-out.shape[2] // (t.across * side)) * -(-out.shape[1] // t.high)
