@@ -43,10 +43,13 @@ def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:
     return "cpu" if parts and device == "auto" and on_host else ""
 
 
-def rooms_of(apart: float | None, size: int) -> tuple[Room, ...]:
-    """What a plan has room for, the most first, the least where memory is short, for an image of so many pixels."""
+def rooms_of(apart: float | None, size: int, chosen: bool = False) -> tuple[Room, ...]:
+    """What a plan has room for, the most first, the least where memory is short, for an image of so many pixels.
+
+    ``chosen``: not every component is an island.
+    """
     if apart is None:
-        return tuple(Room(rows) for rows in whole_capacities(size))
+        return tuple(Room(rows) for rows in whole_capacities(size, chosen))
     return tuple(Room(*room) for room in default_rooms(size))
 
 

@@ -176,7 +176,7 @@ class Search:
         rules = self.rules
         if self.capacity:
             return (Room(int(self.capacity)),)
-        return rooms_of(rules.contrast, self.image.spec.size)
+        return rooms_of(rules.contrast, self.image.spec.size, rules.flood is not None)
 
     def _steps(self, room: Room) -> Pipeline:
         """The pipeline with so much room."""

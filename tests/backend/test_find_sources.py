@@ -161,18 +161,6 @@ def test_crowded_fields_are_planned_again(rng):
     assert len(fp.find_sources(image, sigma=1.0, memory=short.value.smallest, device="cpu")) == len(table)
 
 
-def test_a_small_budget_has_room_for_fewer_sources(rng):
-    image, plans = rng.standard_normal((300, 310), np.float32), []
-    image[::30, ::52] += 30
-    usual = fp.find_sources(image, sigma=6, device="cpu")
-    with pytest.raises(fp.BudgetError) as caught:
-        fp.find_sources(image, sigma=6, capacity=8 + image.size // 1024, memory=1, device="cpu")
-    least = fp.find_sources(image, sigma=6, memory=caught.value.smallest - 1, on_plan=plans.append, device="cpu")
-    # Room for 23 is too little for 60, and what they take is still less than the budget.
-    assert [plan.outputs[2].spec.shape[0] for plan in plans] == [8 + image.size // 6144, 60]
-    assert len(usual) == 60 and all(np.array_equal(usual[name], least[name]) for name in usual.colnames)
-
-
 def header():
     cards = {"NAXIS": 2, "BUNIT": "JY/BEAM", "BMAJ": 5 * 2 / 3600, "BMIN": 5 * 2 / 3600, "BPA": 0.0}
     for i, (kind, value, step) in enumerate((("RA---SIN", 266.4, -2 / 3600), ("DEC--SIN", -29.0, 2 / 3600)), 1):

@@ -42,13 +42,14 @@ FREED = 256
 FLAG = 64
 
 
-def default_capacities(size: int) -> tuple[int, ...]:
+def default_capacities(size: int, chosen: bool) -> tuple[int, ...]:
     """Components a plan holds unless told otherwise (3 % of a float32 image's bytes), and where memory is short.
 
-    A sky has a source every few thousand pixels. One that has more than the least is planned again with as many as it has.
+    Where islands are ``chosen`` among components, those that are none need no room.
     """
     most = (size + 1) // 2
-    return min(64 + size // 768, most), *(min(8 + size // share, most) for share in (1024, 6144, 16384))
+    shares = (1024, 6144, 16384) if chosen else (1024,)
+    return min(64 + size // 768, most), *(min(8 + size // share, most) for share in shares)
 
 
 def turns(limits: Limits, dtype: str) -> int:
