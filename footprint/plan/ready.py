@@ -20,6 +20,7 @@ from footprint.errors import BackendError
 from footprint.plan import exact
 from footprint.plan.bind import BoundPlan
 from footprint.plan.plan import Plan
+from footprint.spec import Limits
 
 T = TypeVar("T")
 
@@ -93,7 +94,11 @@ class Ready:
                 self.misses += 1
             else:
                 self.hits += 1
-                self._count(found, -1)
+                # Written out here and below: a small call feels every function.
+                on = self._on[found.backend.limits.device]
+                on[0] -= found.held
+                on[1] -= found.nbytes
+                self._held -= found.held
             return found
 
     def fitted(self, key: str, budget: int | None) -> Plan | None:
@@ -114,7 +119,9 @@ class Ready:
                 self._devices = devices
                 self._widen()
             device = bound.backend.limits.device
-            most, room = self._most(bound), self._room
+            more = self._more.get(device)
+            most = self._limit + (self._hear_of(bound.backend.limits) if more is None else more)
+            room = self._room
             if bound.held > most or key in self._idle:
                 if self._keep_pinned(bound, self._limit // 2):
                     given_up = self._trim(room)
@@ -123,7 +130,10 @@ class Ready:
                     given_up += self._keep_fitted(key, Fitted(bound.plan, budget, bound.held - bound.nbytes), room)
             else:
                 self._idle[key] = bound
-                self._count(bound, 1)
+                on = self._on[device]
+                on[0] += bound.held
+                on[1] += bound.nbytes
+                self._held += bound.held
                 while self._on[device][0] > most * self._devices:
                     given_up.append(self._drop(next(k for k, b in self._idle.items() if b.backend.limits.device == device)))
                 if self._kept > room:
@@ -133,26 +143,16 @@ class Ready:
         for one in given_up:
             one.free()
 
-    def _most(self, bound: BoundPlan) -> int:
-        """The bytes that plans may hold on a plan's device, which is heard of now if it was not before."""
-        limits, usual = bound.backend.limits, self._limit or 0
-        more = self._more.get(limits.device)
-        if more is None:
-            more = self._more[limits.device] = settings.kept_bytes(limits.memory) - usual
-            self._on.setdefault(limits.device, [0, 0])
-            self._widen()
-        return usual + more
+    def _hear_of(self, limits: Limits) -> int:
+        """By how much more than others plans on a device may hold, which was not known yet."""
+        more = self._more[limits.device] = settings.kept_bytes(limits.memory) - (self._limit or 0)
+        self._on.setdefault(limits.device, [0, 0])
+        self._widen()
+        return more
 
     def _widen(self) -> None:
         """The bound for all devices together, when another is heard of."""
         self._room = self._devices * (self._limit or 0) + sum(self._more.values())
-
-    def _count(self, bound: BoundPlan, sign: int) -> None:
-        """Count a plan that is put here, or taken."""
-        held, on = sign * bound.held, self._on[bound.backend.limits.device]
-        on[0] += held
-        on[1] += sign * bound.nbytes
-        self._held += held
 
     def pinned(self, device: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
         """Host memory of exactly these sizes, for the caller alone; none where other sizes are kept."""
@@ -233,7 +233,10 @@ class Ready:
     def _drop(self, key: str) -> BoundPlan:
         """Take a plan out, with the calls that come to it."""
         bound = self._idle.pop(key)
-        self._count(bound, -1)
+        on = self._on[bound.backend.limits.device]
+        on[0] -= bound.held
+        on[1] -= bound.nbytes
+        self._held -= bound.held
         for look in [look for look, (known, _) in self._calls.items() if known.key == key]:
             self._forget(look)
         return bound
