@@ -38,6 +38,8 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+        # Compilers make millions of objects that stay: 8 % of a hundred seconds went into looking for garbage among them.
+        gc.set_threshold(50_000, 20, 20)
 
 
 # Texts of which there is a program for every border, mask, length or dtype, each for a run or two of a few pixels.

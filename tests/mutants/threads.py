@@ -35,6 +35,20 @@ MUTANTS = [
         "every helper is optimised by itself as well",
     ),
     Mutant(
+        JIT,
+        "a.literal_value == 0 else a",
+        "a.literal_value == 1 else a",
+        (COMPILED + "a_part_is_compiled_once_for_a_number_that_begins_at_0",),
+        "what a sum that begins at 0 is handed to is compiled twice",
+    ),
+    Mutant(
+        JIT,
+        "self._values == other._values or bool(super().__eq__(other))",
+        "self._values == other._values",
+        (COMPILED + "flags_of_kernels_are_numbas",),
+        "flags told what they would be untold are others, and what Numba compiled for them is not found",
+    ),
+    Mutant(
         "footprint/backend/compiling.py",
         "if _running and not _shown:",
         "if _running and not _listeners:",

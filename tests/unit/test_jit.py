@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numba import prange
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Flags
 
 from footprint.kernels.common import jit
 from footprint.kernels.common.jit import njit, plain
-from footprint.kernels.common.parts import Part
+from footprint.kernels.common.parts import Part, _Flags
 
 
 @njit(cache=True, nogil=True)
@@ -70,6 +71,29 @@ def test_what_kernels_call_python_and_others_may_call_too():
         assert _total(line, FLOOR) == SUMS[1]
     assert numba.njit(lambda x: _total(x, 5.0) + 2)(line) == SUMS[1] + 2
     assert njit(lambda x: _total(x, 5.0) + 3)(line) == SUMS[1] + 3
+
+
+def test_a_part_is_compiled_once_for_a_number_that_begins_at_0():
+    after = njit(lambda n: n + 1)
+
+    def count(turns):
+        n = 0
+        for _ in range(turns):
+            n = after(n)
+        return n
+
+    assert njit(count)(3) == 3
+    assert list(after.overloads) == [(numba.intp,)]
+
+
+def test_flags_of_kernels_are_numbas():
+    plain, ours = Flags(), _Flags(Flags())
+    assert ours == plain and plain == ours and hash(ours) == hash(plain) and {plain: 1}[ours.copy()] == 1
+    ours.nrt = not plain.nrt
+    assert ours != plain and ours != _Flags(plain) and ours.copy() == ours
+    # Told what it would be untold.
+    ours.nrt = plain.nrt
+    assert ours == plain
 
 
 def test_a_kernel_is_found_on_disk():

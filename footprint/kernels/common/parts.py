@@ -14,9 +14,10 @@ from typing import Any
 
 import numba
 from llvmlite.binding import Linkage
-from numba.core import dispatcher, sigutils
+from numba.core import dispatcher, sigutils, types
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
@@ -142,8 +143,24 @@ def _whole(result: Any, nogil: bool) -> Any:
     return result
 
 
+class _Flags(Flags):  # type: ignore[misc]
+    """How to compile. Numba asks for two hundred values whenever it compares two, for every function that its own are made of."""
+
+    __slots__ = ()
+    _HASH = hash(Flags())
+
+    def __hash__(self) -> int:
+        return self._HASH
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and (self._values == other._values or bool(super().__eq__(other)))
+
+
 class _Compiler(dispatcher._FunctionCompiler):  # type: ignore[misc]
     """Numba's, to parts that are put together for the outermost."""
+
+    def _customize_flags(self, flags: Any) -> Any:
+        return _Flags(flags)
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         context = self.targetdescr.target_context
@@ -190,6 +207,14 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
                 return super().compile(sig)
             finally:
                 self._cache = cache
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """How it is called with such types by what is being compiled.
+
+        A variable that begins at 0 is that 0 to Numba until it has seen what is added to it: a part would be compiled for it first.
+        """
+        plain = lambda a: types.intp if isinstance(a, types.IntegerLiteral) and a.literal_value == 0 else a
+        return super().get_call_template(tuple(map(plain, args)), {name: plain(a) for name, a in kws.items()})
 
     def add_overload(self, cres: Any) -> None:
         """Where it is called from; Python never calls a part."""
