@@ -34,7 +34,7 @@ _WORTH = {"cpu": 0.75, "gpu": 0.85}
 # A GPU's tiles that stay on the chip need no memory, so they may take this much longer than those that do not.
 _MEMORY = 1.1
 # Where a tile and a mask on the CPU take more than this share of image and result, smaller tiles may take this much longer.
-_SHARE, _LONGER = 0.2, 1.15
+_SHARE, _LONGER = 0.2, 1.25
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
