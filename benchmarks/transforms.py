@@ -1,4 +1,4 @@
-"""Signals and volumes by direct sums and by transforms of every size of tile: processor time of one core.
+"""Signals, images and volumes by direct sums and by transforms of every size of tile: processor time of one core.
 
 ``python -m benchmarks.transforms`` prints the least of some runs of a bound plan, and the rate of its transforms, by which
 `footprint.ops.overlap_save` chooses between them.
@@ -45,10 +45,11 @@ def table(shape: tuple[int, ...], taps: tuple[int, ...]) -> None:
     if image.size * mask.size <= PATIENCE:
         print(f"  direct        {1e3 * spent(op, image, mask):8.2f} ms", flush=True)
     specs, limits = (ArraySpec(image.shape), ArraySpec(mask.shape)), open_backend("cpu").limits
-    for size in lengths_of(op, limits, 4):
-        by = tiled(op, size, *specs)
+    for size, columns in lengths_of(op, limits, 4):
+        by = tiled(op, size, *specs, columns)
         seconds, work = spent(by, image, mask), by.operations(limits, *specs)
-        print(f"  tiles of {size:4} {1e3 * seconds:8.2f} ms  {work / seconds / 1e9:5.1f} GFLOP/s  blocks {by.block}", flush=True)
+        name = f"{size:4} x {2 * columns:4}" if columns else f"{size:4}"
+        print(f"  tiles of {name} {1e3 * seconds:8.2f} ms  {work / seconds / 1e9:5.1f} GFLOP/s  blocks {by.block}", flush=True)
 
 
 if __name__ == "__main__":
@@ -57,3 +58,5 @@ if __name__ == "__main__":
         table((4_000_000,), (count,))
     for count in (7, 9, 13, 21, 41, 63):
         table((128, 160, 160), (count,) * 3)
+    for count in (13, 31, 63, 127):
+        table((2048, 2048), (count,) * 2)

@@ -22,7 +22,7 @@ from footprint.units import format_seconds
 METHODS = ("auto", "direct", "separable", "fft")
 # The same as SPEED, of signals and of volumes (the CPU's by benchmarks/transforms.py, the GPU's on an H100).
 _SPEED = {
-    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 2: SPEED["cpu"], 3: {64: 0.95, 128: 0.95}},
+    "cpu": {1: {64: 0.95, 128: 1.0, 256: 0.9, 512: 0.65, 1024: 0.47}, 3: {64: 0.95, 128: 0.95}},
     "gpu": {
         1: {32: 0.95, 64: 1.05, 128: 0.8, 256: 0.64, 512: 0.46, 1024: 0.37},
         2: SPEED["gpu"],
@@ -33,6 +33,8 @@ _SPEED = {
 _WORTH = {"cpu": 0.75, "gpu": 0.85}
 # A GPU's tiles that stay on the chip need no memory, so they may take this much longer than those that do not.
 _MEMORY = 1.1
+# Where a tile and a mask on the CPU take more than this share of image and result, smaller tiles may take this much longer.
+_SHARE, _LONGER = 0.2, 1.25
 # Compute units of the GPU that methods are chosen for, whatever GPU it is: the choice may not change with it.
 _CORES = 132
 # Numbers of blocks that are compared, at most: a mask of any size is looked at in no time.
@@ -46,12 +48,20 @@ class OverlapSave(Correlate):
     A signal's tile is a segment of ``tile``^2 samples. Two neighbours of a row are transformed together or, where they are
     ``folded``, as GPUs have them, are one tile that is twice as long. ``why`` is said in the plan. The grid of tiles begins at the
     first output and parts at a row of tiles, so the result is the same whatever the parts.
+
+    Images on the CPU have tiles of ``columns`` complex numbers a row, twice as many samples. Where what lies outside is 0,
+    ``first`` is the first of the mask's rows, and columns, that fall on the image at all, ``taken`` how many do, and ``around``
+    the outputs along an axis of which one tile makes all because the zeros at both of its ends are the same ones; 0 along others.
     """
 
     tile: int = 128
     block: tuple[int, ...] = (1, 1)
     folded: bool = False
     why: str = ""
+    columns: int = 0
+    first: tuple[int, ...] = ()
+    taken: tuple[int, ...] = ()
+    around: tuple[int, ...] = (0, 0)
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
 
@@ -65,15 +75,23 @@ class OverlapSave(Correlate):
         return super().cut.replace("m", "")
 
     @property
+    def across(self) -> int:
+        """Complex numbers of a row of an image's tile on the CPU: such that it is a square unless ``columns`` are told; else 0."""
+        return self.columns or (self.tile // 2 if len(self.taps) == 2 and not self.folded else 0)
+
+    @property
     def sides(self) -> tuple[int, ...]:
         """Samples of a tile along every axis."""
+        if self.across:
+            return (self.tile, 2 * self.across)
         *others, last = [self.tile] * len(self.taps) if len(self.taps) > 1 else [self.tile**2]
         return (*others, FOLD * last if self.folded else last)
 
     @property
     def steps(self) -> tuple[int, ...]:
         """Outputs of a tile along every axis, by the largest block of the mask."""
-        return tuple(side + 1 - block for side, block in zip(self.sides, self.block))
+        usual = tuple(side + 1 - block for side, block in zip(self.sides, self.block))
+        return tuple(all_of or step for all_of, step in zip(self.around, usual)) if self.across else usual
 
     def grain(self, *specs: ArraySpec) -> int:
         """Whole images of a batch, else rows of tiles."""
@@ -86,26 +104,31 @@ class OverlapSave(Correlate):
         return self.steps[0] * (2 if len(self.taps) == 1 and not self.folded else 1)
 
     def settings(self) -> dict[str, Number]:
-        """Sizes of tiles and blocks."""
-        return {"tile": self.tile, "block": self.block}
+        """Sizes of tiles and blocks, and how they lie."""
+        found: dict[str, Number] = {"tile": self.tile, "block": self.block}
+        if self.across:
+            found |= {"columns": self.across, "steps": self.steps}
+            found |= {"first": self.first or (0, 0), "taken": self.taken or self.taps}
+        return found
 
     def operations(self, limits: Limits, *specs: ArraySpec) -> float:
         """Of transforms of all tiles, two at once, there and back, and of the mask, for every block."""
         (out,) = self.out_specs(*specs)
         many, one = math.prod(out.shape[: self.front]), out.shape[self.front :]
         *others, last = (-(-n // step) for n, step in zip(one, self.steps))
-        both, masks = many * math.prod(others) * (last if self.folded else -(-last // 2)), self._launches(out)
+        alone = self.folded or self.across > 0
+        both, masks = many * math.prod(others) * (last if alone else -(-last // 2)), self._launches(out)
         if limits.cores:
             # Its compute units take their shares of tiles side by side, however few there are.
             aside = max(1, limits.cores * max(CHIP) ** 2 // self.tile ** max(len(self.taps), 2))
             both, masks = -(-both // aside) * aside, max(masks, aside)
-        size = self.tile ** max(len(self.taps), 2)
+        size = self.tile * self.across or self.tile ** max(len(self.taps), 2)
         return (2 * self._blocks * both + masks) * 5 * size * math.log2(size)
 
     @property
     def _blocks(self) -> int:
         """That the mask is taken in."""
-        return math.prod(map(blocks, self.taps, self.block))
+        return math.prod(map(blocks, self.taken or self.taps, self.block))
 
     def _launches(self, out: ArraySpec) -> int:
         """Transforms of blocks of the mask: signals of a batch go through one launch, images through one each."""
@@ -114,7 +137,8 @@ class OverlapSave(Correlate):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """Transforms, and results that are added to for every block."""
         (out,) = self.out_specs(*specs)
-        transforms = self.operations(limits, *specs) / _SPEED[limits.family][len(self.taps)][self.tile]
+        speed = SPEED["cpu"][self.tile, self.across] if self.across else _SPEED[limits.family][len(self.taps)][self.tile]
+        transforms = self.operations(limits, *specs) / speed
         return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -142,11 +166,14 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
     several, weights = op.masks, ArraySpec(op.taps, sums.str)
     given, op = op, replace(op, masks="one")
     seconds = lambda one: predicted(one, limits, image, weights)
-    some = [tiled(op, tile, image, weights, folded=limits.family == "gpu") for tile in lengths]
+    some = [tiled(op, tile, image, weights, columns, limits.family == "gpu") for tile, columns in lengths]
     found: OverlapSave = min(some, key=seconds)
     if found.folded and found.tile in LONG:
         most = _MEMORY * seconds(found)
         found = min((one for one in some if one.tile not in LONG and seconds(one) <= most), key=seconds, default=found)
+    if 4 * found.tile * found.across > _SHARE * (image.size + op.out_specs(image, weights)[0].size):
+        most = _LONGER * seconds(found)
+        found = min((one for one in some if seconds(one) <= most), key=lambda one: one.tile * one.across)
     spent, direct = seconds(found), seconds(op)
     if method == "auto" and spent > _WORTH[limits.family] * direct:
         return given
@@ -162,13 +189,13 @@ def predicted(op: Correlate, limits: Limits, *specs: ArraySpec) -> float:
     return op.cost(usual, *specs).seconds(rates(usual))
 
 
-def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[int]:
-    """Lengths of tiles that a device has for a mask's dimensions."""
+def lengths_of(op: Correlate, limits: Limits, itemsize: int) -> list[tuple[int, int]]:
+    """Lengths of tiles that a device has for a mask's dimensions, and of images on the CPU the complex numbers of a row."""
     if limits.family == "cpu":
-        return list(_SPEED["cpu"].get(len(op.taps), ()))
+        return list(SPEED["cpu"]) if len(op.taps) == 2 else [(tile, 0) for tile in _SPEED["cpu"].get(len(op.taps), ())]
     if len(op.taps) == 1:
-        return segments(limits, itemsize)
-    return [tile for tile in tiles(limits, itemsize) if tile in _SPEED["gpu"].get(len(op.taps), ())]
+        return [(tile, 0) for tile in segments(limits, itemsize)]
+    return [(tile, 0) for tile in tiles(limits, itemsize) if tile in _SPEED["gpu"].get(len(op.taps), ())]
 
 
 def _refuse(sums: str, limits: Limits) -> NoReturn:
@@ -178,14 +205,36 @@ def _refuse(sums: str, limits: Limits) -> NoReturn:
     raise ArgumentError("method", f"'fft' in {sums} on {limits.device}", "'direct' there", fix)
 
 
-def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec, *, folded: bool = False) -> OverlapSave:
+def tiled(op: Correlate, tile: int, image: ArraySpec, weights: ArraySpec, columns: int = 0, folded: bool = False) -> OverlapSave:
     """By tiles of one size: the mask in as many blocks as make the fewest tiles."""
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
-    found = OverlapSave(**shared, tile=tile, folded=folded)
-    block = []
-    for side, taps, n in zip(found.sides, op.taps, op.out_specs(image, weights)[0].shape[op.batch :]):
-        fewest = blocks(taps, side * 7 // 8)
-        numbers = range(fewest, min(blocks(taps, side // 4), fewest + _TRIED) + 1)
-        number = min(numbers, key=lambda count: count * -(-n // (side + 1 - blocks(taps, count))))
-        block.append(blocks(taps, number))
+    found = OverlapSave(**shared, tile=tile, columns=columns, folded=folded)
+    given, outs = image.shape[op.batch :], op.out_specs(image, weights)[0].shape[op.batch :]
+    # Zeros outside need no room, and so does what falls on nothing else.
+    zeros = columns > 0 and op.boundary == "constant" and float(op.cval) == 0
+    block, around, starts, numbers = [], [], [], []
+    for side, n, many, taps, begin in zip(found.sides, given, outs, op.taps, op.offsets()):
+        first = min(max(1 - many - begin, 0), taps - 1) if zeros else 0
+        taps = max(min(n - begin, taps) - first, 1) if zeros else taps
+        round_it = zeros and _goes_round(side, many, taps, n, -begin - first)
+        block.append(taps if round_it else _block(side, many, taps))
+        around.append(many if round_it else 0)
+        starts.append(first)
+        numbers.append(taps)
+    if zeros:
+        found = replace(found, first=tuple(starts), taken=tuple(numbers), around=tuple(around))
     return replace(found, block=tuple(block))
+
+
+def _block(side: int, many: int, taps: int) -> int:
+    """Taps of a block along an axis, such that outputs take the fewest tiles."""
+    fewest = blocks(taps, side * 7 // 8)
+    numbers = range(fewest, min(blocks(taps, side // 4), fewest + _TRIED) + 1)
+    return blocks(taps, min(numbers, key=lambda count: count * -(-many // (side + 1 - blocks(taps, count)))))
+
+
+def _goes_round(side: int, many: int, taps: int, n: int, before: int) -> bool:
+    """Whether a tile of ``side`` samples makes all outputs of ``n`` samples, with ``before`` zeros before them and some behind."""
+    window = many + taps - 1
+    image_ends, zeros = min(before + n, window), max(before, 0)
+    return max(image_ends, many, taps, window - zeros) <= side

@@ -34,8 +34,9 @@ _TOGETHER = 1 << 13
 # It takes products where they are predicted to need less than this share of the other method's time.
 _QUICK = 0.85
 # Operations of a pass, in proportion to the rate of direct sums, and the taps' worth of what a pass takes beside its taps (measured
-# on a core and on an H100, at 512 x 512 to 8192 x 8192); and how much slower a core is at an image's edges.
-_SLOWER, _BESIDE, _EDGES = 1.4, 36, 10
+# on a core and on an H100, at 512 x 512 to 8192 x 8192); and how much slower a core is at an image's edges,
+# and quicker elsewhere.
+_SLOWER, _BESIDE, _EDGES, _CORE = 1.4, 36, 10, 0.75
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Separated(Correlate):
         (out,), image = self.out_specs(*specs), specs[0]
         passes, flops = 1 if self._one_pass(limits, out.itemsize) else 2, self.flops(*specs)
         if limits.host:
-            flops *= 1 + _EDGES * max(self.taps) / max(min(out.shape), 1)
+            flops *= _CORE * (1 + _EDGES * max(self.taps) / max(min(out.shape), 1))
         elif not launches_down(self.taps[0], out.itemsize):
             flops *= 8
         read = np.dtype(read_as(limits, image.dtype, out.dtype))

@@ -54,6 +54,25 @@ def test_transforms_of_tiles_make_the_sums(shape, taps, boundary, device, rng):
             np.testing.assert_allclose(got, reference.convolve(image, mask, **options), rtol=0, atol=digits * scale)
 
 
+@pytest.mark.parametrize(("shape", "taps", "origin"), [((64, 50), (63, 31), (-20, 9)), ((33, 60), (150, 81), (60, -37))])
+def test_small_images_under_large_masks(shape, taps, origin, rng):
+    """One tile, whose zeros at both ends are the same ones, and a mask of which only what falls on the image is taken."""
+    image, mask = rng.standard_normal(shape, "f4"), rng.standard_normal(taps, "f4")
+    broken = image.copy()
+    broken[0, 7], broken[shape[0] - 1, shape[1] - 2], broken[20, 0] = np.nan, np.inf, np.nan
+    for options in ({"mode": "same"}, {"mode": "same", "origin": origin}, {"mode": "full"}):
+        op = by_method("fft", Correlate(taps, **options), ArraySpec(shape), CPU)
+        assert options != {"mode": "same"} or (op.steps == shape and max(op.taken) <= 2 * max(shape))
+        got = fp.convolve(image, mask, method="fft", device="cpu", **options)
+        want = fp.convolve(image.astype("f8"), mask.astype("f8"), method="direct", device="cpu", **options)
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(mask).sum(dtype=float) * np.abs(image).max())
+        direct, fft = (fp.convolve(broken, mask, method=how, device="cpu", **options) for how in ("direct", "fft"))
+        np.testing.assert_array_equal(np.isfinite(fft), np.isfinite(direct))
+    # Other samples than 0 have to have room.
+    assert by_method("fft", Correlate(taps, boundary="mirror"), ArraySpec(shape), CPU).steps != shape
+    assert fp.plan_convolve((300, 300), (127, 127), device="cpu").footprint.total < 1.3 * 2 * 4 * 300**2
+
+
 @pytest.mark.parametrize("size", [(13, 13), (63, 64), (255, 255), (3, 301)], ids=str)
 def test_float32_keeps_its_digits_in_transforms(size, device, rng):
     shape = tuple(n + 60 for n in size)
@@ -329,7 +348,7 @@ def test_products_of_auto_know_no_budget_and_are_asked_for_to_the_digits_of_the_
 
 
 @pytest.mark.parametrize(
-    "mask", [np.zeros((15, 15)), np.full((15, 15), np.nan), np.full((15, 15), 1e-40, "f4")], ids=["none", "NaN", "small"]
+    "mask", [np.zeros((12, 12)), np.full((12, 12), np.nan), np.full((12, 12), 1e-40, "f4")], ids=["none", "NaN", "small"]
 )
 def test_weights_that_no_product_keeps_are_summed_one_by_one(mask):
     image = np.ones((512, 512), "f4")

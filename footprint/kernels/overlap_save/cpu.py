@@ -1,6 +1,8 @@
-"""Correlation by transforms of tiles on the CPU: two tiles stay in a core's cache from their pixels to their results."""
+"""Correlation by transforms of tiles on the CPU: a tile stays in a core's cache from its pixels to its results."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import prange
@@ -11,89 +13,105 @@ from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import KINDS
 from footprint.kernels.convolve.cpu_lines import fill
-from footprint.kernels.overlap_save.contract import TILES, blocks, pairs
-from footprint.kernels.overlap_save.cpu_lines import columns_back, columns_forward, kept, rows_forward, strip_of, through
+from footprint.kernels.overlap_save.contract import TILES, Lay, blocks
+from footprint.kernels.overlap_save.cpu_lines import halves_back, halves_forward, kept, rows_forward, strip_of, through
 from footprint.kernels.overlap_save.cpu_odd import spoil
 from footprint.kernels.overlap_save.cpu_tile import (
+    BLANK,
     exponents,
     prepare_roots,
-    scale,
     settle,
     store,
     surveyed,
     unsurveyed,
     weigh,
-    weigh_both,
     window_in,
 )
 
 _WORK = 200
-"""Multiply-adds of direct sums that take as long as a sample of two tiles."""
+"""Multiply-adds of direct sums that take as long as a complex number of a tile."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _units(
     image, stored, kind, weights, out, lost, work, base, shared, first, last, shapes, g, y0, x0, code_y, code_x, cval, sized
 ):
-    """Pairs of tiles, each through one block of the mask."""
+    """Tiles, each through one block of the mask."""
     height, width, rows, columns = shapes
-    tile, n1, n2, down, across, i0, j0, taps, wide, taps_x = g
-    lanes, strip, roots, zero = BYTES // work.itemsize, strip_of(work, tile), 2 * tile * tile, work.dtype.type(0)
-    pairs, free = (columns + 2 * across - 1) // (2 * across), base + tile // lanes * strip
+    tile, across, m1, m2, n1, n2, down, right, i0, j0, taps, wide, taps_x, add = g
+    lanes, strip, zero = BYTES // work.itemsize, strip_of(work, tile), work.dtype.type(0)
+    each, free = (columns + right - 1) // right, base + across // lanes * strip
+    roots_y, roots_x, turns = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
     for unit in range(first, last):
-        y, left = unit // pairs * down, unit % pairs * 2 * across
-        tall = min(down, rows - y)
-        counts = (min(across, columns - left), min(across, columns - left - across))
-        most, odds = (zero, zero), (False, False)
+        y, left = unit // each * down, unit % each * right
+        tall, count = min(down, rows - y), min(right, columns - left)
+        # What a tile has no room for is 0.
+        window = tall + taps - 1, count + wide - 1
+        held = min(window[0], tile), min(window[1], 2 * across)
+        top, begin, to = y + y0 + i0, left + x0 + j0, y * columns + left
+        most, odd = zero, False
         for h in range(2):
             at = base + h * lanes
             unsurveyed(work, free)
-            window = (tall + taps - 1, counts[h] + wide - 1) if counts[h] > 0 else (0, 0)
-            place = y + y0 + i0, left + h * across + x0 + j0
-            window_in(image, stored, kind, work, at, tile, window, (height, width), *place, code_y, code_x, cval, free)
-            size, odd = surveyed(work, at, tile, free)
-            most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
-        sizes = exponents(most, work.itemsize)
-        weigh_both(work, base, tile, sizes)
-        columns_forward(work, base, tile // lanes, shared, roots, tile, n1, n2)
-        for t in range(tile // lanes):
-            at = base + t * 2 * lanes * lanes
-            through(work, at, 2 * lanes, strip, shared, roots, t * tile * 2 * lanes, n1, n2)
-        columns_back(work, base, (across + lanes - 1) // lanes, shared, roots, tile, n1, n2)
+            part = (held[0], min(held[1] - h * across, across)) if held[1] > h * across else (0, 0)
+            place = top, begin + h * across
+            window_in(image, stored, kind, work, at, (tile, across), part, (height, width), *place, code_y, code_x, cval, free)
+            size, odd_half = surveyed(work, at, (tile, across), free)
+            most, odd = max(most, size), odd or odd_half
+        size = exponents((most, most), work.itemsize)[0]
+        if size != BLANK or math.isnan(shared[0]):
+            if size != 0:
+                weigh(work, base, (tile, across), size)
+                weigh(work, base + lanes, (tile, across), size)
+            some = (min(held[1], across) + lanes - 1) // lanes
+            halves_forward(work, base, some, shared, roots_y, turns, tile, m1, m2)
+            for t in range(tile // lanes):
+                at = base + t * 2 * lanes * lanes
+                through(work, at, 2 * lanes, strip, shared, roots_x, t * across * 2 * lanes, n1, n2)
+            some = (min(count, across) + lanes - 1) // lanes
+            halves_back(work, base, some, shared, roots_y, turns, tile, m1, m2)
         for h in range(2):
-            if counts[h] > 0:
-                to, add = y * columns + left + h * across, i0 > 0 or j0 > 0
-                store(work, base + h * lanes, out, to, columns, tile, tall, counts[h], sizes[h] + sized, add, lost, free)
-        for h in range(2):
-            if odds[h]:
-                # Tiles have been stored: what they lie in is free for rows of the image.
-                window, to = (tall + taps - 1, counts[h] + wide - 1), y * columns + left + h * across
-                for r in range(window[0]):
-                    row = y + y0 + i0 + r, left + h * across + x0 + j0
-                    fill(work, base + r * tile, window[1], image, height, width, *row, code_y, code_x, cval)
-                numbers = (i0 * taps_x + j0, taps_x, taps, wide)
-                spoil(work, base, tile, window, weights, numbers, out, to, columns, tall, counts[h], free)
+            some = min(count - h * across, across)
+            if some > 0:
+                store(work, base + h * lanes, out, to + h * across, columns, tile, tall, some, size + sized, add, lost, free)
+        if odd:
+            # The tile has been stored: what it lies in is free for rows of the image.
+            for r in range(held[0]):
+                fill(work, base + r * 2 * across, held[1], image, height, width, top + r, begin, code_y, code_x, cval)
+            numbers = (i0 * taps_x + j0, taps_x, taps, wide)
+            spoil(work, base, 2 * across, held, window, weights, numbers, out, to, columns, tall, count, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _prepare(weights, work, shared, g):
     """Roots of unity, and the conjugate of the transform of a block of the mask; returns the exponent of its size."""
     apart()
-    tile, n1, n2, _, _, i0, j0, taps, wide, taps_x = g
-    lanes, strip, roots, most = BYTES // work.itemsize, strip_of(work, tile), 2 * tile * tile, work.dtype.type(0)
-    prepare_roots(shared, roots, tile, n1, n2)
-    work[: tile // lanes * strip] = 0
-    for i in range(taps):
-        for j in range(wide):
-            work[j // lanes * strip + 2 * lanes * i + j % lanes] = weights[(i0 + i) * taps_x + j0 + j]
-            most = max(most, abs(weights[(i0 + i) * taps_x + j0 + j]))
-    exponent = scale(most, work.itemsize)
-    weigh(work, 0, tile, exponent)
-    columns_forward(work, 0, tile // lanes, shared, roots, tile, n1, n2)
-    rows_forward(work, 0, shared, roots, tile, n1, n2)
-    factor = work.dtype.type(1.0 / (tile * tile))
+    tile, across, m1, m2, n1, n2, _, _, i0, j0, taps, wide, taps_x, add = g
+    lanes, strip, most, odd = BYTES // work.itemsize, strip_of(work, tile), work.dtype.type(0), False
+    roots_y, roots_x, turns = 2 * tile * across, 2 * tile * (across + 1), 2 * tile * (across + 1) + 2 * across
+    if not add:
+        prepare_roots(shared, roots_y, tile, m1, m2)
+        prepare_roots(shared, roots_x, across, n1, n2)
+        for c in range(across):
+            angle, at = math.pi * c / (2 * across), turns + c // lanes * 2 * lanes + c % lanes
+            shared[at], shared[at + lanes] = math.cos(angle), math.sin(angle)
+    sides, whole, free = (tile, across), (weights.size // taps_x, taps_x), across // lanes * strip
+    for h in range(2):
+        part = (taps, min(wide - h * across, across)) if wide > h * across else (0, 0)
+        unsurveyed(work, free)
+        window_in(weights, None, -1, work, h * lanes, sides, part, whole, i0, j0 + h * across, 0, 0, work.dtype.type(0), free)
+        size, odd_half = surveyed(work, h * lanes, sides, free)
+        most, odd = max(most, size), odd or odd_half
+    exponent = exponents((most, most), work.itemsize)[0]
+    if exponent != 0 and exponent != BLANK:
+        weigh(work, 0, sides, exponent)
+        weigh(work, lanes, sides, exponent)
+    halves_forward(work, 0, (min(wide, across) + lanes - 1) // lanes, shared, roots_y, turns, tile, m1, m2)
+    rows_forward(work, 0, shared, roots_x, tile, n1, n2)
+    # Of a weight that is not finite nothing is.
+    factor = work.dtype.type(math.nan if odd else 1.0 / (tile * across))
     for t in range(tile // lanes):
-        kept(work, t * 2 * lanes * lanes, 2 * lanes, strip, tile, shared, t * tile * 2 * lanes, factor)
+        kept(work, t * 2 * lanes * lanes, 2 * lanes, strip, across, shared, t * across * 2 * lanes, factor)
     return exponent
 
 
@@ -130,25 +148,27 @@ def overlap_save(
     cval: float,
     tile: int,
     block: tuple[int, int],
+    columns: int,
+    steps: tuple[int, int],
+    first: tuple[int, int],
+    taken: tuple[int, int],
 ) -> None:
     """Correlate; see ``footprint.kernels.overlap_save.contract`` for what is computed."""
-    (taps_y, taps_x), (threads, size) = weights.shape, work.shape
+    (threads, size), units = work.shape, Lay(tile, columns, steps).tiles(out.shape)
     flat = *source_of(image, out), weights.reshape(-1), out.reshape(-1), lost.reshape(-1), work.reshape(-1)
     shapes, codes = (*image.shape, *out.shape), (borders.CODES[border_y], borders.CODES[border_x])
-    # Of every block, so that they all add to the same tiles.
-    down, across = (tile + 1 - n for n in block)
     lost[...] = 0
-    for i in range(blocks(taps_y, block[0])):
-        for j in range(blocks(taps_x, block[1])):
-            i0, j0 = i * block[0], j * block[1]
-            taps, wide = min(block[0], taps_y - i0), min(block[1], taps_x - j0)
-            g = (tile, *TILES[tile], down, across, i0, j0, taps, wide, taps_x)
-            sized = _prepare(flat[3], flat[6], shared, g)
-            units = pairs(out.shape, tile, block)
-            numbers = units, shapes, g, y0, x0, *codes, out.dtype.type(cval), sized
-            # One thread alone is not handed to a team, which would have to wake for it.
-            if threads == 1 or few(units * tile * tile * _WORK):
-                _units(*flat, 0, shared, 0, *numbers)
-            else:
-                _all(*flat, size, threads, shared, *numbers)
+    for number in np.ndindex(*map(blocks, taken, block)):
+        done = tuple(int(n) * b for n, b in zip(number, block))
+        taps = (min(b, n - d) for b, n, d in zip(block, taken, done))
+        places = (a + d for a, d in zip(first, done))
+        # Steps are of every block, so that they all add to the same tiles; flat, as what is handed to threads has to be.
+        g = tile, columns, *TILES[tile], *TILES[columns], *steps, *places, *taps, weights.shape[1], any(number)
+        sized = _prepare(flat[3], flat[6], shared, g)
+        numbers = units, shapes, g, y0, x0, *codes, out.dtype.type(cval), sized
+        # One thread alone is not handed to a team, which would have to wake for it.
+        if threads == 1 or few(units * tile * columns * _WORK):
+            _units(*flat, 0, shared, 0, *numbers)
+        else:
+            _all(*flat, size, threads, shared, *numbers)
     settle(flat[4], flat[5])

@@ -111,7 +111,7 @@ def _odd(e: _Numbers, x: list[Complex], sign: int) -> list[Complex]:
     return out
 
 
-FIRST, SECOND = (4, 8, 16, 32), (16, 32)
+FIRST, SECOND = (2, 4, 8, 16, 32), (16, 32)
 """What `TILES` are made of."""
 ALL = (2, 3, 4, 5, 7, 8, 16, 32)
 
@@ -162,22 +162,42 @@ def turned(sign: int, radices: tuple[int, ...] = FIRST) -> Any:
     return run
 
 
-def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND) -> Any:
+def plain(sign: int, across: bool, radices: tuple[int, ...] = SECOND, twisted: bool = False) -> Any:
     """An intrinsic that takes ``radix`` vectors of a line through a transform where they lie (`_places`).
 
     With ``across`` they are columns of blocks that are as wide as a vector: forward these become rows, and backward were such.
+    ``twisted`` takes more, (w, t), where each column's number lies that it is multiplied by, or backward by its conjugate.
     """
 
     def emit(e: _Numbers, radix: int) -> None:
         lanes, places = e.kind.count, _places(e, radix)
         x = [e.get(0, place, lanes) for place in places]
+        turn = e.get(5, e.args[6], lanes) if twisted else None
         if across and sign > 0:
             x = _across(e, x)
+            if turn is not None:
+                x = [e.times(z, turn, conjugate=True) for z in x]
         x = _dft(e, x, sign)
         if across and sign < 0:
+            if turn is not None:
+                x = [e.times(z, turn) for z in x]
             x = _across(e, x)
         for place, z in zip(places, x):
             e.put(z, 0, place, lanes)
+
+    if twisted:
+
+        @intrinsic
+        def run_twisted(typing_context, x, at, hop, skip, radix, w, t):  # type: ignore[no-untyped-def]
+            def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+                e = _Numbers(context, builder, signature, args)
+                _cases(e, args[4], radices, lambda one: emit(e, one))
+                return context.get_dummy_value()
+
+            n = types.int64
+            return types.void(x, n, n, n, n, w, n), code
+
+        return run_twisted
 
     @intrinsic
     def run(typing_context, x, at, hop, skip, radix):  # type: ignore[no-untyped-def]
@@ -272,6 +292,22 @@ def middle(typing_context, x, at, hop, skip, mask, there, radix):  # type: ignor
     return types.void(x, n, n, n, mask, n, n), code
 
 
+@intrinsic
+def conjugates(typing_context, x, at, hop, y, to, factor):  # type: ignore[no-untyped-def]
+    """As many vectors as they have lanes, ``hop`` apart, to (y, to) one behind the other: their conjugates times y[factor]."""
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        e = _Numbers(context, builder, signature, args)
+        lanes, (at, hop, to), factor = e.kind.count, (args[1], args[2], args[4]), e.splat(3, args[5])
+        for r in range(lanes):
+            z = e.get(0, e.add(at, e.mul(hop, r)), lanes)
+            e.put((builder.fmul(z[0], factor), builder.fneg(builder.fmul(z[1], factor))), 3, e.add(to, 2 * lanes * r), lanes)
+        return context.get_dummy_value()
+
+    n = types.int64
+    return types.void(x, n, n, y, n, n), code
+
+
 def product(conjugate: bool) -> Any:
     """An intrinsic that multiplies ``count`` vectors (x, at) by those of (w, there), or by their conjugates."""
 
@@ -355,4 +391,5 @@ def gather(typing_context, x, at, skip, dst, to, pitch, rows, vectors, w, factor
 forward_turned, backward_turned = turned(-1), turned(1)
 forward, backward = plain(-1, False), plain(1, False)
 forward_across, backward_across = plain(-1, True), plain(1, True)
+forward_twisted, backward_twisted = plain(-1, True, twisted=True), plain(1, True, twisted=True)
 times, times_conjugate = product(False), product(True)

@@ -104,6 +104,40 @@ def columns_back(x, base, strips, shared, roots, tile, n1, n2):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _twisted_forward(x, at, hop, skip, n1, n2, w, t):
+    apart()
+    for k in range(n1):
+        dft.forward_twisted(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2, w, t)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _twisted_backward(x, at, hop, skip, n1, n2, w, t):
+    apart()
+    for k in range(n1):
+        dft.backward_twisted(x, at + k * (n2 // (BYTES // x.itemsize)) * skip, hop, skip, n2, w, t)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def halves_forward(x, base, strips, shared, roots, turns, tile, n1, n2):
+    """`columns_forward` of a tile whose right half is the imaginary part of its left: column k times the number at ``turns``."""
+    lanes = BYTES // x.itemsize
+    for s in range(strips):
+        at = base + s * strip_of(x, tile)
+        turned_forward(x, at, 2 * lanes, 2 * lanes * lanes, shared, roots, n1, n2)
+        _twisted_forward(x, at, 2 * lanes, 2 * lanes * lanes, n1, n2, shared, turns + 2 * lanes * s)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def halves_back(x, base, strips, shared, roots, turns, tile, n1, n2):
+    """What `halves_forward` did, undone."""
+    lanes = BYTES // x.itemsize
+    for s in range(strips):
+        at = base + s * strip_of(x, tile)
+        _twisted_backward(x, at, 2 * lanes, 2 * lanes * lanes, n1, n2, shared, turns + 2 * lanes * s)
+        turned_backward(x, at, 2 * lanes, 2 * lanes * lanes, shared, roots, n1, n2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def rows_forward(x, base, shared, roots, tile, n1, n2):
     """Rows of frequencies of columns."""
     lanes = BYTES // x.itemsize
@@ -128,8 +162,6 @@ def kept(x, at, hop, skip, tile, shared, to, factor):
     """A line of a mask's transform: its conjugate, times the factor that transforms there and back leave."""
     apart()
     lanes = BYTES // x.itemsize
-    for i in range(tile):
-        for k in range(lanes):
-            place = at + i // lanes * skip + i % lanes * hop + k
-            shared[to + 2 * lanes * i + k] = x[place] * factor
-            shared[to + 2 * lanes * i + lanes + k] = -x[place + lanes] * factor
+    shared[to] = factor
+    for i in range(tile // lanes - 1, -1, -1):
+        dft.conjugates(x, at + i * skip, hop, shared, to + 2 * lanes * lanes * i, to)

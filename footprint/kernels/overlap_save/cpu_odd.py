@@ -9,15 +9,18 @@ from footprint.kernels.common.vectors import apart
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def spoil(work, at, pitch, window, weights, mask, out, to, columns, rows, count, last):
-    """Add what is not finite in a window to the outputs it reaches: infinities tap by tap, NaN wherever the mask lies on it."""
+def spoil(work, at, pitch, held, window, weights, mask, out, to, columns, rows, count, last):
+    """Add what is not finite in a window to the outputs it reaches: infinities tap by tap, NaN wherever the mask lies on it.
+
+    Of the window's rows and columns ``held`` are there; all is finite in the others.
+    """
     apart()
     start, stride, taps, wide = mask
     for x in range(count):
         work[last + x] = -1
     for r in range(window[0]):
         line, end = at + r * pitch, -1
-        for c in range(window[1]):
+        for c in range(held[1] if r < held[0] else 0):
             value = work[line + c]
             if math.isnan(value):
                 # From the last output that was reached on, up to this one's own.

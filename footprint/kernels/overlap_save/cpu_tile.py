@@ -29,38 +29,38 @@ def unsurveyed(work, free):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rows_in(image, at, pitch, work, to, tile, rows, total, free):
+def rows_in(image, at, pitch, work, to, sides, rows, total, free):
     """Rows of a tile's width to one part of it, and 0 to those behind them."""
     apart()
-    spread(image, at, pitch, work, to, strip_of(work, tile), rows, tile // (BYTES // work.itemsize), total, free)
+    spread(image, at, pitch, work, to, strip_of(work, sides[0]), rows, sides[1] // (BYTES // work.itemsize), total, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def window_in(image, stored, kind, work, to, tile, window, sizes, y, x, code_y, code_x, cval, free):
+def window_in(image, stored, kind, work, to, sides, window, sizes, y, x, code_y, code_x, cval, free):
     """A window of an image to one part of a tile, 0 to what is beyond; a line of ``work`` is free behind what `spread` keeps.
 
     Of an image that is read as it is stored, ``kind`` is 0 or more, and ``stored`` are its bytes; so one loop over units serves
     every dtype. Beside float64, whose images come as such, it is None, for which Numba leaves them out.
     """
     apart()
-    (rows, columns), (height, width), lanes = window, sizes, BYTES // work.itemsize
+    (rows, columns), (height, width), (tile, across), lanes = window, sizes, sides, BYTES // work.itemsize
     first, last = rows, rows
-    if kind < 0 and columns == tile and x >= 0 and x + columns <= width:
+    if kind < 0 and columns == across and x >= 0 and x + columns <= width:
         # All of these rows, and copies of rows beyond them, are read where they lie.
         first, last = min(max(-y, 0), rows), max(min(max(-y, 0), rows), min(height - y, rows))
         start, to_first = (y + first) * width + x, to + 2 * lanes * first
-        rows_in(image, start, width, work, to_first, tile, last - first, last - first, free)
+        rows_in(image, start, width, work, to_first, sides, last - first, last - first, free)
     line = free + lanes
-    work[line + columns : line + tile] = 0
+    work[line + columns : line + across] = 0
     for k in range(rows - last + first):
         r = k if k < first else k - first + last
         row = source_index(y + r, height, code_y) if first < rows else -1
         if row >= 0:
-            rows_in(image, row * width + x, 0, work, to + 2 * lanes * r, tile, 1, 1, free)
+            rows_in(image, row * width + x, 0, work, to + 2 * lanes * r, sides, 1, 1, free)
         else:
             line_in(image, stored, kind, work, line, columns, height, width, y + r, x, code_y, code_x, cval)
-            rows_in(work, line, 0, work, to + 2 * lanes * r, tile, 1, 1, free)
-    rows_in(work, line, 0, work, to + 2 * lanes * rows, tile, 0, tile - rows, free)
+            rows_in(work, line, 0, work, to + 2 * lanes * r, sides, 1, 1, free)
+    rows_in(work, line, 0, work, to + 2 * lanes * rows, sides, 0, tile - rows, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -75,19 +75,19 @@ def line_in(image, stored, kind, work, line, count, height, width, y, x, code_y,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weigh(work, at, tile, exponent):
+def weigh(work, at, sides, exponent):
     """Divide one part of a tile by a power of two."""
     alone()
     lanes, factor = BYTES // work.itemsize, work.dtype.type(math.ldexp(1.0, -exponent))
-    for s in range(tile // lanes):
-        for r in range(tile):
-            line = at + s * strip_of(work, tile) + 2 * lanes * r
+    for s in range(sides[1] // lanes):
+        for r in range(sides[0]):
+            line = at + s * strip_of(work, sides[0]) + 2 * lanes * r
             for k in range(lanes):
                 work[line + k] *= factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def surveyed(work, at, tile, free):
+def surveyed(work, at, sides, free):
     """The largest finite |x| of one part of a tile, which is 0 then where it was not finite, and whether anything was not."""
     apart()
     lanes, most, odd = BYTES // work.itemsize, work.dtype.type(0), False
@@ -96,9 +96,9 @@ def surveyed(work, at, tile, free):
         most = max(most, work[free + k])
     if odd:
         most = work.dtype.type(0)
-        for s in range(tile // lanes):
-            for r in range(tile):
-                line = at + s * strip_of(work, tile) + 2 * lanes * r
+        for s in range(sides[1] // lanes):
+            for r in range(sides[0]):
+                line = at + s * strip_of(work, sides[0]) + 2 * lanes * r
                 for k in range(line, line + lanes):
                     if math.isfinite(work[k]):
                         most = max(most, abs(work[k]))
@@ -122,11 +122,11 @@ def exponents(most, itemsize):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weigh_both(work, base, tile, found):
+def weigh_both(work, base, sides, found):
     """Bring both parts of a tile to one size, if they are not."""
     for h in range(2):
         if found[h] != 0 and found[h] != BLANK:
-            weigh(work, base + h * (BYTES // work.itemsize), tile, found[h])
+            weigh(work, base + h * (BYTES // work.itemsize), sides, found[h])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -61,7 +61,7 @@ def _plane_in(image, stored, kind, work, to, tile, window, sizes, z, y, x, codes
             there, stored = image, stored[max(plane, 0) * size : (max(plane, 0) + 1) * size]
     # Beyond a constant border every row is.
     y, code = (y, codes[1]) if plane >= 0 else (-1 - tile, 0)
-    window_in(there, stored, kind, work, to, tile, window, (height, width), y, x, code, codes[2], cval, free)
+    window_in(there, stored, kind, work, to, (tile, tile), window, (height, width), y, x, code, codes[2], cval, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -92,7 +92,8 @@ def _spoil(image, weights, out, work, base, place, g, sizes, wanted, to, tall, c
                 odd |= not math.isfinite(work[base + r * tile + c])
         for q in range(max(0, k - deep + 1), min(k + 1, tall[0])) if odd else range(0):
             numbers = ((k0 + k - q) * taps_y + i0) * taps_x + j0, taps_x, high, wide
-            spoil(work, base, tile, window, weights, numbers, out, to + q * rows * columns, columns, tall[1], count, free)
+            goal = to + q * rows * columns
+            spoil(work, base, tile, window, window, weights, numbers, out, goal, columns, tall[1], count, free)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -118,12 +119,12 @@ def _units(image, stored, kind, weights, out, lost, work, base, shared, first, l
                 unsurveyed(work, free)
                 to = at + k * pitch
                 _plane_in(image, stored, kind, work, to, tile, window, sizes, top + k, *place, codes, cval, free)
-                found, any_odd = surveyed(work, to, tile, free)
+                found, any_odd = surveyed(work, to, (tile, tile), free)
                 size, odd = max(size, found), odd or any_odd
             most, odds = ((size, most[1]), (odd, False)) if h == 0 else ((most[0], size), (odds[0], odd))
         found = exponents(most, work.itemsize)
         for k in range(tile):
-            weigh_both(work, base + k * pitch, tile, found)
+            weigh_both(work, base + k * pitch, (tile, tile), found)
             if k < tall[0] + deep - 1:
                 columns_forward(work, base + k * pitch, tile // lanes, shared, roots, tile, n1, n2)
                 rows_forward(work, base + k * pitch, shared, roots, tile, n1, n2)
@@ -161,7 +162,7 @@ def _prepare(weights, work, shared, g):
                 most = max(most, abs(weight))
     exponent = scale(most, work.itemsize)
     for k in range(deep):
-        weigh(work, k * pitch, tile, exponent)
+        weigh(work, k * pitch, (tile, tile), exponent)
         columns_forward(work, k * pitch, tile // lanes, shared, roots, tile, n1, n2)
         rows_forward(work, k * pitch, shared, roots, tile, n1, n2)
     factor = work.dtype.type(1.0 / (tile * tile * tile))

@@ -14,6 +14,8 @@ the pairs ``(i, j)`` of ``places``, an int64 array.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from footprint.spec import ArraySpec, Limits
@@ -34,6 +36,7 @@ VECTOR = 64
 """Bytes of the widest vectors: lines are whole numbers of them, and one more, which may be read in vain."""
 
 
+@functools.cache
 def keys(dtype: str) -> str:
     """What values of a dtype are compared as: integers of their size."""
     kind = np.dtype(dtype)
@@ -56,6 +59,7 @@ def lowest(dtype: str) -> int:
     return key_of(-np.inf, dtype) if np.dtype(dtype).kind == "f" else 0
 
 
+@functools.cache
 def shift(itemsize: int) -> int:
     """What is subtracted on the CPU from keys of floats of so many bytes: minus infinity then has the least that there is."""
     return lowest(f"f{itemsize}") - int(np.iinfo(f"i{itemsize}").min)

@@ -72,7 +72,7 @@ def _filling(dtype: np.dtype, border_y: str, border_x: str, cval: float) -> tupl
     """What lies outside, the constant as it is stored, and how floats become what they are compared as."""
     kind = np.dtype(keys(dtype.str))
     value, less = np.asarray(cval).astype(dtype).view(kind)[()], shift(dtype.itemsize) if dtype.kind == "f" else 0
-    return borders.CODES[border_y], borders.CODES[border_x], value, less, int(np.iinfo(kind).max)
+    return borders.CODES[border_y], borders.CODES[border_x], value, less, (1 << 8 * kind.itemsize - (kind.kind == "i")) - 1
 
 
 def _blocks(out: np.ndarray, threads: int, most: int) -> tuple[int, int, int]:

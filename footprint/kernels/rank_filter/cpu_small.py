@@ -17,6 +17,17 @@ from footprint.kernels.rank_filter.cpu_vectors import carry, windows
 
 
 @njit(cache=True, nogil=True)
+def _keep(work, at, raw, last, bits, less, most, real):
+    """An element as what it is compared as; of floats its bits as well, where a window's last row lies."""
+    if len(real) > 1:
+        work[at] = key(bits, less, most)
+        if last:
+            work[raw] = bits
+    else:
+        work[at] = bits
+
+
+@njit(cache=True, nogil=True)
 def _edges(image, out, work, base, step, at, top, bottom, left, count, filling, tall, wide, many, rest, real):
     """``count`` windows of the rows from ``top`` to ``bottom``, from column ``left`` on, wherever they reach."""
     apart()
@@ -26,23 +37,27 @@ def _edges(image, out, work, base, step, at, top, bottom, left, count, filling, 
     slot, lanes = count + kw - 1, BYTES // work.itemsize
     held = (step - lanes) // slot
     # What windows are compared as lies once: each row of them begins a slot behind the row above it.
-    raw, line = base + kh * step, base + (kh + 1) * step
+    # Whole numbers are compared as they lie, so that last rows are where the others are.
+    raw, line = base + (kh * step if len(real) > 1 else (kh - 1) * slot), base + (kh + 1) * step
     while top < bottom:
         rows = min(held, bottom - top)
         need, y = rows + kh - 1, top + y0
-        inside = y >= 0 and y + need <= height
+        # Rows from `first` to `last` are the image's.
+        first = min(max(-y, 0), need)
+        last = max(first, min(height - y, need))
         for j in range(slot):
-            column = source_index(left + j + x0, width, border_x)
-            for i in range(need):
-                row = y + i
-                if not inside:
-                    row = source_index(row, height, border_y)
+            column, whole = source_index(left + j + x0, width, border_x), (less, most, real)
+            for i in range(first, last):
                 bits = cval
+                if column >= 0:
+                    bits = image[start + (y + i) * width + column]
+                _keep(work, base + i * slot + j, raw + (i - kh + 1) * slot + j, i >= kh - 1, bits, *whole)
+            for k in range(first + need - last):
+                i = k if k < first else k - first + last
+                row, bits = source_index(y + i, height, border_y), cval
                 if row >= 0 and column >= 0:
                     bits = image[start + row * width + column]
-                work[base + i * slot + j] = key(bits, less, most) if len(real) > 1 else bits
-                if i >= kh - 1:
-                    work[raw + (i - kh + 1) * slot + j] = bits
+                _keep(work, base + i * slot + j, raw + (i - kh + 1) * slot + j, i >= kh - 1, bits, *whole)
         place = work, base, slot, kh - 1, work, raw, max(rows * slot - kw + 1, lanes), work, line
         windows(*place, tall, wide, many, rest, real)
         for q in range(rows):
