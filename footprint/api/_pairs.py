@@ -20,9 +20,8 @@ from footprint.kernels.find_sources.contract import X_PEAK, Y_PEAK
 from footprint.kernels.fit.contract import CHI2, COLUMNS, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
 from footprint.kernels.pairs import contract as pairs
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
-from footprint.ops.pairs import LocalRests, Rests, Split
+from footprint.ops.pairs import GivenCells, LocalRests, Rests, Split
 from footprint.ops.pipeline import Pipeline, Stage
-from footprint.ops.residual import RestCells
 from footprint.plan.faces import Region, Taker
 from footprint.plan.plan import Plan
 
@@ -101,7 +100,7 @@ class Pairs:
             return Pipeline((Stage(rests, *rests.names()),), rests.names()[0], ("rests",))
         kinds, cells = rules.maps.kinds, []
         if "mesh" in kinds:
-            cells = [Stage(RestCells(**vars(rules.maps.cells)), ("image", "fits", "count"), ("cells",))]
+            cells = [Stage(GivenCells(**vars(rules.maps.cells)), ("image", "fits", "count"), ("cells",))]
         rests = LocalRests(places, radius, beside, *kinds, rules.maps.cells.size)
         reads = tuple(name for name in rests.names()[0] if name != "cells")
         return Pipeline((*cells, Stage(rests, *rests.names())), reads, ("rests",))

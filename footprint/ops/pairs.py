@@ -14,7 +14,7 @@ from footprint.ops.deblend import MEMBER_ROW
 from footprint.ops.fit import FIT_ROW, SHAPE_ROW
 from footprint.ops.local_sources import OverMaps
 from footprint.ops.measure import LOCAL_ROW
-from footprint.ops.residual import without
+from footprint.ops.residual import RestCells, without
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
@@ -54,13 +54,24 @@ class Rests(Op):
 
     def steps(self, b: Builder, tables: list[Ref], rests: Ref, stamp: str, pixels: Callable[[], tuple[Ref, ...]]) -> None:
         """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
-        fits, count, boxes, number = tables
+        fits, count, boxes, number = (b.bring(table) for table in tables)
         rows, kept = fits.spec.shape[0], rests.spec.nbytes
         tables_of = (_BESIDE + 8 * (GIVEN + RESULT)) * self.places
         b.library("catalogue, windows and their tables", 2 * _ROW * rows + tables_of + 2 * kept + self.beside)
         with b.deliver(rests) as stamps:
             image, *sky = pixels()
             b.launch(stamp, without(b, image, fits, count), *sky, boxes, number, stamps, first=b.first(image, "y"))
+
+
+@dataclass(frozen=True)
+class GivenCells(RestCells):
+    """`RestCells` of fits that are given."""
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """As `Cells`, at once."""
+        image, fits, count, table = refs
+        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+        self.steps(b, without(b, x, b.bring(fits), b.bring(count)), table)
 
 
 @dataclass(frozen=True)
@@ -77,12 +88,12 @@ class LocalRests(OverMaps, Rests):  # type: ignore[misc]
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps of every part, and the steps of `Rests`."""
         given = dict(zip(self._reads, refs))
+        given |= {name: b.bring(given[name]) for name in ("stats",) if name in given}
 
         def pixels() -> tuple[Ref, ...]:
             x = b.bring(given["image"], dtype=kernel_dtype(given["image"].spec.dtype))
             return x, *self._maps(b, x, given, {})
 
-        b.next_phase()
         self.steps(b, [given[name] for name in self.tables], refs[-1], "fit.stamp_over", pixels)
 
 
