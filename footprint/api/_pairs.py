@@ -20,6 +20,8 @@ from footprint.kernels.find_sources.contract import X_PEAK, Y_PEAK
 from footprint.kernels.fit.contract import CHI2, COLUMNS, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
 from footprint.kernels.pairs import contract as pairs
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.deblend import MEMBER_ROW
+from footprint.ops.measure import LOCAL_ROW
 from footprint.ops.pairs import GivenCells, LocalRests, Rests, Split
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.plan.faces import Region, Taker
@@ -86,15 +88,16 @@ class Pairs:
     def _planned(self, search: Search, rows: int, ins: list[Face] | None) -> Plan:
         faces, boxes = ins or search.faces, np.zeros((rows + _FIELD**2, 8), np.int64)
         tables = self._tables(faces, np.zeros((rows, COLUMNS)), boxes)
-        steps = self._steps(len(boxes))
+        steps = self._steps(len(boxes), rows)
         taker = Stream(Taker(lambda region, block: None), steps.out_specs(*(one.spec for one in tables))[0], key="rests")
         return planned("find_sources", steps, tables, [taker], search.device, search.memory)
 
-    def _steps(self, places: int) -> Pipeline:
-        """Windows of what the fits leave, over a mesh of that where there is a mesh."""
+    def _steps(self, places: int, rows: int) -> Pipeline:
+        """Windows of what the fits leave, over a mesh of that where there is a mesh; ``rows`` of another catalogue there may be."""
         rules, radius = self.search.rules, pairs.LARGE * self._step
         # A copy of the windows that tell the noise, and which of their pixels are numbers.
         beside = (8 + 1) * _FIELD**2 * (2 * radius + 1) ** 2
+        beside += (LOCAL_ROW + MEMBER_ROW) * (rows if rules.beside < 0 else rules.beside)
         if rules.maps is None:
             rests: Rests = Rests(places, radius, beside)
             return Pipeline((Stage(rests, *rests.names()),), rests.names()[0], ("rests",))
@@ -166,7 +169,7 @@ class Pairs:
 
     def _rests(self, fits: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         """The windows, of which only this and the kernel keep a copy."""
-        search, steps = self.search, self._steps(len(boxes))
+        search, steps = self.search, self._steps(len(boxes), len(fits))
         tables = self._tables(search.faces, fits, boxes)
         spec = steps.out_specs(*(one.spec for one in tables))[0]
         rests = np.empty(spec.shape)
@@ -243,19 +246,45 @@ def _noise(windows: np.ndarray, step: int, width: float) -> np.ndarray | None:
     return found if np.abs(found[0] * np.exp(terms[:, 1:] @ found[1:]) - told).max() <= _OFF else None
 
 
+class _Near:
+    """Places, and whether any lies ``near`` another one, by squares of that width."""
+
+    def __init__(self, at: np.ndarray, near: float) -> None:
+        self.at, self.near = at, near
+        cells = self._cell(at)
+        self.order = np.argsort(cells, kind="stable")
+        self.cells = cells[self.order]
+        self.gone: set[int] = set()
+        self.new: dict[int, list[np.ndarray]] = {}
+
+    def _cell(self, at: np.ndarray) -> np.ndarray:
+        y, x = np.moveaxis(np.floor(at / self.near).astype(np.int64), -1, 0)
+        return (y << 32) + x
+
+    def any(self, place: np.ndarray, but: int) -> bool:
+        """Whether one does, ``but`` this and what is `gone`."""
+        cell = int(self._cell(place))
+        for row in (cell - (1 << 32), cell, cell + (1 << 32)):
+            first, last = np.searchsorted(self.cells, (row - 1, row + 2))
+            others = [self.at[k] for k in self.order[first:last].tolist() if k != but and k not in self.gone]
+            others += [one for k in (row - 1, row, row + 1) for one in self.new.get(k, ())]
+            if any(np.hypot(*(one - place)) < self.near for one in others):
+                return True
+        return False
+
+
 def _apart(at: np.ndarray, order: np.ndarray, found: np.ndarray, near: float) -> np.ndarray:
     """Which of the rows ``found`` are parted, the likeliest first, where no part is ``near`` any other row's place ``at``."""
     parted: list[int] = []
-    places = np.concatenate([at, np.full((len(found), 2), np.inf)])
+    places = _Near(at, near)
     likely = np.flatnonzero(found[:, 0] == pairs.PARTS)
     for k in likely[np.lexsort((order[likely], -found[likely, 1]))].tolist():
-        both = np.stack([found[k, 2 + first + np.array([Y, X])] for first in (0, COLUMNS)])
-        own = places[order[k]].copy()
-        places[order[k]] = np.inf
-        if min(np.min(np.hypot(*(places - one).T)) for one in both) < near:
-            places[order[k]] = own
+        both = [found[k, 2 + first + np.array([Y, X])] for first in (0, COLUMNS)]
+        if any(places.any(one, int(order[k])) for one in both):
             continue
-        places[order[k]], places[len(at) + len(parted)] = both
+        places.gone.add(int(order[k]))
+        for one in both:
+            places.new.setdefault(int(places._cell(one)), []).append(one)
         parted.append(k)
     return np.array(parted, np.int64)
 

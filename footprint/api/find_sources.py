@@ -247,7 +247,7 @@ def find_sources(
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     parted = check_pairs(pairs, search, kept)
     if parted and memory is not None:
-        largest_plan([search, Pairs(search)])
+        largest_plan([search, Pairs(beside(search, None if negatives else 0))])
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -392,5 +392,5 @@ def plan_find_sources(
     known: dict[str, Any] = {"models": models, "otherwise": by_parts(device, whole), **measured}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches: list[Any] = [search] if check_reliability(reliability) is None else [search, *trials(search)]
-    searches += [Pairs(search)] if check_pairs(pairs, search, kept) else []
+    searches += [Pairs(beside(search, None if negatives else 0))] if check_pairs(pairs, search, kept) else []
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if flag("negatives", negatives) else [])], ins)
