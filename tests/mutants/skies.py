@@ -250,9 +250,9 @@ MUTANTS = [
         "pixels are whitened by the wrong half of a matrix",
     ),
     Mutant(
-        "footprint/kernels/pairs/cpu.py",
-        "least = min(point + 6, one + 12) - BETTER",
-        "least = one + BETTER",
+        "footprint/kernels/pairs/contract.py",
+        "LONG = 0.01, 30.0,",
+        "LONG = 0.01, -30.0,",
         ("tests/backend/test_pairs.py::test_pairs_are_parted_and_nothing_else_is",),
         "what is no better told by two is parted",
     ),
