@@ -62,6 +62,10 @@ def catalogue(
         found["flux_err"] *= here
         found["x_err"] = noise_of_centres(found["npix"], sky.beam_area)
         found["x_err"] *= here / np.abs(found["flux"])
+    if search.rules.residual:
+        # The fainter of a pair has no pixels of its own: its fits tell.
+        for name in ("flux_err", "x_err"):
+            found[name][found["npix"] == 0] = np.nan
     found["y_err"] = found["x_err"].copy()
     meta: dict[str, Any] = {"background": background, "noise": noise}
     if levels is None:

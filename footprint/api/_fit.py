@@ -20,7 +20,7 @@ FITS = ("point", "gaussian")
 UNFITTED, UNRESOLVED = 4, 16
 
 _POINT = {"x": X, "y": Y, "peak": HEIGHT, "flux": SUM}
-_GAUSSIAN = _POINT | {"a": MAJOR, "b": MINOR, "theta": THETA}
+SHAPED = _POINT | {"a": MAJOR, "b": MINOR, "theta": THETA}
 # Windows of images whose beam is not known; the largest there are.
 _USUAL, _LARGEST = 10, 40
 # Sources placed at a time.
@@ -75,7 +75,7 @@ def inverse_beam(sky: Sky) -> tuple[float, ...]:
 def columns_of(fits: np.ndarray, free: bool) -> dict[str, np.ndarray]:
     """Columns of the rows of fits, each with its error after it."""
     found: dict[str, np.ndarray] = {}
-    for name, column in (_GAUSSIAN if free else _POINT).items():
+    for name, column in (SHAPED if free else _POINT).items():
         found[f"fit_{name}"] = fits[:, column].copy()
         found[f"fit_{name}_err"] = fits[:, ERRORS + column].copy()
     return found | {"fit_chi2": fits[:, CHI2].copy()}
@@ -135,7 +135,9 @@ def _take_beam_off(columns: Columns, beam: tuple[float, ...]) -> None:
         plus, cross = half * np.cos(2 * turn) - (yy - xx) / (2 * det), half * np.sin(2 * turn) + yx / det
         spread = np.hypot(plus, cross)
         with np.errstate(invalid="ignore", divide="ignore"):
-            major, minor = np.sqrt(rest + spread), np.sqrt(rest - spread)
+            # What rounding leaves of a shape that is the beam's is nothing.
+            least = 1e-9 * mean
+            major, minor = (np.sqrt(np.where(left > least, left, np.nan)) for left in (rest + spread, rest - spread))
             angle = np.where(np.isnan(major), np.nan, np.degrees(np.arctan2(cross, plus)) / 2)
             found["deconv_a"][rows], found["deconv_b"][rows], found["deconv_theta"][rows] = major, minor, angle
             # To first order, as if both had the same axes.

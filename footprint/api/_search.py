@@ -144,9 +144,9 @@ class Search:
 
     def run(self) -> Islands:
         """What was found; CapacityError or BudgetError where there is no room for it."""
-        return self._here_or_there(lambda one: one._run())
+        return self.here_or_there(lambda one: one._run())
 
-    def _here_or_there(self, make: Callable[[Search], T]) -> T:
+    def here_or_there(self, make: Callable[[Search], T]) -> T:
         try:
             return make(self)
         except BudgetError:
@@ -164,7 +164,7 @@ class Search:
 
     def plan(self, ins: list[Face] | None = None) -> Plan:
         """Of a run with the usual room, or the least that the budget allows, that reads ``ins``."""
-        return self._here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
+        return self.here_or_there(lambda one: first_that_fits(one.rooms, lambda room: one._planned(room, one.memory, ins)))
 
     def _planned(self, room: Room, memory: Memory, ins: list[Face] | None = None) -> Plan:
         outs = self.outs(self.takers(0), room.rows, host(np.zeros(1, np.int64)), self._through(0))
@@ -218,7 +218,7 @@ class Search:
         return found
 
 
-def largest_plan(searches: Sequence[Search], ins: list[Face] | None = None) -> Plan:
+def largest_plan(searches: Sequence[Any], ins: list[Face] | None = None) -> Plan:
     """The plan that takes most of searches that run one after the other; BudgetError names a budget that does for all."""
     plans, short = [], None
     for one in searches:

@@ -21,6 +21,7 @@ from footprint.api._light import check_photometry
 from footprint.api._matched import filter_of
 from footprint.api._negatives import beside, inverse
 from footprint.api._negatives import negatives as negatives_of
+from footprint.api._pairs import Pairs, check_pairs
 from footprint.api._reliability import check_reliability, threshold_of, trials
 from footprint.api._search import Search, check_capacity, largest_plan, rules_of
 from footprint.api._sky import sky_of
@@ -48,6 +49,7 @@ def find_sources(
     contrast: float = 0.002,
     fit: str | None = None,
     residual: bool = False,
+    pairs: bool = False,
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
@@ -115,6 +117,9 @@ def find_sources(
     residual : bool
         Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
         Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes.
+    pairs : bool
+        Part what is better told by two points, or by a point beside a Gaussian, than by one of them in noise that is correlated as
+        the image's is; with fit="gaussian", deblend and residual. Both rows have 32 in flags, the fainter, a new one, 8, too.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
@@ -240,6 +245,9 @@ def find_sources(
     otherwise = by_parts(device, whole, seen.face)
     known: dict[str, Any] = {"on_plan": on_plan, "told": told, "models": models, "otherwise": otherwise, **measured}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
+    parted = check_pairs(pairs, search, kept)
+    if parted and memory is not None:
+        largest_plan([search, Pairs(beside(search, None if negatives else 0))])
     chosen = None if share is None else threshold_of(share, search)
     if chosen is not None:
         search = replace(search, rules=replace(rules, sigma=chosen.sigma))
@@ -256,7 +264,7 @@ def find_sources(
     clip = clip_of(search.stats, search.counts, seen.spec) if levels is None or levels.clip else None
     if clip is not None and levels is None:
         check_noise(clip, len(found.columns["flux"]))
-    more = told_of | ({} if chosen is None else chosen.tell())
+    more = told_of | ({} if chosen is None else chosen.tell()) | (Pairs(search).part(found) if parted else {})
     how = (sky, "zero" if padded else blank, padded)
     table = catalogue(found.columns, search, clip, *how, more)
     return table if turned is None else (table, negatives_of(below, turned, *how, more))
@@ -277,6 +285,7 @@ def plan_find_sources(
     contrast: float = 0.002,
     fit: str | None = None,
     residual: bool = False,
+    pairs: bool = False,
     apertures: Any = None,
     annulus: Any = None,
     kron: bool | float = False,
@@ -327,8 +336,8 @@ def plan_find_sources(
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
         FITS header of the image, whose beam decides the windows of fits.
-    sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, apertures, annulus,
-    kron, windowed, reliability, negatives, lesson, box, filter_size, capacity, memory, device
+    sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, pairs, apertures,
+    annulus, kron, windowed, reliability, negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
 
     Returns
@@ -382,5 +391,6 @@ def plan_find_sources(
     whole = apart is not None or smooth is not None or bool(others)
     known: dict[str, Any] = {"models": models, "otherwise": by_parts(device, whole), **measured}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
-    searches = [search] if check_reliability(reliability) is None else [search, *trials(search)]
+    searches: list[Any] = [search] if check_reliability(reliability) is None else [search, *trials(search)]
+    searches += [Pairs(beside(search, None if negatives else 0))] if check_pairs(pairs, search, kept) else []
     return largest_plan([*searches, *([beside(search, None), inverse(search)] if flag("negatives", negatives) else [])], ins)

@@ -82,6 +82,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="R,...",
             help='Sum over discs of these radii: pixels such as 3,5, "1.5 beam" or "10 arcsec".',
         ),
+        click.option("--pairs", is_flag=True, help="Part what was fitted as one source and is two; with --residual."),
         click.option("--residual", is_flag=True, help="Search again in what the fits leave; with --deblend and --fit."),
         click.option("--deblend", is_flag=True, help="Separate sources that share an island; best with --flood 3."),
         click.option(

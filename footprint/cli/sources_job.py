@@ -30,7 +30,19 @@ _OF_A_PLANE = (
     "clip_iterations",
 )
 # Options that bring kernels of their own, loaded before anything is measured.
-_LOADED = ("device", "deblend", "fit", "residual", "apertures", "annulus", "kron", "windowed", "reliability", "matched_filter")
+_LOADED = (
+    "device",
+    "deblend",
+    "fit",
+    "residual",
+    "pairs",
+    "apertures",
+    "annulus",
+    "kron",
+    "windowed",
+    "reliability",
+    "matched_filter",
+)
 _FOLDERS = {
     "out": "",
     "segmentation": ".fits",

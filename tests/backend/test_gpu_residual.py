@@ -8,6 +8,7 @@ import pytest
 import footprint as fp
 from footprint.backend.registry import device_limits
 from tests.backend.test_gpu_fit import agree
+from tests.backend.test_pairs import sky
 from tests.backend.test_residual import RULES, field
 
 
@@ -57,3 +58,11 @@ def test_no_room_is_told(device, rng):
             fp.find_sources(image, capacity=len(fp.find_sources(image, **options)) - 1, **options)
         needed.append(caught.value.needed)
     assert needed[0] == needed[1]
+
+
+def test_pairs_are_the_processors(device, rng):
+    image, options = sky(rng, (260, 160))[0], RULES | {"residual": True, "pairs": True, "background": "mesh", "box": 32}
+    wanted, table = (fp.find_sources(image, **options | {"device": on}) for on in ("cpu", device))
+    assert table.meta["pairs"] == wanted.meta["pairs"] >= 3 and np.array_equal(table["flags"], wanted["flags"])
+    for name in ("fit_peak", "fit_x", "fit_y", "fit_a", "fit_b", "fit_peak_err", "fit_x_err", "fit_chi2"):
+        assert np.allclose(table[name], wanted[name], rtol=1e-5, atol=1e-9), name

@@ -24,11 +24,16 @@ def foreign_image(scale: int) -> np.ndarray:
     return x.astype(">f4")
 
 
-def opened(values: np.ndarray) -> Any:
+# A beam of three pixels.
+BEAM = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CDELT1": -1e-3, "CDELT2": 1e-3, "CRVAL1": 40.0, "CRVAL2": -20.0}
+BEAM |= {"CRPIX1": 1.0, "CRPIX2": 1.0, "BUNIT": "Jy/beam", "BMAJ": 3e-3, "BMIN": 3e-3}
+
+
+def opened(values: np.ndarray, cards: dict[str, Any] | None = None) -> Any:
     """The image as an open FITS file: what is read into blocks of its own dtype is staged nowhere."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
-    fits.writeto(Path(folder) / "image.fits", values)
+    fits.writeto(Path(folder) / "image.fits", values, fits.Header((cards or {}).items()))
     return fp.open_image(Path(folder) / "image.fits")
 
 
@@ -53,6 +58,18 @@ def searched_twice(scale: int) -> Job:
     return (
         lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
         lambda memory: fp.find_sources(source, save_residual=rest, memory=memory, **rules),
+    )
+
+
+def parted(scale: int) -> Job:
+    """Windows of what the fits leave, and what they are fitted with."""
+    source = opened(foreign_image(scale), BEAM)
+    rules: dict[str, Any] = {"sigma": 4.5, "flood": 4.0, "noise": "mesh", "capacity": 200 * scale, "deblend": True, "pairs": True}
+    rules |= {"fit": "gaussian", "residual": True, "device": "cpu"}
+    options = {"streamed": True, "reading": source.host_bytes, "header": source.header, **rules}
+    return (
+        lambda memory: fp.plan_find_sources(source.shape, dtype=source.dtype.str, memory=memory, **options),
+        lambda memory: fp.find_sources(source, memory=memory, **rules),
     )
 
 
@@ -147,5 +164,6 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "deblended_mesh": deblended_mesh,
     "islands_fitted": islands_fitted,
     "reliable": reliable,
+    "parted": parted,
     "searched_twice": searched_twice,
 }

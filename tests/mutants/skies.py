@@ -242,4 +242,32 @@ MUTANTS = [
         "of equal passes of two basins in two rows the later",
         plain=True,
     ),
+    Mutant(
+        "footprint/kernels/pairs/cpu.py",
+        "            r = root[i, j]\n",
+        "            r = root[j, i]\n",
+        ("tests/backend/test_pairs.py::test_models_are_those_of_least_squares",),
+        "pixels are whitened by the wrong half of a matrix",
+    ),
+    Mutant(
+        "footprint/kernels/pairs/contract.py",
+        "LONG = 0.01, 30.0,",
+        "LONG = 0.01, -30.0,",
+        ("tests/backend/test_pairs.py::test_pairs_are_parted_and_nothing_else_is",),
+        "what is no better told by two is parted",
+    ),
+    Mutant(
+        "footprint/api/_pairs.py",
+        'np.einsum("kij,kij->", here, there)) / here.size',
+        'np.einsum("kij,kij->", here, here)) / here.size',
+        ("tests/backend/test_pairs.py::test_noise_tells_how_it_is_correlated",),
+        "noise is like itself however far off",
+    ),
+    Mutant(
+        "footprint/api/_pairs.py",
+        "old[rows], more = bright[:, at_column], faint[:, at_column]",
+        "more = faint[:, at_column]",
+        ("tests/backend/test_pairs.py::test_pairs_are_parted_and_nothing_else_is",),
+        "the brighter of a pair keeps the fit to both",
+    ),
 ]

@@ -120,6 +120,7 @@ BAD = {
     "muladd-list": (lambda: fp.muladd([1.0, 2.0], [1.0, 2.0]), "dst list place"),
     "flag-deblend": (lambda: fp.find_sources(IMAGE, deblend="no"), "deblend 'no' True False"),
     "flag-residual": (lambda: fp.find_sources(IMAGE, residual="no"), "residual 'no' True"),
+    "flag-pairs": (lambda: fp.plan_find_sources((5, 5), pairs="no"), "pairs 'no' True"),
     "flag-negatives": (lambda: fp.plan_find_sources((5, 5), negatives="no"), "negatives 'no' True"),
     "flag-lesson": (lambda: fp.find_sources(IMAGE, lesson=IMAGE), "lesson True"),
     "flag-circle": (lambda: fp.fbp(IMAGE, circle=IMAGE), "circle True"),

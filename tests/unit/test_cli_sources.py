@@ -86,6 +86,9 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     rest, model = fits.getdata(tmp_path / "r.fits"), np.load(tmp_path / "m.npy")
     assert np.allclose(rest, data[0, 0] - model, atol=1e-4, equal_nan=True) and model.max() > 30
     assert "deconv_a" in Table.read(out).colnames
+    found = (*words, "--deblend", "--fit", "gaussian", "--residual", "--pairs", "--overwrite", "--json")
+    code, printed = run(monkeypatch, capsys, *found)
+    assert code == 0 and "pairs" in json.loads(printed.out)
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--residual")
     assert code == 2 and "--residual: got no fits, wanted fits to take off the image; give --fit" in printed.err
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")

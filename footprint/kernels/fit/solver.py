@@ -318,7 +318,7 @@ def errors(p, m, top, left, side, w, rho, spans, noise, normal, cov, step, out):
             for i in range(m):
                 cov[i, j] = step[0, i]
         _turn(cov, m)
-    _slopes(p, m, out, normal)
+    slopes(p, m, out, normal)
     for k in range(7):
         s = 0.0
         for i in range(m):
@@ -328,11 +328,11 @@ def errors(p, m, top, left, side, w, rho, spans, noise, normal, cov, step, out):
 
 
 @njit(cache=True, nogil=True)
-def _slopes(p, m, out, slopes):
+def slopes(p, m, out, found):
     """Of what is `told`, by the parameters."""
-    slopes[:, :] = 0.0
-    slopes[HEIGHT, 0] = slopes[Y, 1] = slopes[X, 2] = 1.0
-    slopes[SUM, 0] = out[SUM] / p[0]
+    found[:, :] = 0.0
+    found[HEIGHT, 0] = found[Y, 1] = found[X, 2] = 1.0
+    found[SUM, 0] = out[SUM] / p[0]
     if m == 3:
         return
     det = p[3] * p[5] - p[4] * p[4]
@@ -342,9 +342,9 @@ def _slopes(p, m, out, slopes):
     # What becomes of the covariance: of yy, yx and xx.
     changes = (yy * yy, yy * yx, yx * yx), (2 * yy * yx, yy * xx + yx * yx, 2 * yx * xx), (yx * yx, yx * xx, xx * xx)
     for i, (of_yy, of_yx, of_xx) in enumerate(changes):
-        slopes[SUM, 3 + i] = -0.5 * out[SUM] * (yy, 2 * yx, xx)[i]
+        found[SUM, 3 + i] = -0.5 * out[SUM] * (yy, 2 * yx, xx)[i]
         mean, other = -(of_xx + of_yy) / 2, -(of_xx - of_yy) / 2
         widens = (half * other - yx * of_yx) / spread
-        slopes[MAJOR, 3 + i] = (mean + widens) / (2 * out[MAJOR])
-        slopes[MINOR, 3 + i] = (mean - widens) / (2 * out[MINOR])
-        slopes[THETA, 3 + i] = math.degrees((-half * of_yx - yx * other) / (spread * spread)) / 2
+        found[MAJOR, 3 + i] = (mean + widens) / (2 * out[MAJOR])
+        found[MINOR, 3 + i] = (mean - widens) / (2 * out[MINOR])
+        found[THETA, 3 + i] = math.degrees((-half * of_yx - yx * other) / (spread * spread)) / 2

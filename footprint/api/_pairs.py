@@ -1,0 +1,302 @@
+"""Sources that were fitted as one and are two: what finding pairs adds to a search, its plan and its columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footprint.api._call import Face, Stream, call, planned
+from footprint.api._deblend import HIDDEN
+from footprint.api._fit import SHAPED
+from footprint.api._image import host
+from footprint.api._room import first_that_fits
+from footprint.api._search import Search
+from footprint.api.measure import Islands
+from footprint.errors import ArgumentError, flag
+from footprint.kernels.find_sources.contract import X_PEAK, Y_PEAK
+from footprint.kernels.fit.contract import CHI2, COLUMNS, ERRORS, HEIGHT, MAJOR, MINOR, SUM, THETA, X, Y
+from footprint.kernels.pairs import contract as pairs
+from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.deblend import MEMBER_ROW
+from footprint.ops.measure import LOCAL_ROW
+from footprint.ops.pairs import GivenCells, LocalRests, Rests, Split
+from footprint.ops.pipeline import Pipeline, Stage
+from footprint.plan.faces import Region, Taker
+from footprint.plan.plan import Plan
+
+# Of the column `flags`: fitted as one source first.
+PARTED = 32
+# Pixels of a window from one that is looked at to the next, in beams and at most; windows along either axis that tell the noise.
+_STEP, _MOST, _FIELD = 0.4, 7, 16
+# Peaks of windows that tell it, in typical noises; how far its correlation may be from what is taken for it, and what counts of it.
+_PEAK, _OFF, _LOW = 5.0, 0.1, 0.2
+# Columns of fits, by their names.
+_FITTED = {f"fit_{name}{end}": column + first for name, column in SHAPED.items() for end, first in (("", 0), ("_err", ERRORS))}
+_FITTED["fit_chi2"] = CHI2
+# In beams: how near no other row may be to a part; how far a place may move.
+_ALONE, _MOVED = 0.5, 1.6
+
+
+def check_pairs(wanted: Any, search: Search, kept: Any) -> bool:
+    """Whether pairs are to be found, which needs a residual pass of shapes, a beam, and nothing measured that was fitted as one."""
+    if not flag("pairs", wanted):
+        return False
+    rules = search.rules
+    if rules.fit is None or not rules.fit.free or not rules.residual:
+        fix = "give deblend=True, fit='gaussian' and residual=True"
+        raise ArgumentError("pairs", "no shapes from a residual pass", "them", fix)
+    if not rules.fit.beam:
+        raise ArgumentError("pairs", "no beam", "an image whose header has the beam and the pixel size", "leave pairs out")
+    others = {"apertures or kron": rules.light, "windowed": rules.windowed, "measure_on": rules.elsewhere}
+    others |= {"save_model or save_residual": kept}
+    beside = [name for name, there in others.items() if there]
+    if beside:
+        fix = "measure at the table's places with apertures or measure_at"
+        raise ArgumentError("pairs", f"beside {' and '.join(beside)}", "pairs alone", fix)
+    return True
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What comes after a search that finds them."""
+
+    search: Search
+
+    @property
+    def _beam(self) -> tuple[float, ...]:
+        assert self.search.rules.fit is not None
+        return self.search.rules.fit.beam
+
+    @property
+    def _width(self) -> float:
+        """The beam's full width, between its axes."""
+        yy, yx, xx = self._beam
+        return 2 * math.sqrt(2 * math.log(2)) / (yy * xx - yx * yx) ** 0.25
+
+    @property
+    def _step(self) -> int:
+        return min(max(1, round(_STEP * self._width)), _MOST)
+
+    def plan(self, ins: list[Face] | None = None) -> Plan:
+        """Of as many windows as the search has room for sources, and those that tell the noise."""
+        search = self.search
+        return search.here_or_there(lambda one: first_that_fits(search.rooms, lambda room: self._planned(one, room.rows, ins)))
+
+    def _planned(self, search: Search, rows: int, ins: list[Face] | None) -> Plan:
+        faces, boxes = ins or search.faces, np.zeros((rows + _FIELD**2, 8), np.int64)
+        tables = self._tables(faces, np.zeros((rows, COLUMNS)), boxes)
+        steps = self._steps(len(boxes), rows)
+        taker = Stream(Taker(lambda region, block: None), steps.out_specs(*(one.spec for one in tables))[0], key="rests")
+        return planned("find_sources", steps, tables, [taker], search.device, search.memory)
+
+    def _steps(self, places: int, rows: int) -> Pipeline:
+        """Windows of what the fits leave, over a mesh of that where there is a mesh; ``rows`` of another catalogue there may be."""
+        rules, radius = self.search.rules, pairs.LARGE * self._step
+        # A copy of the windows that tell the noise, and which of their pixels are numbers.
+        beside = (8 + 1) * _FIELD**2 * (2 * radius + 1) ** 2
+        beside += (LOCAL_ROW + MEMBER_ROW) * (rows if rules.beside < 0 else rules.beside)
+        if rules.maps is None:
+            rests: Rests = Rests(places, radius, beside)
+            return Pipeline((Stage(rests, *rests.names()),), rests.names()[0], ("rests",))
+        kinds, cells = rules.maps.kinds, []
+        if "mesh" in kinds:
+            cells = [Stage(GivenCells(**vars(rules.maps.cells)), ("image", "fits", "count"), ("cells",))]
+        rests = LocalRests(places, radius, beside, *kinds, rules.maps.cells.size)
+        reads = tuple(name for name in rests.names()[0] if name != "cells")
+        return Pipeline((*cells, Stage(rests, *rests.names())), reads, ("rests",))
+
+    def _tables(self, faces: list[Face], fits: np.ndarray, boxes: np.ndarray) -> list[Face]:
+        """What the steps read, in their order."""
+        levels = self.search.levels
+        found = [faces[0]]
+        if levels is not None and "clip" in levels.kinds.values():
+            found.append(host(self.search.stats))
+        found += faces[1:] if levels is not None else []
+        count = np.array([len(fits)], np.int64), np.array([len(boxes)], np.int64)
+        return [*found, host(fits), host(count[0]), host(boxes), host(count[1])]
+
+    def part(self, found: Islands) -> dict[str, Any]:
+        """Make two rows of what is a pair, the fainter at the end, and place what is long anew; what metadata say of it."""
+        columns = found.columns
+        if not len(columns["label"]):
+            return {"pairs": 0}
+        order = np.argsort(np.where(np.isfinite(columns["fit_y"]), columns["fit_y"], columns["y_peak"]), kind="stable")
+        fits = np.full((len(order), COLUMNS), np.nan)
+        for name, column in SHAPED.items():
+            fits[:, column], fits[:, ERRORS + column] = columns[f"fit_{name}"][order], columns[f"fit_{name}_err"][order]
+        given, boxes = self._given(columns, order, fits)
+        rests = self._rests(fits, boxes)
+        if self.search.levels is None:
+            rests -= self.search.stats[BACKGROUND]
+        noise = _noise(rests[len(order) :], self._step, self._width)
+        if noise is None:
+            return {"pairs": "not looked for: the noise is not correlated as by a beam"}
+        table = np.zeros((len(order), pairs.RESULT))
+        tables = [host(one) for one in (rests[: len(order)], given, np.array(self._beam), noise)]
+        call("find_sources", Split(self._step), tables, [host(table)], "cpu", self.search.memory, on_plan=self.search.on_plan)
+        for at in (2, 2 + COLUMNS):
+            table[:, at + Y] += given[:, pairs.CENTRE_Y]
+            table[:, at + X] += given[:, pairs.CENTRE_X]
+        return {"pairs": self._write(columns, order, table)}
+
+    def _given(self, columns: dict[str, np.ndarray], order: np.ndarray, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What is known of the windows, and their boxes: of rows, and of places all over the image."""
+        height, width = self.search.image.spec.shape
+        n = len(order)
+        given, boxes = np.zeros((n, pairs.GIVEN)), np.ones((n + _FIELD**2, 8), np.int64)
+        whole = np.isfinite(fits[:, [HEIGHT, Y, X, MAJOR, MINOR, THETA]]).all(1) & (np.abs(fits[:, [Y, X]]) < 2.0**31).all(1)
+        field = (np.arange(_FIELD) + 0.5) / _FIELD
+        field_y, field_x = np.repeat(field * height, _FIELD), np.tile(field * width, _FIELD)
+        for axis, at, box, centre, place, spread in (
+            ("y", Y, Y_PEAK, pairs.CENTRE_Y, pairs.Y, field_y),
+            ("x", X, X_PEAK, pairs.CENTRE_X, pairs.X, field_x),
+        ):
+            given[:, centre] = np.rint(np.where(whole, fits[:, at], columns[f"{axis}_peak"][order]))
+            given[:, place] = np.where(whole, fits[:, at] - given[:, centre], 0.0)
+            boxes[:n, box], boxes[n:, box] = given[:, centre], spread
+        given[:, pairs.NOISE] = columns["noise"][order] if "noise" in columns else self.search.stats[NOISE]
+        given[:, pairs.HEIGHT] = np.where(whole, fits[:, HEIGHT], np.nan)
+        turn = np.radians(fits[:, THETA])
+        along, across = 1 / fits[:, MAJOR] ** 2, 1 / fits[:, MINOR] ** 2
+        c, s = np.cos(turn), np.sin(turn)
+        given[:, pairs.SHAPE] = s * s * along + c * c * across
+        given[:, pairs.SHAPE + 1] = c * s * (along - across)
+        given[:, pairs.SHAPE + 2] = c * c * along + s * s * across
+        return given, boxes
+
+    def _rests(self, fits: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+        """The windows, of which only this and the kernel keep a copy."""
+        search, steps = self.search, self._steps(len(boxes), len(fits))
+        tables = self._tables(search.faces, fits, boxes)
+        spec = steps.out_specs(*(one.spec for one in tables))[0]
+        rests = np.empty(spec.shape)
+
+        def take(region: Region, block: np.ndarray) -> None:
+            rests[tuple(region)] = block
+
+        def run(one: Search) -> None:
+            sink = Stream(Taker(take), spec, key="rests")
+            call("find_sources", steps, tables, [sink], one.device, one.memory, on_plan=one.on_plan)
+
+        search.here_or_there(run)
+        return rests
+
+    def _write(self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray) -> int:
+        """Change rows that are placed anew, or parted, and add the fainter ones; how many."""
+        at = np.stack([np.where(np.isfinite(columns[f"fit_{a}"]), columns[f"fit_{a}"], columns[f"{a}_peak"]) for a in "yx"], 1)
+        first, second = found[:, 2 : 2 + COLUMNS], found[:, 2 + COLUMNS :]
+        for k in np.flatnonzero((found[:, 0] == pairs.MOVES) & np.isfinite(first).all(1)):
+            row, place = order[k], first[k, [Y, X]]
+            if np.hypot(*(place - at[row])) < _MOVED * self._width:
+                at[row] = place
+                for name, column in (("y", Y), ("x", X)):
+                    columns[f"fit_{name}"][row], columns[f"fit_{name}_err"][row] = first[k, column], first[k, ERRORS + column]
+        parted = _apart(at, order, found, _ALONE * self._width)
+        rows, faint, bright = order[parted], second[parted], first[parted]
+        if len(rows):
+            level = columns["background"][rows] if "background" in columns else self.search.stats[BACKGROUND]
+            told = _told(columns, faint, level, self.search.image.spec.shape)
+            columns["flags"][rows] |= PARTED
+            for name, old in list(columns.items()):
+                at_column = _FITTED.get(name)
+                if at_column is None:
+                    more = told.get(name, old[rows])
+                else:
+                    old[rows], more = bright[:, at_column], faint[:, at_column]
+                columns[name] = np.concatenate([old, np.broadcast_to(more, len(rows)).astype(old.dtype)])
+        return len(rows)
+
+
+def _noise(windows: np.ndarray, step: int, width: float) -> np.ndarray | None:
+    """The noise's correlation, as `kernels.pairs.contract` has it, by windows all over the image; None where it is no such."""
+    side = math.isqrt(windows.shape[1])
+    whole = np.isfinite(windows).all(1)
+    power = np.where(whole, np.einsum("ij,ij->i", windows, windows), np.nan) / side**2
+    typical = math.sqrt(np.median(power[whole])) if whole.any() else 0.0
+    with np.errstate(invalid="ignore"):
+        whole &= np.maximum(windows.max(1), -windows.min(1)) < _PEAK * typical
+    windows = windows[whole].reshape(-1, side, side)
+    if len(windows) < _FIELD:
+        return None
+    lags, seen = [], []
+    reach = max(1, round(width / step)) * step
+    for dy in range(0, reach + 1, step):
+        for dx in range(-reach, reach + 1, step):
+            if (dy or dx > 0) and dy * dy + dx * dx <= reach * reach:
+                here, there = (
+                    windows[:, dy:, max(dx, 0) : side + min(dx, 0)],
+                    windows[:, : side - dy, max(-dx, 0) : side - max(dx, 0)],
+                )
+                lags.append((dy, dx))
+                seen.append(float(np.einsum("kij,kij->", here, there)) / here.size)
+    (dys, dxs), told = np.array(lags, float).T, np.array(seen) / float(power[whole].mean())
+    terms = np.stack([np.ones(len(dys)), -dys * dys / 4, -dys * dxs / 2, -dxs * dxs / 4], 1)
+    high = told > _LOW
+    # Of noise that knows no neighbour so far off.
+    found = np.array([0.0, 1.0, 0.0, 1.0])
+    if high.sum() >= len(found):
+        # A share's logarithm is as wrong as the share, over the share.
+        found = np.linalg.lstsq(terms[high] * told[high, None], np.log(told[high]) * told[high], rcond=None)[0]
+        found[0] = math.exp(min(found[0], 0.0))
+    if not (found[1] > 0 and found[3] > 0 and found[1] * found[3] > found[2] * found[2]):
+        return None
+    return found if np.abs(found[0] * np.exp(terms[:, 1:] @ found[1:]) - told).max() <= _OFF else None
+
+
+class _Near:
+    """Places, and whether any lies ``near`` another one, by squares of that width."""
+
+    def __init__(self, at: np.ndarray, near: float) -> None:
+        self.at, self.near = at, near
+        cells = self._cell(at)
+        self.order = np.argsort(cells, kind="stable")
+        self.cells = cells[self.order]
+        self.gone: set[int] = set()
+        self.new: dict[int, list[np.ndarray]] = {}
+
+    def _cell(self, at: np.ndarray) -> np.ndarray:
+        y, x = np.moveaxis(np.floor(at / self.near).astype(np.int64), -1, 0)
+        return (y << 32) + x
+
+    def any(self, place: np.ndarray, but: int) -> bool:
+        """Whether one does, ``but`` this and what is `gone`."""
+        cell = int(self._cell(place))
+        for row in (cell - (1 << 32), cell, cell + (1 << 32)):
+            first, last = np.searchsorted(self.cells, (row - 1, row + 2))
+            others = [self.at[k] for k in self.order[first:last].tolist() if k != but and k not in self.gone]
+            others += [one for k in (row - 1, row, row + 1) for one in self.new.get(k, ())]
+            if any(np.hypot(*(one - place)) < self.near for one in others):
+                return True
+        return False
+
+
+def _apart(at: np.ndarray, order: np.ndarray, found: np.ndarray, near: float) -> np.ndarray:
+    """Which of the rows ``found`` are parted, the likeliest first, where no part is ``near`` any other row's place ``at``."""
+    parted: list[int] = []
+    places = _Near(at, near)
+    likely = np.flatnonzero(found[:, 0] == pairs.PARTS)
+    for k in likely[np.lexsort((order[likely], -found[likely, 1]))].tolist():
+        both = [found[k, 2 + first + np.array([Y, X])] for first in (0, COLUMNS)]
+        if any(places.any(one, int(order[k])) for one in both):
+            continue
+        places.gone.add(int(order[k]))
+        for one in both:
+            places.new.setdefault(int(places._cell(one)), []).append(one)
+        parted.append(k)
+    return np.array(parted, np.int64)
+
+
+def _told(columns: dict[str, np.ndarray], faint: np.ndarray, level: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """What columns beside the fits' have of sources without pixels of their own."""
+    peak = faint[:, HEIGHT] + level
+    told: dict[str, Any] = {"label": columns["label"].max() + 1 + np.arange(len(faint)), "island": 0, "component": 0, "npix": 0}
+    told |= {"flags": PARTED | HIDDEN, "peak": peak, "peak_interp": peak, "flux": faint[:, SUM]}
+    told |= {"a": faint[:, MAJOR], "b": faint[:, MINOR], "theta": faint[:, THETA]}
+    for axis, column, most in (("y", Y, shape[0] - 1), ("x", X, shape[1] - 1)):
+        pixel = np.clip(np.rint(faint[:, column]), 0, most)
+        told |= {axis: faint[:, column], f"{axis}_interp": faint[:, column]}
+        told |= {f"{axis}_{end}": pixel for end in ("min", "max", "peak")}
+    return told
