@@ -22,7 +22,7 @@ from footprint.kernels.pairs import contract as pairs
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.ops.deblend import MEMBER_ROW
 from footprint.ops.measure import LOCAL_ROW
-from footprint.ops.pairs import GivenCells, LocalRests, Rests, Split
+from footprint.ops.pairs import WINDOW_ROW, GivenCells, LocalRests, Rests, Split
 from footprint.ops.pipeline import Pipeline, Stage
 from footprint.plan.faces import Region, Taker
 from footprint.plan.plan import Plan
@@ -31,6 +31,8 @@ from footprint.plan.plan import Plan
 PARTED = 32
 # Pixels of a window from one that is looked at to the next, in beams and at most; windows along either axis that tell the noise.
 _STEP, _MOST, _FIELD = 0.4, 7, 16
+# Windows of rows that are looked at together, at least.
+_FEWEST = 64
 # Peaks of windows that tell it, in typical noises; how far its correlation may be from what is taken for it, and what counts of it.
 _PEAK, _OFF, _LOW = 5.0, 0.1, 0.2
 # Columns of fits, by their names.
@@ -81,12 +83,13 @@ class Pairs:
         return min(max(1, round(_STEP * self._width)), _MOST)
 
     def plan(self, ins: list[Face] | None = None) -> Plan:
-        """Of as many windows as the search has room for sources, and those that tell the noise."""
+        """Of as many windows as the search has room for sources, or the fewest at once, and those that tell the noise."""
         search = self.search
-        return search.here_or_there(lambda one: first_that_fits(search.rooms, lambda room: self._planned(one, room.rows, ins)))
+        ways = tuple((room.rows, count) for room in search.rooms for count in _at_once(room.rows))
+        return search.here_or_there(lambda one: first_that_fits(ways, lambda way: self._planned(one, *way, ins)))
 
-    def _planned(self, search: Search, rows: int, ins: list[Face] | None) -> Plan:
-        faces, boxes = ins or search.faces, np.zeros((rows + _FIELD**2, 8), np.int64)
+    def _planned(self, search: Search, rows: int, count: int, ins: list[Face] | None) -> Plan:
+        faces, boxes = ins or search.faces, np.zeros((_FIELD**2 + count, 8), np.int64)
         tables = self._tables(faces, np.zeros((rows, COLUMNS)), boxes)
         steps = self._steps(len(boxes), rows)
         taker = Stream(Taker(lambda region, block: None), steps.out_specs(*(one.spec for one in tables))[0], key="rests")
@@ -95,8 +98,8 @@ class Pairs:
     def _steps(self, places: int, rows: int) -> Pipeline:
         """Windows of what the fits leave, over a mesh of that where there is a mesh; ``rows`` of another catalogue there may be."""
         rules, radius = self.search.rules, pairs.LARGE * self._step
-        # A copy of the windows that tell the noise, and which of their pixels are numbers.
-        beside = (8 + 1) * _FIELD**2 * (2 * radius + 1) ** 2
+        # A copy of the windows that tell the noise, and which of their pixels are numbers; what is given and found of all rows.
+        beside = (8 + 1) * _FIELD**2 * (2 * radius + 1) ** 2 + WINDOW_ROW * (rows + _FIELD**2)
         beside += (LOCAL_ROW + MEMBER_ROW) * (rows if rules.beside < 0 else rules.beside)
         if rules.maps is None:
             rests: Rests = Rests(places, radius, beside)
@@ -128,25 +131,34 @@ class Pairs:
         for name, column in SHAPED.items():
             fits[:, column], fits[:, ERRORS + column] = columns[f"fit_{name}"][order], columns[f"fit_{name}_err"][order]
         given, boxes = self._given(columns, order, fits)
-        rests = self._rests(fits, boxes)
-        if self.search.levels is None:
-            rests -= self.search.stats[BACKGROUND]
-        noise = _noise(rests[len(order) :], self._step, self._width)
-        if noise is None:
+        table = first_that_fits(_at_once(len(order)), lambda count: self._found(count, fits, given, boxes))
+        if table is None:
             return {"pairs": "not looked for: the noise is not correlated as by a beam"}
-        table = np.zeros((len(order), pairs.RESULT))
-        tables = [host(one) for one in (rests[: len(order)], given, np.array(self._beam), noise)]
-        call("find_sources", Split(self._step), tables, [host(table)], "cpu", self.search.memory, on_plan=self.search.on_plan)
         for at in (2, 2 + COLUMNS):
             table[:, at + Y] += given[:, pairs.CENTRE_Y]
             table[:, at + X] += given[:, pairs.CENTRE_X]
         return {"pairs": self._write(columns, order, table)}
 
+    def _found(self, count: int, fits: np.ndarray, given: np.ndarray, boxes: np.ndarray) -> np.ndarray | None:
+        """What windows show, so many ``count`` at once, the first with those that tell the noise; None where it is no beam's."""
+        table, noise, field = np.zeros((len(given), pairs.RESULT)), None, _FIELD**2
+        for first in range(0, len(given), count):
+            last = min(first + count, len(given))
+            rests = self._rests(fits, boxes[(field + first) if first else 0 : field + last])
+            if not first:
+                noise, rests = _noise(rests[:field], self._step, self._width), rests[field:]
+            if noise is None:
+                return None
+            tables = [host(one) for one in (rests, given, np.array(self._beam), noise)]
+            split, out = Split(self._step, first), [host(table[first:last])]
+            call("find_sources", split, tables, out, "cpu", self.search.memory, on_plan=self.search.on_plan)
+        return table
+
     def _given(self, columns: dict[str, np.ndarray], order: np.ndarray, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is known of the windows, and their boxes: of rows, and of places all over the image."""
+        """What is known of the windows, and their boxes: of places all over the image, and of rows."""
         height, width = self.search.image.spec.shape
-        n = len(order)
-        given, boxes = np.zeros((n, pairs.GIVEN)), np.ones((n + _FIELD**2, 8), np.int64)
+        n, first = len(order), _FIELD**2
+        given, boxes = np.zeros((n, pairs.GIVEN)), np.ones((first + n, 8), np.int64)
         whole = np.isfinite(fits[:, [HEIGHT, Y, X, MAJOR, MINOR, THETA]]).all(1) & (np.abs(fits[:, [Y, X]]) < 2.0**31).all(1)
         field = (np.arange(_FIELD) + 0.5) / _FIELD
         field_y, field_x = np.repeat(field * height, _FIELD), np.tile(field * width, _FIELD)
@@ -156,7 +168,7 @@ class Pairs:
         ):
             given[:, centre] = np.rint(np.where(whole, fits[:, at], columns[f"{axis}_peak"][order]))
             given[:, place] = np.where(whole, fits[:, at] - given[:, centre], 0.0)
-            boxes[:n, box], boxes[n:, box] = given[:, centre], spread
+            boxes[:first, box], boxes[first:, box] = spread, given[:, centre]
         given[:, pairs.NOISE] = columns["noise"][order] if "noise" in columns else self.search.stats[NOISE]
         given[:, pairs.HEIGHT] = np.where(whole, fits[:, HEIGHT], np.nan)
         turn = np.radians(fits[:, THETA])
@@ -182,6 +194,8 @@ class Pairs:
             call("find_sources", steps, tables, [sink], one.device, one.memory, on_plan=one.on_plan)
 
         search.here_or_there(run)
+        if search.levels is None:
+            rests -= search.stats[BACKGROUND]
         return rests
 
     def _write(self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray) -> int:
@@ -208,6 +222,14 @@ class Pairs:
                     old[rows], more = bright[:, at_column], faint[:, at_column]
                 columns[name] = np.concatenate([old, np.broadcast_to(more, len(rows)).astype(old.dtype)])
         return len(rows)
+
+
+def _at_once(rows: int) -> tuple[int, ...]:
+    """How many windows may be looked at together, the most first: each look goes through the whole image."""
+    found = [max(rows, 1)]
+    while found[-1] > _FEWEST:
+        found.append(max(-(-found[-1] // 4), _FEWEST))
+    return tuple(found)
 
 
 def _noise(windows: np.ndarray, step: int, width: float) -> np.ndarray | None:

@@ -19,8 +19,10 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec
 
-# Bytes of a catalogue's row, and of another one that it may become; of its fit and its window's box, which are given.
-_ROW, _BESIDE = LOCAL_ROW + MEMBER_ROW + FIT_ROW + SHAPE_ROW, 8 * (COLUMNS + 8)
+# Bytes of a catalogue's row, and of another one that it may become.
+_ROW = LOCAL_ROW + MEMBER_ROW + FIT_ROW + SHAPE_ROW
+# Of its fit, its window's box, what else is given of it, and what is found.
+WINDOW_ROW = 8 * (COLUMNS + 8 + GIVEN + RESULT)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,7 @@ class Rests(Op):
         """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
         fits, count, boxes, number = (b.bring(table) for table in tables)
         rows, kept = fits.spec.shape[0], rests.spec.nbytes
-        tables_of = (_BESIDE + 8 * (GIVEN + RESULT)) * self.places
-        b.library("catalogue, windows and their tables", 2 * _ROW * rows + tables_of + 2 * kept + self.beside)
+        b.library("catalogue, windows and their tables", 2 * _ROW * rows + 2 * kept + self.beside)
         with b.deliver(rests) as stamps:
             image, *sky = pixels()
             b.launch(stamp, without(b, image, fits, count), *sky, boxes, number, stamps, first=b.first(image, "y"))
@@ -99,9 +100,10 @@ class LocalRests(OverMaps, Rests):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Split(Op):
-    """Which of the sources in windows are two, and where: see `kernels.pairs.contract`, ``step`` as there."""
+    """Which of the sources in windows are two, and where: see `kernels.pairs.contract`, ``step`` and ``first`` as there."""
 
     step: int
+    first: int = 0
 
     axes = (".", ".", ".", ".")
 
@@ -111,11 +113,11 @@ class Split(Op):
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a window that a source is in."""
-        return (ArraySpec((specs[1].shape[0], RESULT), "float64"),)
+        return (ArraySpec((specs[0].shape[0], RESULT), "float64"),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """One launch."""
         *tables, found = refs
         given = [b.bring(ref) for ref in tables]
         with b.deliver(found) as out:
-            b.launch("pairs.split", *given, out, step=self.step)
+            b.launch("pairs.split", *given, out, step=self.step, first=self.first)

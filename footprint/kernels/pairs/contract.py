@@ -1,10 +1,11 @@
 """What tells two sources that one Gaussian was fitted to is launched with; on the host, whatever device left the windows.
 
-``launch("pairs.split", rests, given, beam, noise, found, step=)``: ``rests`` (n, (2 radius + 1)^2) are windows of an image less its
-fits, NaN where there is no data. ``given`` float64 (n, `GIVEN`) has of every row, in the order of their places along y, the
-window's centre, what its pixels are over and in units of, and the Gaussian that was fitted there (its place counted from the
-centre; NaN where none was): `CENTRE_Y` to `SHAPE`. ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx
-and xx. ``noise`` float64 (4,): its correlation at (dy, dx), not 0, is the first times exp(-(yy dy^2 + 2 yx dy dx + xx dx^2) / 4).
+``launch("pairs.split", rests, given, beam, noise, found, step=, first=)``: ``rests`` (m, (2 radius + 1)^2) are windows of an image
+less its fits, NaN where there is no data, of rows ``first`` and on. ``given`` float64 (n, `GIVEN`) has of every row, in the order
+of their places along y, the window's centre, what its pixels are over and in units of, and the Gaussian that was fitted there (its
+place counted from the centre; NaN where none was): `CENTRE_Y` to `SHAPE`. ``beam`` float64 (3,): the inverse of its covariance in
+square pixels, yy, yx and xx. ``noise`` float64 (4,): its correlation at (dy, dx), not 0, is the first times
+exp(-(yy dy^2 + 2 yx dy dx + xx dx^2) / 4).
 
 Every ``step``-th pixel of an ellipse of the beam's shape about the centre, `SMALL` steps in radius, or `LARGE` where the Gaussian
 is `WIDE` beams long, is fitted anew with the row's own Gaussian put back, each by Levenberg and Marquardt on what is left times
@@ -12,7 +13,7 @@ the inverse root of the noise's covariance (and `NUGGET` on its diagonal): a poi
 Gaussian. Two it is where both are `LEAST` noises high, and chi squared is less by `BETTER` and 2 a parameter than that of one. A
 row whose neighbour is nearer than `NEAR` beams, each the other's nearest, stays as it is.
 
-``found`` float64 (n, `RESULT`): 0, `MOVES` (a Gaussian over `LONG` beams long, whose first columns are the Gaussian fitted here) or
+``found`` float64 (m, `RESULT`): 0, `MOVES` (a Gaussian over `LONG` beams long, whose first columns are the Gaussian fitted here) or
 `PARTS`; by how much chi squared, and 2 a parameter, is less than a Gaussian's; columns of the brighter and of the fainter, as
 `kernels.fit` has them, in the pixels' unit, with places counted from the centre. Every row by itself, so no thread changes a digit.
 """

@@ -346,22 +346,23 @@ def _nearest(k, given, near):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def _split(rests, given, beam, noise, found, root, at, b, s, radius, step, near):
-    n, threads = given.shape[0], root.shape[0]
+def _split(rests, given, beam, noise, found, root, at, b, s, radius, step, first, near):
+    n, threads = rests.shape[0], root.shape[0]
     for t in prange(threads):
         # One after the other by turns: what is near is alike, and would be one thread's.
-        for k in range(t, n, threads):
-            found[k] = 0.0
+        for i in range(t, n, threads):
+            k = first + i
+            found[i] = 0.0
             if not (math.isfinite(given[k, HEIGHT]) and given[k, NOISE] > 0):
                 continue
             other = _nearest(k, given, near)
             if other >= 0 and _nearest(other, given, near) == k:
                 continue
-            _choose(rests[k], given[k], beam, noise, found[k], radius, step, root[t], at[t], b[t], s[t])
+            _choose(rests[i], given[k], beam, noise, found[i], radius, step, root[t], at[t], b[t], s[t])
 
 
-def split(rests, given, beam, noise, found, root, at, b, s, *, step) -> None:
+def split(rests, given, beam, noise, found, root, at, b, s, *, step, first) -> None:
     """See `footprint.kernels.pairs.contract`."""
     radius = (math.isqrt(rests.shape[1]) - 1) // 2
     width = 2 * math.sqrt(2 * math.log(2)) / (beam[0] * beam[2] - beam[1] * beam[1]) ** 0.25
-    _split(rests, given, beam, noise, found, root, at, b, s, radius, step, NEAR * width)
+    _split(rests, given, beam, noise, found, root, at, b, s, radius, step, first, NEAR * width)
