@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,34 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
         # Compilers make millions of objects that stay: 8 % of a hundred seconds went into looking for garbage among them.
         gc.set_threshold(50_000, 20, 20)
+        gc.callbacks.append(_looks)
+
+
+_began = _longest = 0.0
+
+
+def _looks(phase: str, info: dict[str, int]) -> None:
+    """See how long looks for garbage through everything take."""
+    global _began, _longest
+    if info["generation"] < 2:
+        return
+    if phase == "start":
+        _began = time.perf_counter()
+    else:
+        _longest = max(_longest, time.perf_counter() - _began)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Where looks have become long, later ones leave out what is there before a test: most of it kernels', which stay for good.
+
+    Hundreds are compiled, each followed by such a look, and a seventh of all the time went into these.
+    """
+    global _longest
+    if _longest > 0.03:
+        gc.collect()
+        gc.freeze()
+        _longest = 0.0
 
 
 # Texts of which there is a program for every border, mask, length or dtype, each for a run or two of a few pixels.

@@ -29,10 +29,15 @@ def modules() -> dict[str, Path]:
 
 
 @functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Modules of footprint a file imports, hidden imports included, those for type checkers left out."""
     found: set[str] = set()
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     typing_only = {
         id(node)
         for test in ast.walk(tree)
@@ -123,12 +128,12 @@ def vendors_in(tree: ast.AST) -> set[str]:
 @pytest.mark.parametrize("part", ["plan", "ops", "api", "cli", "io", "dist", "kernels"])
 def test_vendors_are_named_by_backends_only(part):
     for path in sorted((PACKAGE / part).rglob("*.py")):
-        assert not vendors_in(ast.parse(path.read_text())), path
+        assert not vendors_in(parsed(path)), path
 
 
 def test_the_environment_is_read_in_one_place():
     for path in sorted(PACKAGE.rglob("*.py")):
-        names = {n.attr for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
+        names = {n.attr for n in ast.walk(parsed(path)) if isinstance(n, ast.Attribute)}
         assert path.name == "settings.py" or not names & {"environ", "environb", "getenv"}, path
 
 

@@ -7,11 +7,9 @@ import numpy as np
 
 def ramp(f: float, padded: int) -> float:
     """Sum of the kernel 1/4 at 0, -1 / (pi k)^2 at odd k, over the ``padded`` samples from -P/2 + 1 to P/2."""
-    total = 0.25
-    for k in range(1, padded // 2 + 1, 2):
-        both = 1 if 2 * k == padded else 2
-        total -= both * math.cos(2 * math.pi * f * k) / (math.pi * k) ** 2
-    return total
+    k = np.arange(1, padded // 2 + 1, 2)
+    both = np.where(2 * k == padded, 1, 2)
+    return 0.25 - float((both * np.cos(2 * math.pi * f * k) / (math.pi * k) ** 2).sum())
 
 
 def window(name: str, x: float) -> float:

@@ -112,7 +112,7 @@ def test_empty_arrays(device):
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
-@pytest.mark.parametrize("shape", [(40, 50), (12, 20, 9), (5000,)])
+@pytest.mark.parametrize("shape", [(20, 31), (6, 9, 8), (1500,)])
 def test_blocks_equal_the_whole(shape, mode, device, rng):
     array = rng.standard_normal(shape).astype(">f4")
     want = fp.pad(array, 7, mode, device=device)

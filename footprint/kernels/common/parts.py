@@ -153,7 +153,11 @@ class _Flags(Flags):  # type: ignore[misc]
         return self._HASH
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Flags) and (self._values == other._values or bool(super().__eq__(other)))
+        if not isinstance(other, Flags):
+            return False
+        one, two = self._values, other._values
+        # Mostly the same is said in other words: what one has been told, and the other takes for granted.
+        return one == two or all(getattr(self, name) == getattr(other, name) for name in one.keys() | two.keys())
 
 
 class _Compiler(dispatcher._FunctionCompiler):  # type: ignore[misc]
