@@ -178,8 +178,8 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
     height, width = source.shape[-2:]
     taps = sum(weights.shape) if options["method"] == "separable" else weights.size
     rows = SMALL // (min(taps, TOUCH if beside else taps) * width) + 1
-    if options["method"] == "fft" and height * width >= _WARM:
-        run(1024, _WARM // 1024)
+    if options["method"] == "fft":
+        run(*((height, width) if height * width < _WARM else (1024, _WARM // 1024)))
     elif rows <= height and rows * width <= 2 * _WARM:
         run(rows, width)
     if isinstance(source, FrameSource):

@@ -34,7 +34,8 @@ def job(height, verb):
     header = sky if verb == "placed" else None
     return fp.plan_find_sources(image.shape, **options), lambda: fp.find_sources(image, header=header, **options)
 
-_, warm = job(64, sys.argv[1])
+# So large that all threads work on it, by kernels of their own.
+_, warm = job(512, sys.argv[1])
 warm()
 plan, run = job(4096, sys.argv[1])
 with PeakMeter() as meter:

@@ -277,6 +277,7 @@ assert warmed
     noise = np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32)
     np.save(tmp_path / "noise.npy", noise)
     np.save(tmp_path / "few.npy", np.where(noise > 1, noise, 0))
+    np.save(tmp_path / "part.npy", noise[:600, :600])
     np.save(tmp_path / "mask.npy", np.ones((5, 5), np.float32))
     write_scan(tmp_path / "scan.nx", n_angles=90, n_z=4, n_x=128)
     for line in (
@@ -284,6 +285,7 @@ assert warmed
         "sources few.npy -o a.csv",
         "convolve noise.npy mask.npy -o b.npy --memory 2MB",
         "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
+        "convolve part.npy gaussian:sigma=3 -o e.npy",
         "reconstruct scan.nx -o c.h5",
     ):
         command = [sys.executable, "-c", program, *line.split()]
