@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -197,25 +197,25 @@ def _label_header(header: Any) -> Any:
     return kept
 
 
+def asked_for(job: Job) -> dict[str, str | None]:
+    """The files of images that a search fills pixel by pixel."""
+    names = ("save_background", "save_noise", "save_model", "save_residual")
+    return {"labels": job.segmentation} | {name: getattr(job, name) for name in names}
+
+
 @contextmanager
 def sinks(job: Job, planes: int, source: Any, overwrite: bool) -> Iterator[Callable[[int], dict[str, Any]]]:
     """What takes labels, background and noise of a plane, by its number; nothing for those that are not wanted."""
     from footprint.dtypes import kernel_dtype
 
     dtype, header = kernel_dtype(source.dtype.str), source.header
-    wanted = {
-        "labels": (job.segmentation, "int32", _label_header(header)),
-        "save_background": (job.save_background, dtype, header),
-        "save_noise": (job.save_noise, dtype, header),
-        "save_model": (job.save_model, dtype, header),
-        "save_residual": (job.save_residual, dtype, header),
-    }
+    special = {"labels": ("int32", _label_header(header))}
     with ExitStack() as stack:
-        found = {
-            name: stack.enter_context(_images(path, planes, source.shape, kind, overwrite, cards))
-            for name, (path, kind, cards) in wanted.items()
-            if path is not None
-        }
+        found = {}
+        for name, path in asked_for(job).items():
+            if path is not None:
+                kind, cards = special.get(name, (dtype, header))
+                found[name] = stack.enter_context(_images(path, planes, source.shape, kind, overwrite, cards))
         yield lambda number: {name: one(number) for name, one in found.items()}
 
 
@@ -271,8 +271,9 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
             local = options["background"] == "mesh" or bool({"background", "noise"} & extra.keys())
             kinds |= {"background": "mesh" if local else "global", "negatives": job.negatives is not None}
-            kinds["others"] = len(job.measure_on)
-            reporter.warm(lambda: load(source, job.segmentation is not None, **kinds) if job.at is None else load_at(source, kinds))
+            kinds["others"] = {np.dtype(one.dtype) for one in extra.get("measure_on", {}).values()}
+            kinds["drawn"] = [name for name, path in asked_for(job).items() if path is not None]
+            reporter.warm(lambda: load(source, **kinds) if job.at is None else load_at(source, kinds))
         page, budget = page_of(job, source, options)
         options |= extra
 
@@ -368,18 +369,24 @@ def stacked(tables: Sequence[Any]) -> Any:
     return vstack(list(tables), metadata_conflicts="silent")
 
 
-def load(source: Any, labels: bool, others: int = 0, **kinds: Any) -> None:
-    """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's."""
-    from footprint.api.find_sources import find_sources
+def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any]] = (), **kinds: Any) -> None:
+    """Load compiled kernels and coordinate libraries with a job of a few pixels: what is measured after is the image's.
 
-    # More than is done on the thread that is here, and less: each has kernels of its own.
-    noise = few_pixels(416, source.dtype)
+    ``drawn`` are images that are made, ``others`` the dtypes of those that are measured on.
+    """
+    from footprint.api.find_sources import find_sources
+    from footprint.dtypes import kernel_dtype
+
+    # More than is done on the thread that is here, and less: each has kernels of its own. A filter's sums are quick.
+    noise = few_pixels(416 if kinds.get("matched_filter") is None else 1024, source.dtype)
     half_empty = noise[:128, :128].copy()
     half_empty[::2] = LEVEL
     # The clip forecasts well on the one and not on the other, and so has each way.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for pixels in (noise, half_empty):
-            ids = np.empty(pixels.shape, np.int32) if labels else None
-            also = [pixels] if others else None
-            find_sources(pixels, labels=ids, blank="nan", header=source.header, measure_on=also, **kinds)
+            made: dict[str, Any] = {}
+            for name in drawn:
+                made[name] = np.empty(pixels.shape, np.int32 if name == "labels" else kernel_dtype(source.dtype.str))
+            also = [pixels.astype(kind) for kind in others] or None
+            find_sources(pixels, blank="nan", header=source.header, measure_on=also, **made, **kinds)

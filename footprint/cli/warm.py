@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from footprint.api.axis_by_row import fitted
+from footprint.api.muladd import muladd
 from footprint.api.reconstruct import reconstruct
 from footprint.api.rotation_axis import per_slice, rotation_axis, searches
+from footprint.api.vertical_shift import vertical_shift
 from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
+from footprint.kernels.common.few import SMALL, TOUCH
 
 
 def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
     few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
-    settings = {name: job[name] for name in names}
+    settings = {name: job[name] for name in (*names, "out_dtype", "out_range")}
     if job["iterations"] is not None:
         settings |= {"iterations": 1, "weight": job["weight"], "nonnegative": job["nonnegative"]}
     tilt = getattr(job["steps"], "tilt", None)
@@ -35,12 +38,18 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     center = np.full(few.shape[1], 11.5) if per_slice(job["center"]) else 11.5
     settings |= {name: np.zeros(few.shape[0]) for name in ("shifts", "axis_shifts") if job[name] is not None}
     source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
+    # What more pixels than those of a few are handed to all threads by.
+    many = np.zeros((1, 1, SMALL // TOUCH + 1), np.float32)
+    if getattr(job["steps"], "unsharp", None) is not None:
+        muladd(many, many.copy(), device=device)
+    if job["shifts"] is not None:
+        vertical_shift(many, [0.0], device=device)
     slices = reconstruct(few, center=center, device=device, **settings)
     # The temporary folder is not the job's: where it is full or read-only, the job goes on.
     with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / f"few{Path(files.target).suffix}"
         with create_volume(target, slices.shape, job["out_dtype"], **files.packing) as volume:
-            volume.write(slice(0, 2), slices.astype(job["out_dtype"]) if job["out_dtype"] != "float32" else slices)
+            volume.write(slice(0, 2), slices)
     with warnings.catch_warnings(), suppress(FootprintError):
         warnings.simplefilter("ignore")
         # The overlap search has the registration's kernel, and wants a whole turn.

@@ -282,11 +282,12 @@ assert warmed
     write_scan(tmp_path / "scan.nx", n_angles=90, n_z=4, n_x=128)
     for line in (
         "sources noise.npy --segmentation a.npy",
-        "sources few.npy -o a.csv",
+        "sources few.npy -o a.csv --fit gaussian --save-model g.npy",
         "convolve noise.npy mask.npy -o b.npy --memory 2MB",
         "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
         "convolve part.npy gaussian:sigma=3 -o e.npy",
         "reconstruct scan.nx -o c.h5",
+        "reconstruct scan.nx -o f.tif --output-dtype uint8",
     ):
         command = [sys.executable, "-c", program, *line.split()]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
