@@ -147,6 +147,8 @@ class Reporter:
         self.busy = lanes.busy
         self.figures["seconds"] = time.perf_counter() - start
         self.figures["measured_peak"] = meter.growth if meter.known else None
+        if lanes.held is not None:
+            self.figures["measured_on_device"] = lanes.held
         self._lanes(lanes.predicted, lanes.measured)
 
     def _lanes(self, predicted: Mapping[str, float], measured: Mapping[str, float]) -> None:
@@ -268,11 +270,12 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
         unknown = (name == "chunk" and value is None) or (name == "unit" and not value)
         if (name.startswith("plan_") and name != "plan_total") or unknown or name in _TOLD:
             continue
-        is_bytes = name in ("plan_total", "measured_peak", "context", "written_bytes")
+        is_bytes = name in ("plan_total", "measured_peak", "measured_on_device", "context", "written_bytes")
         text = format_bytes(value) if is_bytes and value is not None else _shape(value) if name in _SHAPES else _words(value)
         if value is not None and name in _UNITS:
             text = counted(text, figures.get("unit", "") if _UNITS[name] == "unit" else _UNITS[name]).rstrip()
-        line = f"[dim]{_LABELS.get(name, name.replace('_', ' '))}[/dim]  {escape(printable(text))}"
+        label = "measured peak of the host" if name == "measured_peak" and "measured_on_device" in figures else _LABELS.get(name)
+        line = f"[dim]{label or name.replace('_', ' ')}[/dim]  {escape(printable(text))}"
         if isinstance(value, dict) or name in _SENTENCES:
             console.print(Padding(line, (0, 0, 0, 2), expand=False), highlight=False)
         else:
@@ -284,6 +287,7 @@ def _show_report(title: str, figures: Mapping[str, Any]) -> None:
 _LABELS = {
     "plan_total": "planned memory",
     "measured_peak": "measured peak",
+    "measured_on_device": "measured on the device",
     "context": "libraries and kernels",
     "written_bytes": "written",
     "seconds": "time",

@@ -20,6 +20,7 @@ from footprint.errors import BackendError
 from footprint.plan import exact
 from footprint.plan.bind import BoundPlan
 from footprint.plan.plan import Plan
+from footprint.plan.spent import SPENT
 from footprint.spec import Limits
 
 T = TypeVar("T")
@@ -303,12 +304,14 @@ def bind(plan: Plan, backend: Backend, check: str | None = None) -> BoundPlan:
     Whoever plans counts what is kept as free; a system that hands out pages as they are touched refuses nothing.
     """
     check = settings.check() if check is None else check
-    device = backend.limits.device
+    device, spent = backend.limits.device, SPENT.get()
     if READY.kept(device):
         free = device_limits(device).free
         if free is not None and plan.footprint.total > SHARE * free:
             READY.give_up(int(plan.footprint.total - SHARE * free), device)
     pinned = READY.pinned(device, plan.host_blocks) if plan.host_blocks else []
+    if spent is not None:
+        spent.binds(backend)
     return with_room(lambda: plan.bind(backend, check, pinned))
 
 

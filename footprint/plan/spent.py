@@ -1,4 +1,4 @@
-"""Seconds that lanes are busy, and when, beside what was predicted; measured only where someone wants to know."""
+"""Seconds that lanes are busy, and when, beside what was predicted, and what devices hold; only where someone wants to know."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Clock:
 
 
 class Spent:
-    """Of all jobs run in a `measuring` block, seconds by lane.
+    """Of all jobs run in a `measuring` block, seconds by lane, and the most that a device held.
 
     Attributes
     ----------
@@ -103,13 +103,23 @@ class Spent:
         threads only start what it computes, so its own time is not among what is measured.
     busy
         When, by lane, where it was made to know: from its making on, all devices together.
+    held
+        Bytes that a device held at the end of a job, beyond those it held when the first plan was given memory there: what one
+        takes it has from then on. None where all ran on the host.
     """
 
     def __init__(self, when: bool = False) -> None:
         self.predicted: dict[str, float] = {}
         self.measured: dict[str, float] = {}
         self.busy: dict[str, Busy] = {}
+        self.held: int | None = None
         self._zero = time.perf_counter() if when else None
+        self._before: dict[str, int] = {}
+
+    def binds(self, backend: Backend) -> None:
+        """A plan is about to be given memory."""
+        if not backend.limits.host and backend.limits.device not in self._before:
+            self._before[backend.limits.device] = backend.used()
 
     @contextmanager
     def of(self, bounds: Sequence[BoundPlan]) -> Iterator[None]:
@@ -123,6 +133,7 @@ class Spent:
             found = [clock.seconds for clock in clocks]
             for bound in bounds:
                 bound.clock = None
+                self._holds(bound.backend)
             for lane in dict.fromkeys(lane for times in found for lane in times):
                 self.measured[lane] = self.measured.get(lane, 0.0) + max(times.get(lane, 0.0) for times in found)
             for clock in clocks:
@@ -131,6 +142,11 @@ class Spent:
             for lane, seconds in bounds[0].plan.seconds:
                 if seconds > 0:
                     self.predicted[lane] = self.predicted.get(lane, 0.0) + seconds
+
+    def _holds(self, backend: Backend) -> None:
+        before = self._before.get(backend.limits.device)
+        if before is not None:
+            self.held = max(self.held or 0, backend.used() - before)
 
 
 SPENT: ContextVar[Spent | None] = ContextVar("seconds by lane", default=None)
