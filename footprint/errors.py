@@ -54,6 +54,10 @@ class ShapeError(ArgumentError):
     """An array's shape or dtype does not fit the operation."""
 
 
+class LimitError(ShapeError):
+    """An array has more than a device's kernel takes at once; smaller parts of it may do, or another device."""
+
+
 class FormatError(FootprintError, ValueError):
     """A file is not what it should be: ``path`` names it, ``problem`` says what was found, ``fix`` what to do."""
 

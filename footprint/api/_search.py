@@ -20,7 +20,7 @@ from footprint.api._matched import Through
 from footprint.api._room import Room, Short, again, first_that_fits
 from footprint.api._windowed import Windows
 from footprint.api.measure import Crowded, Islands
-from footprint.errors import ArgumentError, BudgetError, CapacityError, flag
+from footprint.errors import ArgumentError, BudgetError, CapacityError, LimitError, flag
 from footprint.kernels.deblend.contract import NO_POINTS
 from footprint.ops.label import check_connectivity
 from footprint.ops.pipeline import Pipeline
@@ -149,7 +149,7 @@ class Search:
     def here_or_there(self, make: Callable[[Search], T]) -> T:
         try:
             return make(self)
-        except BudgetError:
+        except (BudgetError, LimitError):
             if not self.otherwise:
                 raise
         return make(replace(self, device=self.otherwise, otherwise=""))

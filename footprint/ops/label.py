@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from footprint.errors import ArgumentError, ShapeError
-from footprint.kernels.label.contract import default_capacity
+from footprint.kernels.label.contract import default_capacity, dtype_of
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
@@ -69,7 +69,7 @@ class Label(Op):
     def _by_parts(self, b: Builder, mask: Ref, labels: Ref, count: Ref) -> None:
         """Parts are labelled by themselves and joined in a table; labelled again, they get the numbers that it gives them."""
         whole = mask.slot.spec
-        dtype = self.out_specs(whole)[0].dtype
+        dtype = dtype_of(b.limits, whole.size)
         capacity = min(self.capacity or default_capacity(whole.size), whole.size)
         table, seam = b.kept((capacity,), dtype, "components"), b.kept((whole.shape[1],), dtype, "last row of a part")
         met = b.kept((2,), "int64", "components met")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from footprint.errors import BudgetError
+from footprint.errors import BudgetError, LimitError
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
 from footprint.plan.plan import Choice, Plan, finish
@@ -142,13 +142,14 @@ class _Search:
         self.rate: Rates = rates(limits)
         self.smallest: Plan | None = None
         self.refused: BudgetError | None = None
+        self.too_large: LimitError | None = None
         # What every shape that was tried came to, and the last plans that fit: all of them would be megabytes.
         self._tried: dict[_Shape, _Size | None] = {}
         self._kept: dict[_Shape, Plan] = {}
         self._again: dict[int, float] = {}
 
     def size(self, cuts: tuple[Cut, ...], rung: _Rung) -> _Size | None:
-        """What one shape comes to; None where one of its arrays is larger than the device's largest block."""
+        """What one shape comes to; None where an array is larger than the largest block there is, or a kernel takes at once."""
         shape = (cuts, rung)
         if shape not in self._tried:
             self._tried[shape] = None
@@ -157,6 +158,8 @@ class _Search:
             except BudgetError as error:
                 if self.refused is None or error.smallest < self.refused.smallest:
                     self.refused = error.with_traceback(None)
+            except LimitError as error:
+                self.too_large = error.with_traceback(None)
             else:
                 self._tried[shape] = _Size(plan.footprint.total, plan.n_parts)
                 if self.budget is None or plan.footprint.total <= self.budget:
@@ -314,11 +317,11 @@ class _Search:
                 found.append(Choice(rows, other.n_parts, other.nbytes))
         return replace(plan, choices=tuple(found))
 
-    def refusal(self) -> BudgetError:
+    def refusal(self) -> BudgetError | LimitError:
         """Why nothing fits: the smallest plan there is, or the block that no device has."""
         if self.smallest is None or self.budget is None:
             # Kept here, it would keep what it is raised through, this search too, until Python looks for cycles.
-            refused, self.refused = self.refused, None
+            refused, self.refused, self.too_large = self.refused or self.too_large, None, None
             assert refused is not None
             return refused
         return BudgetError(self.budget, self.smallest.footprint.terms(), self.smallest.footprint.total, self.name)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from footprint.kernels.find_sources.contract import MOMENTS, PIXELS, SUM, SUM_Y, Y_MAX, Y_MIN, Y_PEAK
+from footprint.kernels.measure.contract import turns
 from footprint.reference.find_sources import find_sources as reference_sources
 from footprint.reference.measure import measure as reference
 
@@ -92,3 +94,28 @@ def test_sources(backend, rng, shape, min_area, lesson, connectivity):
         met = (boxes[: count[0], 1] > 0) & (boxes[: count[0], 0] > 0)
         assert met.sum() == n and np.array_equal(painted, labels)
         agree(moments[: count[0]][met], boxes[: count[0]][met], wanted)
+
+
+def test_places_have_all_of_32_bits(backend, rng):
+    """A part that begins beyond 2^31 pixels has the sums, places and neighbours of peaks of one that does not."""
+    need_gpu(backend)
+    image = np.round(rng.standard_normal((40, 1000)), 1).astype("f4")
+    labels, n = ndimage.label(image > 0.8)
+    rows, kept = len(image), []
+    for first in (rows, 3_000_000):
+        block, ids, moments, boxes = np.zeros_like(image), np.zeros_like(labels), np.zeros((n, MOMENTS)), np.zeros((n, 8), "i8")
+        with bound(backend, "measure", [block, ids, moments, boxes], first=0, height=first + rows) as run_part:
+            for turn in range(turns(backend.limits, "float32")):
+                block[...], ids[...] = 0, 0
+                run_part(first=0, turn=turn)
+                block[...], ids[...] = image, labels
+                run_part(first=first, turn=turn)
+        boxes[:, [Y_MIN, Y_MAX, Y_PEAK]] -= first
+        moments[:, SUM_Y] -= first * moments[:, SUM]
+        kept.append((moments, boxes))
+    (near, places), (far, there) = kept
+    assert (places[:, PIXELS] > 0).all() and np.array_equal(places, there)
+    # The sum of rows loses what their number takes.
+    np.testing.assert_allclose(far[:, SUM_Y], near[:, SUM_Y], rtol=0, atol=1e-6)
+    others = [column for column in range(MOMENTS) if column != SUM_Y]
+    np.testing.assert_array_equal(far[:, others], near[:, others])

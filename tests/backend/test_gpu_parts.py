@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 
 import footprint as fp
+from footprint.kernels.label import gpu
 
 from .kernels import need_gpu
 
@@ -101,3 +102,20 @@ def test_parts_that_cross_a_bus_stay_where_there_is_room(backend, device):
         assert file.rows <= 1500 * len(plans) if lanes == 3 else file.rows > 4 * 1500 * len(plans)
     clips = [fp.sigma_clip(image, maxiters=3, memory=memory, device=device) for memory in (None, "9MB")]
     assert clips[0] == clips[1]
+
+
+def test_more_pixels_than_are_labelled_at_once_go_in_parts(backend, device, monkeypatch):
+    """Mosaics have more than a word with a sign counts."""
+    need_gpu(backend)
+    image, plans = sky((300, 231), "f4", 0.1), []
+    with monkeypatch.context() as patched:
+        patched.setattr(gpu, "LARGEST", image.size // 3)
+        table = fp.find_sources(image, 1.5, connectivity=8, device=device, on_plan=plans.append)
+        labels, count = fp.label(image > 1, 8, device=device)
+        with pytest.raises(fp.ShapeError, match="image: got 69300 pixels, wanted at most 23100 where a GPU labels them at once"):
+            fp.find_sources(image, 1.5, deblend=True, device=device)
+    assert plans[0].n_parts > 2 and len(table) > 100
+    fp.clear_cache()
+    assert same(table, fp.find_sources(image, 1.5, connectivity=8, device=device))
+    want, n = ndimage.label(image > 1, np.ones((3, 3)))
+    assert count == n and np.array_equal(labels, want)

@@ -6,8 +6,8 @@ its shape; ``count`` int64 (1,); connectivity 4 or 8. Components are numbered fr
 In parts of rows: ``launch("label.gather", mask, labels, table, seam, met, first=, connectivity=)`` for every part
 in order, ``launch("label.settle", table, met, count)``, then ``launch("label.paint", mask, labels, table, met, first=,
 connectivity=)`` for every part again. ``table`` (capacity,) has what components of all parts belong to, ``seam`` (n_x,) the
-last row of labels, ``met`` int64 (2,) the components met and those painted; all are kept. Where more are met than ``table``
-holds, ``count`` is minus their number.
+last row of labels, all three of the dtype that `dtype_of` says, ``met`` int64 (2,) the components met and those painted; all
+but the labels are kept. Where more are met than ``table`` holds, ``count`` is minus their number.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from footprint.spec import ArraySpec, Limits
 def default_capacity(size: int) -> int:
     """Components of all parts that there is room for unless told otherwise: a sixteenth of a mask's bytes."""
     return 64 + size // 64
+
+
+def dtype_of(limits: Limits, size: int) -> str:
+    """Of the labels of an image of so many pixels in parts: those of a GPU are of components, of which there are fewer."""
+    return "int32" if limits.family == "gpu" or size < 2**31 - 1 else "int64"
 
 
 def label_work(limits: Limits, mask: ArraySpec, *rest: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.errors import ShapeError
+from footprint.errors import LimitError
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
@@ -28,7 +28,7 @@ def launches(
     A sky's ``pixels`` come with stats and sigma, or with ``maps``: a level, a spread and sigma.
     """
     if size > LARGEST:
-        raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels it", "label it in parts, or on the cpu")
+        raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels them at once", "do it on the cpu")
     n, (chunks, roots) = -(-size // CHUNK), work
     defines = _defines(limits, connectivity, kind, maps)
 
@@ -112,12 +112,13 @@ class Parts:
     def gather(self, block: ArraySpec, seam: Argument, first: int) -> tuple[Launch, ...]:
         """Give the part's components places in the table, and join them with those of the part before along its last row."""
         height, width = block.shape
+        own = self.own(block, first, 0)
         known: tuple[Argument, ...] = (self.met, self.found, self.room)
         opened = self.one("parts_open", min(block.size, int(self.room)), self.table, *known)
         seamed = (self.one("parts_seam", width, self.table, self.labels, seam, *known, np.int32(width)),) if first else ()
         left = self.one("parts_leave", width, self.labels, seam, self.met, np.int32((height - 1) * width), np.int32(width))
         met = self.alone("parts_met", self.met, self.found, np.int32(0))
-        return (*self.own(block, first, 0), opened, *seamed, left, met)
+        return (*own, opened, *seamed, left, met)
 
     def everywhere(self, entry: str) -> Launch:
         """On every component of the table."""
@@ -125,8 +126,9 @@ class Parts:
 
     def paint(self, block: ArraySpec, first: int) -> tuple[Launch, ...]:
         """Label the part once more, by what the table says."""
+        own = self.own(block, first, 1)
         painted = self.one("parts_paint", block.size, self.labels, self.table, self.met, self.room, np.int32(block.size))
-        return (*self.own(block, first, 1), painted, self.alone("parts_met", self.met, self.found, np.int32(1)))
+        return (*own, painted, self.alone("parts_met", self.met, self.found, np.int32(1)))
 
 
 def part_specs(size: int) -> tuple[ArraySpec, ...]:
@@ -135,8 +137,6 @@ def part_specs(size: int) -> tuple[ArraySpec, ...]:
 
 
 def _of_mask(limits: Limits, table: ArraySpec, where: A, met: A, connectivity: int = 4) -> Parts:
-    if table.itemsize != 4:
-        raise ShapeError("mask", "more than 2147483646 pixels", "fewer where a GPU labels it", "label it on the cpu")
     return Parts(limits, (A(0),), "", A(1), where, met, table.size, connectivity)
 
 

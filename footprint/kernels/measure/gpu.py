@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from footprint.errors import ShapeError
+from footprint.errors import LimitError
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.find_sources.contract import LOCAL_MOMENTS, MOMENTS
@@ -15,7 +15,8 @@ from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
 KEEPERS = 256
-LARGEST = 2**31 - 2
+# A pixel that is nowhere is the one beyond.
+LARGEST = 2**32 - 2
 
 
 def sum_specs(n: int) -> tuple[ArraySpec, ArraySpec]:
@@ -59,7 +60,7 @@ class Sweeps:
         self.rows, self.width, self.first, self.height = rows, np.int32(width), np.int32(first), rows if height is None else height
         if self.height * width > LARGEST:
             got, wanted = f"{self.height * width} pixels", f"at most {LARGEST} where a GPU measures it"
-            raise ShapeError("image", got, wanted, "measure it on the cpu")
+            raise LimitError("image", got, wanted, "measure it on the cpu")
         self.image, labels, *self.sky, self.moments, self.boxes = arrays
         self.ints, self.sums = sums
         self.n, self.size, self.wide = np.int32(n), np.int64(pixels.size), pixels.itemsize == 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from footprint.errors import ShapeError
+from footprint.errors import LimitError
 from footprint.kernels.common.launch import A, Argument, Defines, Launch, Program
 from footprint.kernels.sigma_clip.contract import ends_at_once, rows_per_block
 from footprint.spec import ArraySpec, Limits
@@ -44,7 +44,7 @@ def sigma_clip_program(
 ) -> Program:  # fmt: skip
     """The whole clip, PASSES passes of it, or a part of one; see `footprint.kernels.sigma_clip.contract` for the arguments."""
     if size > LARGEST:
-        raise ShapeError("image", f"{size} pixels", f"at most {LARGEST} where a GPU clips it", "clip it on the cpu")
+        raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU clips it", "clip it on the cpu")
     groups, items = shape(limits, size)
     kind, at_once = np.dtype(block.dtype), ends_at_once(limits)
     wide = kind.itemsize == 8
