@@ -19,7 +19,7 @@ BY_LABEL = ("tests/backend/test_held.py::test_islands_over_a_mesh_are_measured_o
 MUTANTS = [
     Mutant(LOCAL, "& (spread > 0)", "& (spread >= 0)", REFERENCE, "a noise of 0 is a threshold"),
     Mutant(LOCAL, " or _any(flags[r + 1])", "", REFERENCE, "the row before an island is another's"),
-    Mutant(LOCAL, "last_row[0, :] = rows[(block.shape[0] - 1) % 2]", "last_row[0, :] = 0", PARTS, "a part has no row before it"),
+    Mutant(LOCAL, "put(last_row[0], rows[(block.shape[0] - 1) % 2])", "last_row[0] = 0", PARTS, "a part has no row before it"),
     Mutant(
         SQUEEZE,
         "least_peak * moments[k, SPREAD] if",

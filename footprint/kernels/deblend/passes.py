@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import SMALL, TOUCH
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.words import add, lower
@@ -220,7 +221,7 @@ def _together(bands, each, passes, marks):
     through, n = True, marks[STORED]
     for t in range(bands.shape[0]):
         for e in range(bands[t, LIMIT] - each, bands[t, PLACE]):
-            passes[n, :] = passes[e]
+            put(passes[n], passes[e])
             n += 1
         through &= bands[t, ROW] == bands[t, STOP]
     marks[STORED] = n
@@ -274,4 +275,4 @@ def walk(
             above, over = (block[r - 1], nodes[r - 1]) if r else (last[0], line[0])
             _leave(above, block[r], first + r > 0, nodes[r], over, seam, best, offset, reach, largest, basins)
         start = stop
-    last[0, :] = block[rows - 1]
+    put(last[0], block[rows - 1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.deblend.contract import (
     AT,
@@ -82,7 +83,7 @@ def _sort(keys, order, spare, n):
             d = (keys[order[i]] >> shift) & mask
             spare[starts[d]] = order[i]
             starts[d] += 1
-        order[:n] = spare[:n]
+        put(order[:n], spare)
 
 
 @njit(cache=True, nogil=True)
@@ -123,7 +124,7 @@ def thin(passes, basins, n, stored, keys, order, spare):
     kept = 0
     for e in range(stored):
         if keys[e]:
-            passes[kept, :] = passes[e]
+            put(passes[kept], passes[e])
             kept += 1
     return kept
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import (
@@ -244,7 +245,7 @@ def _walk(
         )  # fmt: skip
         parity = 1 - parity
     marks[PARITY] = parity
-    last_row[0, :] = block[block.shape[0] - 1]
+    put(last_row[0], block[block.shape[0] - 1])
     return needed
 
 
@@ -266,7 +267,7 @@ def settle(moments, boxes, n, min_area, least_peak):
             sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[top, Y_PEAK], boxes[top, X_PEAK])
             if _over(moments[k, PEAK], moments[top, PEAK]) or (moments[k, PEAK] == moments[top, PEAK] and sooner):
                 moments[top, PEAK] = moments[k, PEAK]
-                moments[top, LEFT:] = moments[k, LEFT:]
+                put(moments[top, LEFT:], moments[k, LEFT:])
                 boxes[top, X_PEAK], boxes[top, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
     islands = 0
     for k in range(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import FREED, LABEL, PEAK, PIXELS, SPREAD, START, WHERE
 
@@ -68,8 +69,8 @@ def squeeze(moments, boxes, places, runs, n_runs, min_area, least_peak):
             places[k, WHERE] = -1
             continue
         places[k, WHERE], places[left, START] = left, places[k, START]
-        moments[left, :] = moments[k]
-        boxes[left, :] = boxes[k]
+        put(moments[left], moments[k])
+        put(boxes[left], boxes[k])
         # What comes first has its new place already.
         boxes[left, LABEL] = places[first, WHERE]
         left += 1

@@ -9,6 +9,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import Emit
 from footprint.kernels.fourier_wavelet.contract import BESIDE, GROUP, ROWS, VECTORS, WIDE
@@ -147,7 +148,7 @@ def _details(rows, levels, taps, work):
         lengths = np.empty(64, np.int64)
         for unit in range(units * t // threads, units * (t + 1) // threads):
             row, level = rows[unit // m, unit % m], levels[unit % m]
-            here[:w] = row
+            put(here[:w], row)
             lengths[0] = w
             for k in range(level):
                 lengths[k + 1] = _halved(here, lengths[k], taps[1 if k == level - 1 else 0], there, even, odd)
@@ -155,7 +156,7 @@ def _details(rows, levels, taps, work):
             for k in range(level - 1, -1, -1):
                 _doubled(here, lengths[k], taps[1 if k == level - 1 else 0], there, even, odd)
                 here, there = there, here
-            row[:] = here[:w]
+            put(row, here)
 
 
 def combine(lines: np.ndarray, weights: np.ndarray, found: np.ndarray, work: np.ndarray, *, off: bool) -> None:

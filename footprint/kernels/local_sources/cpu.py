@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import FLAG, LEVEL, SPREAD, X_PEAK, Y_PEAK
 from footprint.kernels.find_sources.cpu import ABOVE, MET, PARITY, end, paint_row, walk_row
@@ -71,7 +72,7 @@ def _walk_local(
             n_runs[1 - parity] = 0
         parity = 1 - parity
     marks[PARITY] = parity
-    last_row[0, :] = rows[(block.shape[0] - 1) % 2]
+    put(last_row[0], rows[(block.shape[0] - 1) % 2])
     return needed
 
 

@@ -9,6 +9,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import source_index
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, Emit
 from footprint.kernels.paganin.contract import CODES, ROWS, STRETCH
@@ -103,13 +104,13 @@ def _blur(spectrum, taps, reach, out, m, k, first, start, total, mode, work, row
                 _together(taps[: far + 1], f0, across, weights[far * STRETCH :])
                 for away in range(1, far + 1):
                     one, other = (far - away) * STRETCH, (far + away) * STRETCH
-                    weights[one : one + STRETCH] = weights[other : other + STRETCH]
+                    put(weights[one : one + STRETCH], weights[other : other + STRETCH])
                 before = f0
             _together(spectrum[a * m : (a + 1) * m], f0, across, tile)
             for z0 in range(0, k, ROWS):
                 _strip(tile, weights, far, rows_at[t, z0 + reached - far :], sums)
                 for r in range(min(ROWS, k - z0)):
-                    out[a * k + z0 + r, f0 : f0 + across] = sums[r * STRETCH : r * STRETCH + across]
+                    put(out[a * k + z0 + r, f0 : f0 + across], sums[r * STRETCH : r * STRETCH + across])
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pairs import LANES, VF, VI, ints, load, pairs, splat
 from footprint.kernels.project.contract import MARGIN
@@ -98,6 +99,6 @@ def _project(volume, table, out, turned, work):
             line[:] = 0
             sums[:] = 0
             for i in range(image.shape[0]):
-                line[MARGIN : MARGIN + n] = image[i]
+                put(line[MARGIN : MARGIN + n], image[i])
                 _line(line, n, sums, bins, (-offset - i * along) / over - 1 / abs(over), 1 / over, abs(over))
             out[z, a] = sums[:bins]

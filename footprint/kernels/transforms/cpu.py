@@ -10,6 +10,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from footprint.kernels.common.borders import NUMPY_CODES
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.pool import each
@@ -152,7 +153,7 @@ def _forward(rows, spectrum, roots, slots, order, turns, work, base, first, last
                 block_forward(radices, work, base + both[k] * step * pair, step, roots, pair, lanes)
             if block == 0:
                 # Frequency 0 has the highest in it, too.
-                work[base + half * pair : base + (half + 1) * pair] = work[base : base + pair]
+                put(work[base + half * pair : base + (half + 1) * pair], work[base : base + pair])
             _pairs_apart(work, base, order, turns, order[block], order[block + 1], radix + 1, pair)
         width = 2 * (half + 1)
         _collect(work, base, slots, spectrum, unit * lanes * width, width, count, width, lanes)
