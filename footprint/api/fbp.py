@@ -87,7 +87,8 @@ def fbp(
     """Reconstruct slices by filtered backprojection, f(x, y) = sum of weight_a (q * p_a)(h_a(x, y)).
 
     ``h = center + cos(t) (x - center) - sin(t) (y - center)`` is where a pixel falls on the detector, q the filter, and each
-    angle's weight half the gap to its neighbours modulo 180 degrees, so that uneven angles and full turns come out right.
+    angle's weight half the gap to its neighbours modulo 180 degrees, so that uneven angles and full turns come out right. All
+    that was seen from one direction, as in several turns, shares its weight.
 
     Parameters
     ----------

@@ -18,6 +18,8 @@ from footprint.units import counted
 
 # A gap this many times the next largest is a missing wedge, not a widely spaced angle.
 _WEDGE = 3.0
+# Directions within this share of the mean gap are one.
+_SAME = 0.05
 # Radians between the first and the last angle beyond which they are taken for degrees: sixteen turns.
 _LONGEST = 100.0
 
@@ -25,24 +27,46 @@ _LONGEST = 100.0
 def angle_weights(angles: np.ndarray, turn: bool = False) -> np.ndarray:
     """Half the gap to both neighbours among the directions modulo pi, so that uneven angles and full turns weigh right.
 
-    Weights add up to pi, but for a missing wedge: its two sides count with the gap on their other side. With ``turn`` a ray and
-    its opposite are two, and gaps are those of the whole turn, halved.
+    Weights add up to pi, but for a missing wedge: its two sides count with the gap on their other side. What is seen several
+    times from one direction, as in several turns, shares its weight evenly. With ``turn`` a ray and its opposite are two, and gaps
+    are those of the whole turn, halved.
     """
     if turn:
         return angle_weights(np.mod(angles, 2 * np.pi) / 2)
     directions = np.mod(angles, np.pi)
     if len(directions) < 2:
         return np.full(len(directions), np.pi)
-    order = np.argsort(directions, kind="stable")
-    gaps = np.mod(np.diff(directions[order], append=directions[order[0]] + np.pi), np.pi * (1 + 1e-12))
+    order, distinct, times = _distinct(directions)
+    gaps = np.mod(np.diff(distinct, append=distinct[0] + np.pi), np.pi * (1 + 1e-12))
     if len(gaps) > 3:
         widest = int(np.argmax(gaps))
         others = np.delete(gaps, widest)
         if gaps[widest] > _WEDGE * others.max() > 0:
             gaps[widest] = (others[widest - 1] + others[widest % len(others)]) / 2
     weights = np.empty(len(directions))
-    weights[order] = (gaps + np.roll(gaps, 1)) / 2
+    weights[order] = np.repeat((gaps + np.roll(gaps, 1)) / 2 / times, times)
     return weights
+
+
+def _distinct(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The order of directions, those that are apart in that order, and how often each was seen: half the gap would fall to the
+    first and the last of those that are one, and nothing to all between them."""
+    near = _SAME * np.pi / len(directions)
+    order = np.argsort(directions, kind="stable")
+    along = directions[order]
+    again = np.diff(along, append=along[0] + np.pi) <= near
+    if again[-1]:
+        # Those at 0 and at pi are one: what comes first lies behind a gap.
+        start = int(np.argmin(again)) + 1
+        order, again = np.roll(order, -start), np.roll(again, -start)
+        along = np.concatenate([along[start:], along[:start] + np.pi])
+    first = np.flatnonzero(np.concatenate([[True], ~again[:-1]]))
+    times = np.diff(first, append=len(along))
+    # Many that lie densely, each near the next, are not one.
+    again &= ~np.repeat(along[first + times - 1] - along[first] > near, times)
+    first = np.flatnonzero(np.concatenate([[True], ~again[:-1]]))
+    times = np.diff(first, append=len(along))
+    return order, np.add.reduceat(along, first) / times, times
 
 
 def check_pixels(name: str, shifts: np.ndarray, n_angles: int) -> None:

@@ -26,13 +26,23 @@ def backproject(
 
 
 def angle_weights(angles: np.ndarray) -> np.ndarray:
-    """Half the distance to both neighbours among the directions modulo pi, one by one."""
+    """Half the distance to both neighbours among the directions modulo pi, one by one; those that are one share it evenly."""
     t = np.mod(np.asarray(angles, np.float64), np.pi)
     if len(t) < 2:
         return np.full(len(t), np.pi)
-    order = np.argsort(t, kind="stable")
-    weights = np.empty(len(t))
-    for place, index in enumerate(order):
-        before, after = t[order[place - 1]], t[order[(place + 1) % len(t)]]
-        weights[index] = (np.mod(t[index] - before, np.pi) + np.mod(after - t[index], np.pi)) / 2
+    near, groups = np.pi / len(t) / 20, []
+    for index in np.argsort(t, kind="stable"):
+        if groups and t[index] - t[groups[-1][-1]] <= near:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    if len(groups) > 1 and t[groups[0][0]] + np.pi - t[groups[-1][-1]] <= near:
+        t[groups[-1]] -= np.pi
+        groups[0] = groups.pop() + groups[0]
+    groups = [part for group in groups for part in ([group] if np.ptp(t[group]) <= near else [[index] for index in group])]
+    middles, weights = [np.mean(t[group]) for group in groups], np.empty(len(t))
+    for place, group in enumerate(groups):
+        before, after = middles[place - 1], middles[(place + 1) % len(groups)]
+        sides = np.mod(middles[place] - before, np.pi) + np.mod(after - middles[place], np.pi)
+        weights[group] = (sides / 2 if len(groups) > 1 else np.pi) / len(group)
     return weights

@@ -271,6 +271,18 @@ def test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side():
     np.testing.assert_allclose(own(gappy), angle_weights(gappy), rtol=1e-12)
 
 
+def test_all_projections_of_several_turns_count():
+    """Of those from one direction the first and the last had weighed as much as all, and the others nothing."""
+    from footprint.ops.backproject import angle_weights as own
+
+    several = np.arange(360) * 2 * np.pi / 90
+    for turns in (several, several - 9 * np.pi, several[::-1], several + np.random.default_rng(0).uniform(-5e-5, 5e-5, 360)):
+        np.testing.assert_allclose(own(turns), np.full(360, np.pi / 360), rtol=2e-2)
+        np.testing.assert_allclose(own(turns), angle_weights(turns), rtol=1e-9)
+    # Angles a small step apart are several directions all the same.
+    np.testing.assert_allclose(own(np.r_[several[:45], 0.03 + np.arange(300) * 1e-5])[60:300], np.full(240, 1e-5), rtol=1e-9)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", ">f4"])
 @pytest.mark.parametrize("verb", [fp.fbp, fp.backproject])
 def test_a_call_like_an_earlier_one_gives_the_same(verb, dtype, device, rng):

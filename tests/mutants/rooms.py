@@ -5,6 +5,7 @@ from tests.mutants import Mutant
 BACKEND, UNIT = "tests/backend/test_", "tests/unit/test_"
 GAINS = (BACKEND + "fbp.py::test_gains_are_those_of_the_formulas",)
 WEDGE = (BACKEND + "fbp.py::test_the_sides_of_a_missing_wedge_count_with_the_gap_on_their_other_side",)
+TURNS = (BACKEND + "fbp.py::test_all_projections_of_several_turns_count",)
 FILTERS, FITS, RAW, SCAN, UNITS, ERRORS, MAIN = (
     f"footprint/{n}.py" for n in ("ops/filters", "io/fits", "io/raw", "io/scan", "units", "errors", "cli/main")
 )
@@ -22,10 +23,12 @@ MUTANTS = [
     Mutant("footprint/ops/backproject.py", "_WEDGE = 3.0", "_WEDGE = 1.5", WEDGE, "a wide gap is a wedge"),
     Mutant(
         "footprint/ops/backproject.py",
-        "weights[order] = (gaps + np.roll(gaps, 1)) / 2",
-        "weights[order] = gaps",
+        "np.repeat((gaps + np.roll(gaps, 1)) / 2 / times, times)",
+        "np.repeat(gaps / times, times)",
         WEDGE,
     ),
+    Mutant("footprint/ops/backproject.py", "_SAME = 0.05", "_SAME = -1.0", TURNS, "of several turns two count"),
+    Mutant("footprint/ops/backproject.py", "first > near, times)", "first > 9, times)", TURNS, "angles that lie densely are one"),
     Mutant(
         "footprint/ops/flatfield.py",
         "max(0, int(np.ceil(highest)))",
