@@ -53,11 +53,15 @@ class Watch:
     def __init__(self, scan: Any, first: int, frames: bool, log: bool) -> None:
         self._scan, self._first, self._frames, self._log = scan, first, frames, log
         self._dropouts = self._pixels = self._row = 0
+        self._seen: set[int] = set()
 
     def __call__(self, region: Region, block: np.ndarray) -> None:
         """Raise BlackFrames where some of a block are; nothing is written yet when its rows are the first. Count dropouts."""
-        if region[1].start or not block.size:
+        first = region[0].start or 0
+        if region[1].start or not block.size or first in self._seen:
+            # Tiles of a slice read the same frames one after another.
             return
+        self._seen.add(first)
         middle = block.shape[1] // 2
         self._row = self._first + middle
         if self._frames:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.api._black import Watch
 from footprint.io.phantom import projections
 from footprint.kernels.dropouts.contract import LONGEST
 from footprint.ops.dropouts import Dropouts
@@ -57,3 +58,9 @@ def test_zeros_in_sinograms_of_line_integrals(rng):
         found = fp.reconstruct(scan, **options)
     want = fp.fbp(dropouts(scan.raw, 0.0, LONGEST).astype("f4").swapaxes(0, 1), center=20.3, method="direct", device="cpu")
     np.testing.assert_allclose(found, want, rtol=0, atol=1e-5 * np.abs(want).max())
+    # Tiles of a slice read the same rows, group of angles by group: they were counted for each tile.
+    watch = Watch(scan, 0, False, False)
+    for start in (0, 30) * 3:
+        watch((slice(start, start + 30), slice(0, 1), slice(0, 41)), scan.raw[start : start + 30, :1])
+    with pytest.warns(UserWarning, match="20 of 2460 in row 0"):
+        watch.say("scan")
