@@ -49,8 +49,10 @@ def angle_weights(angles: np.ndarray, turn: bool = False) -> np.ndarray:
 
 
 def _distinct(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The order of directions, those that are apart in that order, and how often each was seen: half the gap would fall to the
-    first and the last of those that are one, and nothing to all between them."""
+    """The order of directions, those that are apart in that order, and how often each was seen.
+
+    Half the gap would fall to the first and the last of those that are one, and nothing to all between them.
+    """
     near = _SAME * np.pi / len(directions)
     order = np.argsort(directions, kind="stable")
     along = directions[order]

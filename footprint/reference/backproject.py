@@ -30,7 +30,8 @@ def angle_weights(angles: np.ndarray) -> np.ndarray:
     t = np.mod(np.asarray(angles, np.float64), np.pi)
     if len(t) < 2:
         return np.full(len(t), np.pi)
-    near, groups = np.pi / len(t) / 20, []
+    near = np.pi / len(t) / 20
+    groups: list[list[int]] = []
     for index in np.argsort(t, kind="stable"):
         if groups and t[index] - t[groups[-1][-1]] <= near:
             groups[-1].append(index)

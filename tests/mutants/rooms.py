@@ -28,7 +28,7 @@ MUTANTS = [
         WEDGE,
     ),
     Mutant("footprint/ops/backproject.py", "_SAME = 0.05", "_SAME = -1.0", TURNS, "of several turns two count"),
-    Mutant("footprint/ops/backproject.py", "first > near, times)", "first > 9, times)", TURNS, "angles that lie densely are one"),
+    Mutant("footprint/ops/backproject.py", "> near, times)", "> 9, times)", TURNS, "angles that lie densely are one"),
     Mutant(
         "footprint/ops/flatfield.py",
         "max(0, int(np.ceil(highest)))",

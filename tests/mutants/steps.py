@@ -196,10 +196,11 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/remove_zingers/cpu.py",
-        "below[x] > side * side // 2",
-        "below[x] >= side * side // 2",
+        "half, size * size // 2",
+        "half, size * size // 2 - 1",
         (ZINGERS + "it_is_the_median_where_it_is_passed",),
     ),
+    Mutant("footprint/kernels/remove_zingers/cpu.py", "unit % k + moved]", "unit % k]", (ZINGERS + "the_same_bits_at_any_budget",)),
     Mutant(
         "footprint/ops/remove_zingers.py",
         "return self.size // 2",

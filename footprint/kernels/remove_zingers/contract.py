@@ -8,12 +8,13 @@ values stand for those beyond it. ``size`` is odd. NaN counts as above everythin
 
 from __future__ import annotations
 
+from footprint.kernels.rank_filter.contract import rank_filter_work
 from footprint.spec import ArraySpec, Limits
 
 MOST = 15
 """The widest window."""
 
 
-def remove_zingers_work(limits: Limits, images: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
-    """How many of its neighbours every value of a row passes, per thread."""
-    return (ArraySpec((limits.threads, images.shape[2]), "int32"),)
+def remove_zingers_work(limits: Limits, images: ArraySpec, out: ArraySpec, *, size: int, **_: object) -> tuple[ArraySpec, ...]:
+    """What finding medians takes."""
+    return rank_filter_work(limits, images, out, tall=size, wide=size)

@@ -1,69 +1,43 @@
-"""Zingers on the CPU: whether a median is passed is a count, so that only what passes it is ever sorted."""
+"""Zingers on the CPU: the median of every window, put back to what was there where that is not far above it."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
-from footprint.kernels.remove_zingers.contract import MOST
-
-
-@njit(cache=True, nogil=True)
-def _row_of(z, z0, total):
-    return min(max(z, 0), total - 1) - z0
-
-
-@njit(cache=True, nogil=True)
-def _median(image, row, x, half, z0, total, window):
-    """Of the values around one, NaN last."""
-    n_x, count = image.shape[1], 0
-    for dz in range(-half, half + 1):
-        line = image[_row_of(row + dz, z0, total)]
-        for dx in range(-half, half + 1):
-            value, at = line[min(max(x + dx, 0), n_x - 1)], count
-            while at > 0 and (window[at - 1] > value or (window[at - 1] != window[at - 1] and value == value)):
-                window[at] = window[at - 1]
-                at -= 1
-            window[at] = value
-            count += 1
-    return window[count // 2]
+from footprint.kernels.rank_filter.cpu import rank_filter
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _count(counts, line, other, dx, factor):
-    """Add what of another row, moved, is clearly below."""
-    n = line.size
-    for x in range(min(max(-dx, 0), n)):
-        counts[x] += other[0] * factor < line[x]
-    for x in range(max(-dx, 0), min(n, n - dx)):
-        counts[x] += other[x + dx] * factor < line[x]
-    for x in range(max(n - dx, 0), n):
-        counts[x] += other[n - 1] * factor < line[x]
+def _kept(images, out, factor, moved, first, last):
+    """Some rows of the result, of which row 0 was row ``moved`` of the images."""
+    k = out.shape[1]
+    for unit in range(first, last):
+        line, medians = images[unit // k, unit % k + moved], out[unit // k, unit % k]
+        for x in range(medians.size):
+            # NaN is on neither side: what is none stays, and what has it for a median.
+            medians[x] = medians[x] if medians[x] * factor < line[x] else line[x]
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _remove(images, out, half, factor, z0, y0, total, counts):
-    k, side = out.shape[1], 2 * half + 1
-    threads, units = counts.shape[0], out.shape[0] * k
+def _all_kept(images, out, factor, moved, threads):
+    units = out.shape[0] * out.shape[1]
     for t in prange(threads):
-        window = np.empty(MOST * MOST, np.float32)
-        for unit in range(units * t // threads, units * (t + 1) // threads):
-            image, z = images[unit // k], y0 + unit % k
-            line, to, below = image[z - z0], out[unit // k, unit % k], counts[t]
-            to[:] = line
-            below[:] = 0
-            for dz in range(-half, half + 1):
-                other = image[_row_of(z + dz, z0, total)]
-                for dx in range(-half, half + 1):
-                    _count(below, line, other, dx, factor)
-            for x in range(line.size):
-                if below[x] > side * side // 2:
-                    to[x] = _median(image, z, x, half, z0, total, window)
+        _kept(images, out, factor, moved, units * t // threads, units * (t + 1) // threads)
 
 
 def remove_zingers(
-    images: np.ndarray, out: np.ndarray, counts: np.ndarray, *, size: int, threshold: float, z0: int, y0: int, total: int
+    images: np.ndarray, out: np.ndarray, work: np.ndarray, *, size: int, threshold: float, z0: int, y0: int, total: int
 ) -> None:
     """Replace what is far above its neighbours; see `footprint.kernels.remove_zingers.contract`."""
-    _remove(images, out, size // 2, np.float32(1 + threshold), z0, y0, total, counts)
+    # A part has all the rows that its windows reach: where one goes beyond it, the detector ends.
+    half, edge = size // 2, "nearest"
+    begin, rank = y0 - z0 - half, size * size // 2
+    rank_filter(images, out, work, tall=size, wide=size, rank=rank, y0=begin, x0=-half, border_y=edge, border_x=edge, cval=0.0)
+    factor = np.float32(1 + threshold)
+    if few(TOUCH * out.size):
+        _kept(images, out, factor, y0 - z0, 0, out.shape[0] * out.shape[1])
+    else:
+        _all_kept(images, out, factor, y0 - z0, len(work))
