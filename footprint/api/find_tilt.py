@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from footprint.api._arrays import Memory
 from footprint.api.axis_by_row import AxisByRow, by_row
@@ -12,8 +15,9 @@ from footprint.errors import ArgumentError
 
 # Searches at most, and degrees that are nothing: half a pixel over ten thousand.
 _TURNS, _NOTHING = 6, 3e-3
-# Of a tilt, the share that rows show at least and at most: a row and its opposite are not of the same height where the axis leans.
-_SHOWN = (0.3, 1.2)
+# Of a tilt, the share that rows show at least and at most, either way: a row and its opposite are not of the same height where the
+# axis leans, and the edges of an object that is flat as a lens show more than the tilt, with the opposite sign.
+_SHOWN, _LEAST = (0.3, 3.0), 1e-3
 # Degrees of error from which on the caller is warned, and the score.
 _UNSURE, _DOUBTFUL = 0.1, 0.5
 
@@ -94,23 +98,34 @@ def find_tilt(
     True
     """
     how = {"method": method, "i0": i0, "log": log, "memory": memory}
-    degrees, before, count = 0.0, None, 0
+    degrees, tried = 0.0, list[tuple[float, float]]()
     while True:
         turned = untilt_of(degrees, int(scan.shape[1]), int(scan.shape[2])) if degrees else None
-        axis, count = by_row(scan, 1, search, how | {"turned": turned}), count + 1
+        axis = by_row(scan, 1, search, how | {"turned": turned})
         rest = axis.degrees
-        shown = 1.0
-        if before is not None and before[0] != degrees:
-            shown = min(max((before[1] - rest) / (degrees - before[0]), _SHOWN[0]), _SHOWN[1])
-        if count == _TURNS or (count > 1 and abs(rest) <= max(_NOTHING, axis.error / 4)) or abs(rest) <= _NOTHING:
+        tried.append((degrees, rest))
+        if len(tried) == _TURNS or abs(rest) <= (max(_NOTHING, axis.error / 4) if tried[1:] else _NOTHING):
             break
-        before, degrees = (degrees, rest), degrees + rest / shown
+        shown = _shown(tried[-2:])
+        degrees += rest / math.copysign(min(max(abs(shown), _SHOWN[0]), _SHOWN[1]), shown)
         if abs(degrees) > MOST:
             wanted = f"a tilt within {MOST:g} degrees, rows show {axis.degrees:.3g}"
             raise ArgumentError("tilt", "'auto'", wanted, "is one projection moved against the other? Give the tilt in degrees")
-    tilt = Tilt(degrees, axis.error / shown, float(axis.centers.mean()), axis.score, axis.spread, count)
+    if abs(rest) > max(_NOTHING, 3 * axis.error):
+        wanted = f"rows that tell it: after {len(tried)} searches they still show {rest:.3g} degrees"
+        raise ArgumentError("tilt", "'auto'", wanted, "give the tilt in degrees")
+    error = axis.error if abs(rest) <= _NOTHING else max(axis.error, abs(rest))
+    error /= min(max(abs(_shown(tried)), _LEAST), _SHOWN[1])
+    tilt = Tilt(degrees, error, float(axis.centers.mean()), axis.score, axis.spread, len(tried))
     _judge(tilt, axis)
     return tilt
+
+
+def _shown(tried: list[tuple[float, float]]) -> float:
+    """The share of a turn by which what rows show becomes less; all of it where nothing was turned."""
+    turns, rests = np.array(tried).T
+    turns = turns - turns.mean()
+    return float(-(turns @ rests) / (turns @ turns)) if turns.any() else 1.0
 
 
 def _judge(tilt: Tilt, axis: AxisByRow) -> None:

@@ -95,7 +95,13 @@ MUTANTS = [
         "if median > least or not best.any():",
         (BY_ROW + "some_heights_may_be_wrong",),
     ),
-    Mutant("footprint/api/find_tilt.py", "rest / shown", "0", (BY_ROW + "a_tilt_is_found",)),
+    Mutant("footprint/api/find_tilt.py", "rest / math.copysign(", "0 * math.copysign(", (BY_ROW + "a_tilt_is_found",)),
+    Mutant(
+        "footprint/api/find_tilt.py",
+        "_SHOWN[1]), shown)",
+        "_SHOWN[1]), 1)",
+        (BY_ROW + "a_tilt_is_found_though_rows_lean_the_other_way",),
+    ),
     Mutant(RANKS, "    if bits == _TOP:\n", "    if bits == _TOP + 1:\n", (STRIPES + "negative_zero_stays_behind_zero",)),
     Mutant(RANKS, "LANES + x - begin]", "LANES + x - first]", BITS_OF_KEYS, "the last columns are taken for others"),
     Mutant(
