@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from footprint.cli.nabu import is_nabu, read_nabu
+from footprint.cli.peers import SPELLINGS, in_our_words
 from footprint.cli.translate import TRANSLATED, toml
 from footprint.errors import ArgumentError, FormatError, printable
 
@@ -44,10 +45,13 @@ def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
     for key, value in table.items():
         name = key.replace("_", "-")
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.5)
+            theirs = in_our_words([f"--{name}", str(value)]) if f"--{name}" in SPELLINGS else []
+            near = [theirs[0][2:]] if theirs else difflib.get_close_matches(name, known, 1, 0.5)
             fix = f"did you mean {near[0]}?" if near else f"footprint config {job} lists all options"
             raise FormatError(path, f"[{job}] has the unknown key {key!r}", fix)
         param = known[name]
+        if param.name in found:
+            raise FormatError(path, f"[{job}] says {name} twice, or what is the opposite of it", "say it once")
         if param.name in mine:
             found[str(param.name)] = _value(path, name, param, value)
     return found
