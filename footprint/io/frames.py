@@ -112,7 +112,9 @@ def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
         if name.is_dir():
             raise FormatError(path, f"is a folder, not {wanted}")
         if not name.exists():
-            raise FormatError(path, "there is no such file", "check the path")
+            file = os.fspath(path).partition(":")[0]
+            named = file != os.fspath(path) and os.path.isfile(file)
+            raise FormatError(path, "there is no such file", f'a dataset is named "{file}:/NAME"' if named else "check the path")
         if name.stat().st_size == 0:
             raise FormatError(path, "the file is empty")
         with open(name, "rb"):

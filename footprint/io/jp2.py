@@ -149,9 +149,9 @@ class Jp2Slice:
 
 
 def jp2_files(path: str | os.PathLike[str]) -> list[Path]:
-    """JPEG 2000 files of a folder, in no order."""
+    """JPEG 2000 files of a folder, in no order; hidden ones are left out."""
     with reading(path):
-        return [item for item in Path(path).iterdir() if called(item, "jp2") and item.is_file()]
+        return [item for item in Path(path).iterdir() if called(item, "jp2") and item.name[0] != "." and item.is_file()]
 
 
 class Jp2Files:

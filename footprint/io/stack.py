@@ -54,6 +54,8 @@ def _name(path: Any) -> str:
     """The name of a file or folder."""
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError("path", type(path).__name__, "the name of a file or folder, or an array (n_angles, n_z, n_x)")
+    if not os.fspath(path):
+        raise FormatError("''", "is no name", "give that of a file or folder; . is the folder you are in")
     return os.fspath(path)
 
 

@@ -29,9 +29,9 @@ def in_order(files: Iterable[Path]) -> list[Path]:
 
 
 def folder_files(path: str | os.PathLike[str]) -> list[Path]:
-    """TIFF files of a folder, in order."""
+    """TIFF files of a folder, in order, but for hidden ones: macOS keeps what it knows of a file in one called ._ and its name."""
     try:
-        files = [p for p in Path(path).iterdir() if called(p, "tiff") and p.is_file()]
+        files = [p for p in Path(path).iterdir() if called(p, "tiff") and not p.name.startswith(".") and p.is_file()]
     except OSError as error:
         raise FormatError(path, f"cannot be listed ({error.strerror})") from error
     return in_order(files)

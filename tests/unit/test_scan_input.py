@@ -149,6 +149,21 @@ def test_names_with_a_star_and_files_of_several_pages(tmp_path):
         np.testing.assert_array_equal(whole(scan), data[[1, 10, 11]])
     with pytest.raises(FormatError, match=r"none_\*\.tif: there is no such file"):
         fp.open_scan(f"{tmp_path}/none_*.tif")
+    for name in ("a.nx::/entry/data", "a.nx:entry/data"):
+        with pytest.raises(FormatError, match=r'no such file; a dataset is named ".*a\.nx:/NAME"'):
+            fp.open_scan(f"{tmp_path}/{name}")
+    with pytest.raises(FormatError, match="'': is no name"):
+        fp.open_scan("")
+
+
+def test_hidden_files_of_a_folder_are_no_frames(tmp_path, rng):
+    """A Mac leaves such beside every file on a disk that is not its own."""
+    frames = rng.integers(1, 99, (3, 2, 5), np.uint16)
+    for i, frame in enumerate(frames):
+        tifffile.imwrite(tmp_path / f"frame_{i}.tif", frame)
+        (tmp_path / f"._frame_{i}.tif").write_bytes(b"\0\5\x16\7")
+    with fp.open_scan(tmp_path) as scan:
+        np.testing.assert_array_equal(whole(scan), frames)
 
 
 def test_direction_and_offset_of_angles(tmp_path, rng):
