@@ -14,15 +14,26 @@ import numpy as np
 from footprint.api.axis_by_row import fitted
 from footprint.api.muladd import muladd
 from footprint.api.reconstruct import reconstruct
+from footprint.api.remove_zingers import remove_zingers
 from footprint.api.rotation_axis import per_slice, rotation_axis, searches
 from footprint.api.vertical_shift import vertical_shift
 from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
 from footprint.kernels.common.few import SMALL, TOUCH
 
+# Pixels whose medians are found by all threads, as those of the smallest window take some sixteen comparisons each.
+_MEDIANS = SMALL // 8 + 1
+
 
 def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     """Load libraries and compiled kernels with a scan of a few pixels: what is measured after is the data's."""
+    with warnings.catch_warnings():
+        # What would be said of that scan is not the user's.
+        warnings.simplefilter("ignore")
+        _warm(source, device, job, files)
+
+
+def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None)
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
     settings = {name: job[name] for name in (*names, "out_dtype", "out_range")}
@@ -42,6 +53,9 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     many = np.zeros((1, 1, SMALL // TOUCH + 1), np.float32)
     if getattr(job["steps"], "unsharp", None) is not None:
         muladd(many, many.copy(), device=device)
+    zingers = getattr(job["steps"], "zingers", None)
+    if zingers is not None:
+        remove_zingers(np.zeros((1, 1, _MEDIANS), np.float32), zingers.threshold, size=zingers.size, device=device)
     if job["shifts"] is not None:
         vertical_shift(many, [0.0], device=device)
     slices = reconstruct(few, center=center, device=device, **settings)
@@ -50,8 +64,7 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
         target = Path(folder) / f"few{Path(files.target).suffix}"
         with create_volume(target, slices.shape, job["out_dtype"], **files.packing) as volume:
             volume.write(slice(0, 2), slices)
-    with warnings.catch_warnings(), suppress(FootprintError):
-        warnings.simplefilter("ignore")
+    with suppress(FootprintError):
         # The overlap search has the registration's kernel, and wants a whole turn.
         method = searches(job["center"]) or "registration"
         if per_slice(job["center"]) or tilt is not None:

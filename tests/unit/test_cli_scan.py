@@ -56,6 +56,11 @@ def test_line_integrals_are_reconstructed_as_they_are(said, tmp_path):
     assert said(f"plan reconstruct lines.npy --no-log --center {CENTER} --json")["nbytes"] > 0
     found = said("reconstruct sinograms.npy --sinograms --no-log -o v.h5 --overwrite --json")
     assert abs(found["center"] - CENTER) < 0.3
+    # Flats that are not used are the scan's: those of the few pixels that warm kernels up were told of, too.
+    np.save(tmp_path / "flats.npy", np.ones((4, *given.shape[1:])))
+    with pytest.warns(UserWarning, match="the scan's 4 flats") as told:
+        said(f"reconstruct lines.npy --no-log --flats flats.npy -o v.h5 --overwrite {words}")
+    assert not [one for one in told if "1 flat" in str(one.message)]
     # The same as transmissions of a given open beam.
     np.save(tmp_path / "counts.npy", 500 * np.exp(-given))
     said(f"reconstruct counts.npy --i0 500 -o w.h5 {words}")
@@ -68,8 +73,9 @@ def test_line_integrals_without_the_word_are_warned_of():
     with pytest.warns(UserWarning, match=r"are not above 0, as transmissions are: if .* line integrals already, give log=False"):
         fp.reconstruct(scan, center=CENTER, rows=(0, 1), device="cpu")
     scan.flats, scan.n_flats, scan.n_darks = np.ones((1, N_Z, N_X)), 1, 0
-    with pytest.warns(UserWarning, match="the scan's 1 flat and 0 darks are not used"):
-        fp.reconstruct(scan, center=CENTER, rows=(0, 1), log=False, device="cpu")
+    with pytest.warns(UserWarning, match="i0=5.0 is not used: projections are line integrals"):
+        with pytest.warns(UserWarning, match="the scan's 1 flat and 0 darks are not used"):
+            fp.reconstruct(scan, center=CENTER, rows=(0, 1), log=False, i0=5.0, device="cpu")
 
 
 @pytest.mark.parametrize("kind", ["folder", "tif"])
