@@ -149,11 +149,12 @@ class Selected:
             return int(self._scan.host_bytes(n_rows, dtype)) + 8 * self.n_x * self.flip
         rows, n_x = n_rows * size, self._scan.shape[2]
         frame = rows * n_x * np.dtype(self._scan.dtype).itemsize
-        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + 10 * n_rows * self.n_x
+        return int(self._scan.host_bytes(rows, self._scan.dtype)) + frame + (10 + 4 * size) * n_rows * self.n_x
 
     def means_bytes(self, n_rows: int) -> int:
         """What the scan takes, and where pixels are averaged their sums and means."""
-        averaged = 9 * n_rows * self.n_x * (int(self._scan.n_flat_groups) + 1) if self.binning > 1 else 0
+        size = self.binning
+        averaged = (9 + 4 * size) * n_rows * self.n_x * (int(self._scan.n_flat_groups) + 1) if size > 1 else 0
         return means_bytes(self._scan, n_rows * self.binning) + averaged
 
     def read(self, rows: slice, out: np.ndarray, angles: slice | None = None) -> None:
@@ -193,15 +194,18 @@ class Selected:
         size, wide = self.binning, self.n_x * self.binning
         found = frames
         if size > 1:
-            found = np.zeros((len(frames), frames.shape[1] // size, self.n_x), np.float32)
-            full = np.zeros(found.shape, bool)
-            for i in range(size):
-                for j in range(size):
-                    part = frames[:, i::size, j:wide:size]
-                    found += part
-                    if level is not None:
-                        full |= part >= level
+            # Down first, where neighbours in memory are added, and then a share of the sums across.
+            down = np.add(frames[:, ::size, :wide], frames[:, 1::size, :wide], dtype=np.float32)
+            for i in range(2, size):
+                down += frames[:, i::size, :wide]
+            found = down[..., ::size] + down[..., 1::size]
+            for j in range(2, size):
+                found += down[..., j::size]
             found /= size * size
-            if level is not None:
+            # NaN may be the largest.
+            if level is not None and not frames.max() < level:
+                full = np.zeros(found.shape, bool)
+                for i, j in np.ndindex(size, size):
+                    full |= frames[:, i::size, j:wide:size] >= level
                 np.copyto(found, level, where=full)
         return found[..., ::-1] if self.flip else found
