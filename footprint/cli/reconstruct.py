@@ -63,8 +63,12 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="How flats taken together are combined: mean, or median, which ignores zingers in a few of them.",
         ),
-        click.option("--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy or FILE.h5:/dataset."),
-        click.option("--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy or FILE.h5:/dataset."),
+        click.option(
+            "--darks", default=None, metavar="FILE", help="Darks in a separate file: TIFF, .npy, FILE.h5:/dataset or a scan."
+        ),
+        click.option(
+            "--flats", default=None, metavar="FILE", help="Flats in a separate file: TIFF, .npy, FILE.h5:/dataset or a scan."
+        ),
         click.option("--shifts", default=None, metavar="FILE", help="Vertical shifts in pixels, one per projection."),
         click.option(
             "--axis-shifts", default=None, metavar="FILE", help="Shifts of the axis from --center in pixels, one per projection."

@@ -123,7 +123,7 @@ def _sort_frames(
     n = frames.shape[0]
     if n > FRAMES:
         raise FormatError(path, f"announces {n} frames, more than a scan can have ({FRAMES})", "it may be damaged")
-    key = hdf5.first(group, (f"{layout.detector}/image_key", "data/image_key", "image_key"))
+    key = hdf5.first(group, _keys(layout))
     control = hdf5.first(group, (f"{layout.detector}/image_key_control", "data/image_key_control"))
     keep = np.ones(n, bool)
     kinds = np.zeros(n)
@@ -143,6 +143,29 @@ def _sort_frames(
     groups = [Group(frames, i, i.astype(np.float64), None if current is None else current[i]) if i.size else None for i in index]
     assert groups[0] is not None
     return groups[0], groups[1], groups[2]
+
+
+def frames_of_kind(path: str, file: h5py.File, name: str, notes: list[str]) -> Group | None:
+    """Frames of a file that its image_key calls "flats" or "darks"; None where it has no key, or all frames are of one kind."""
+    found = _find(path, file, None, notes)
+    key = None if found is None else hdf5.first(found[0], _keys(found[1]))
+    if found is None or key is None:
+        return None
+    kinds = stacks.values(path, key, "image keys")
+    if len(kinds) != len(found[2]):
+        raise FormatError(path, f"{key.name} has {len(kinds)} values for {len(found[2])} frames", "the scan may have been aborted")
+    kind = {"flats": 1, "darks": 2}[name]
+    index = np.flatnonzero(kinds == kind)
+    if not index.size and len(np.unique(kinds)) > 1:
+        raise FormatError(
+            path, f"holds no {name} among its {len(kinds)} frames (image_key {kind})", f'name a stack as "{path}:/NAME"'
+        )
+    return Group(stacks.Hdf5Frames(path, found[2]), index, np.full(len(index), -1.0)) if index.size else None
+
+
+def _keys(layout: _Layout) -> tuple[str, ...]:
+    """Where the key of a layout may be."""
+    return (f"{layout.detector}/image_key", "data/image_key", "image_key")
 
 
 def _current(path: str, group: h5py.Group, n: int, notes: list[str]) -> np.ndarray | None:

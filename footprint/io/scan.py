@@ -288,7 +288,7 @@ def open_scan(
         a ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``; or an array in memory, or one that
         gives NumPy arrays where it is cut (``numpy.memmap``, h5py, Zarr), of which no copy is made.
     flats, darks
-        Files, folders or arrays that replace the scan's own: stacks like those, or one frame.
+        Files, folders or arrays that replace the scan's own: stacks like those, or one frame; of another NXtomo file its own.
     angles
         A file of one angle per projection (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0, end-exclusive, where it
         lists flats and darks too), or an array. Without it, a scan of another format than NXtomo that has no angles counts as

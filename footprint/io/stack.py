@@ -114,9 +114,12 @@ def attach(parts: ScanParts, flats: Any, darks: Any) -> None:
     for name, given in (("flats", flats), ("darks", darks)):
         if given is not None:
             one = is_array(given) and len(given.shape) == 2
-            frames = ArrayFrames(np.asarray(given)[None] if one else given, name) if is_array(given) else open_frames(given)
-            parts.close.append(frames)
-            setattr(parts, name, Group.all_of(frames, -1.0))
+            own = None if is_array(given) else _keyed(os.fspath(given), name, parts.notes)
+            if own is None:
+                frames = ArrayFrames(np.asarray(given)[None] if one else given, name) if is_array(given) else open_frames(given)
+                own = Group.all_of(frames, -1.0)
+            parts.close.append(own.frames)
+            setattr(parts, name, own)
         group: Group | None = getattr(parts, name)
         if group is None or group.frames.shape[0] == 0:
             setattr(parts, name, None)
@@ -125,6 +128,23 @@ def attach(parts: ScanParts, flats: Any, darks: Any) -> None:
         elif group.frames.shape[1:] != parts.projections.frames.shape[1:]:
             found, want = group.frames.shape[1:], parts.projections.frames.shape[1:]
             raise FormatError(group.frames.path, f"{name} are {found[0]} x {found[1]}, projections are {want[0]} x {want[1]}")
+
+
+def _keyed(path: str, name: str, notes: list[str]) -> Group | None:
+    """The flats, or darks, of a scan that has frames of other kinds, too; None for a stack of nothing else."""
+    file = _file(path)
+    kind = None if file is None or file != path else format_of(file)
+    if kind is None or kind.name != "HDF5":
+        return None
+    from footprint.io import hdf5, nxtomo
+
+    found, opened = None, hdf5.open_file(path)
+    try:
+        found = nxtomo.frames_of_kind(path, opened, name, notes)
+        return found
+    finally:
+        if found is None:
+            opened.close()
 
 
 class Turned:

@@ -257,6 +257,23 @@ def test_flats_from_an_hdf5_dataset(tmp_path: Path) -> None:
         open_scan(tmp_path / "a.nx", flats=tmp_path / "f.h5")
 
 
+def test_flats_and_darks_of_another_scan(tmp_path: Path) -> None:
+    """All its frames were taken for flats, projections and darks among them."""
+    nxtomo(tmp_path / "a.nx", [0, 0])
+    data = nxtomo(tmp_path / "b.nx", [2, 1, 1, 0, 0])
+    with open_scan(tmp_path / "a.nx", tmp_path / "b.nx", tmp_path / "b.nx") as scan:
+        np.testing.assert_array_equal(scan.flats(), data[1:3])
+        np.testing.assert_array_equal(scan.darks(), data[:1])
+        np.testing.assert_allclose(scan.flat_means()[0], data[1:3].mean(axis=0))
+    flats = nxtomo(tmp_path / "f.nx", [1, 1, 1])
+    with open_scan(tmp_path / "a.nx", tmp_path / "f.nx", tmp_path / "f.nx") as scan:
+        np.testing.assert_array_equal(scan.flats(), flats)
+        np.testing.assert_array_equal(scan.darks(), flats)
+    nxtomo(tmp_path / "f.nx", [1, 0, 0])
+    with pytest.raises(FormatError, match=r"f\.nx: holds no darks among its 3 frames \(image_key 2\); name a stack as"):
+        open_scan(tmp_path / "a.nx", tmp_path / "b.nx", tmp_path / "f.nx")
+
+
 def test_no_flats_is_a_warning_and_a_way_on(tmp_path: Path) -> None:
     nxtomo(tmp_path / "a.nx", [0, 0])
     with pytest.warns(UserWarning, match="has no flats"), open_scan(tmp_path / "a.nx") as scan:
