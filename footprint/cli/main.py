@@ -83,7 +83,12 @@ def _command() -> tuple[str, click.Command]:
 
 
 # What functions call an argument that an option has another name for, where no option has that name itself.
-_CALLED = {"--out": ("output", "out"), "--at": ("positions", "path"), "--boundary": ("mode", "boundary")}
+_CALLED: dict[str, tuple[str, ...]] = {
+    "--out": ("output", "out"),
+    "--at": ("positions", "path"),
+    "--boundary": ("mode", "boundary"),
+}
+_CALLED |= {"--sino-normalization": ("normalization",)}
 
 
 def _in_shell_words(sentence: str, names_argument: bool) -> str:

@@ -68,6 +68,8 @@ def _normalization(text: str | None) -> dict[str, Any] | None:
     found = settings_of("--sino-normalization", text, "method")
     if found is not None and "array" in found:
         raise ArgumentError("--sino-normalization", "'array'", "file=FILE")
+    if found is not None and found["method"] in ("subtraction", "division") and "file" not in found:
+        raise ArgumentError("--sino-normalization", f"{text!r} without an array", f"{found['method']}:file=FILE")
     if found is not None and "file" in found:
         from footprint.io.table import read_table
 
