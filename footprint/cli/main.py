@@ -87,8 +87,8 @@ _CALLED: dict[str, tuple[str, ...]] = {
     "--out": ("output", "out"),
     "--at": ("positions", "path"),
     "--boundary": ("mode", "boundary"),
+    "--sino-normalization": ("normalization",),
 }
-_CALLED |= {"--sino-normalization": ("normalization",)}
 
 
 def _in_shell_words(sentence: str, names_argument: bool) -> str:
