@@ -54,23 +54,34 @@ def test_bins_tell_what_sorted_values_do(rng, kind):
     a = {"few values": np.round(a), "tiny": a * np.float32(1e-41)}.get(kind, a)
     if kind == "one far":
         a[5], a[7] = 3e38, -np.inf
-    binned, places, starts = np.empty(n, "f4"), np.empty(n, "u4"), np.empty(bins + 3, "u4")
-    sums = np.empty((2, n // STEP + 1))
+    binned, places, starts = np.empty(-(-n // STEP) * STEP, "f4"), np.empty(n, "u4"), np.empty(bins + 4, "u4")
+    sums = np.empty((2, n // STEP + 2))
     centre, half = extent(a, n, binned)
     with np.errstate(over="ignore"):
         about = np.float32(centre - half), np.float32(0.5 * bins / half), bins, centre, binned
     spread(a, n, *about, places, starts, sums)
-    ordered = np.sort(a).astype(float)
+    ordered, ready = np.sort(a).astype(float), (0, 0)
     for i, j in [(0, n), (1, n), *(np.sort(rng.integers(0, n + 1, (300, 2)), 1) + [0, 1]).clip(0, n)]:
         if i < j:
-            assert median_of(i, j, bins, binned, starts, a) == 0.5 * (ordered[(i + j - 1) // 2] + ordered[(i + j) // 2])
+            median, *ready = median_of(i, j, bins, binned, starts, a, *ready)
+            assert median == 0.5 * (ordered[(i + j - 1) // 2] + ordered[(i + j) // 2])
+    # Sums of what lies between two bounds: what is under both, however far, takes no digits of it.
+    _, *before = below(-1e30, False, *about, starts, sums)
     for bound in (*rng.choice(ordered, 40), *rng.normal(0, 1, 40) * (1e-41 if kind == "tiny" else 1), 1e30):
         for equal in (False, True):
             under = ordered[ordered <= bound] if equal else ordered[ordered < bound]
             count, total, squares = below(bound, equal, *about, starts, sums)
             assert count == under.size
-            if kind != "one far":
-                assert np.allclose([total, squares], [np.sum(under - centre), np.sum((under - centre) ** 2)], 1e-10, 1e-9 * half)
+            d = under[under >= -1e30] - centre
+            assert np.allclose([total - before[0], squares - before[1]], [np.sum(d), np.sum(d * d)], 1e-10, 1e-9 * half)
+
+
+def test_one_pixel_far_below_takes_no_digits_of_the_others(device, rng):
+    """A blank that is told by a number, and not by NaN."""
+    image = rng.normal(5, 2, (96, 96)).astype("f4")
+    blank = image.copy()
+    image[40, 40], blank[40, 40] = -1e30, np.nan
+    assert np.allclose(*(fp.background(one, 32, filter_size=1, device=device) for one in (image, blank)), rtol=1e-5)
 
 
 def test_parts_change_no_bit(rng):

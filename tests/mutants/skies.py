@@ -66,8 +66,9 @@ MUTANTS = [
         PARTS,
         "maps of another part are kept",
     ),
-    Mutant(BINS, "if other < stop", "if stop > 0", CELLS, "of two in the middle, the second is looked for in the first one's bin"),
-    Mutant(BINS, "    s = count // STEP\n", "    s = (count + 1) // STEP\n", CELLS, "a sum begins after what is under the bound"),
+    Mutant(BINS, "if start <= r < stop:", "if start <= r:", CELLS, "a rank is looked for in the bin of one before it"),
+    Mutant(BINS, "(starts[b]) // STEP, -(", "(starts[b + 1]) // STEP, -(", CELLS, "a sum begins after what is under the bound"),
+    Mutant(BINS, "if s >= first:", "if s >= 0:", CELLS, "sums have what lies far below, and none of the others' digits"),
     Mutant(MESH, "c2, c3 = bend[k] / 2", "c2, c3 = bend[k] / 3", MAPS, "a spline that does not bend enough"),
     Mutant(MESH, "_curve(smooth[4 * k + part, y]", "_curve(smooth[4 * k, y]", MAPS, "what bends along y is straight along x"),
     Mutant(

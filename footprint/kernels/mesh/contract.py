@@ -34,10 +34,10 @@ def cells_work(limits: Limits, image: ArraySpec, cells: ArraySpec, *, size: int,
     """A cell's values as they come and by their bins, the bin of each, and what lies before each bin, for every thread."""
     n = size * size
     return (
-        ArraySpec((limits.threads, 2, max(n, SAMPLE)), "float32"),
+        ArraySpec((limits.threads, 2, max(-(-n // STEP) * STEP, SAMPLE)), "float32"),
         ArraySpec((limits.threads, n), "uint32"),
-        ArraySpec((limits.threads, MOST + 3), "uint32"),
-        ArraySpec((limits.threads, 2, n // STEP + 1), "float64"),
+        ArraySpec((limits.threads, MOST + 4), "uint32"),
+        ArraySpec((limits.threads, 2, n // STEP + 2), "float64"),
     )
 
 

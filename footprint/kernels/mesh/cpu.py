@@ -20,8 +20,10 @@ EACH = 8
 def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, spare):
     """Median, mean and deviation of n values once nothing is further than kappa deviations from the median."""
     least, largest, kept = -np.inf, np.inf, -1
-    i, j, median = 0, n, 0.0
+    i, j, median, start, stop = 0, n, 0.0, np.int64(0), np.int64(0)
+    _, total_under, squares_under = below(-np.inf, False, low, scale, bins, centre, binned, starts, sums)
     _, total, squares = below(np.inf, True, low, scale, bins, centre, binned, starts, sums)
+    total, squares = total - total_under, squares - squares_under
     while True:
         m = j - i
         mean = total / m
@@ -29,19 +31,19 @@ def _clip(n, kappa, low, scale, bins, centre, binned, starts, sums, spare):
         mean += centre
         if m == kept:
             return median, mean, deviation
-        median = median_of(i, j, bins, binned, starts, spare)
+        median, start, stop = median_of(i, j, bins, binned, starts, spare, start, stop)
         least, largest, kept = max(least, median - kappa * deviation), min(largest, median + kappa * deviation), m
         under, total_under, squares_under = below(least, False, low, scale, bins, centre, binned, starts, sums)
         upto, total, squares = below(largest, True, low, scale, bins, centre, binned, starts, sums)
         if upto <= under:
             # Nothing is that near the median: the value over it stands alone.
-            alone = rank_of(min(under, j - 1), bins, binned, starts, spare)[0]
+            alone = rank_of(min(under, j - 1), bins, binned, starts, spare, start, stop)[0]
             return alone, alone, 0.0
         i, j, total, squares = under, upto, total - total_under, squares - squares_under
 
 
 @njit(cache=True, nogil=True)
-def _cell(a, n, kappa, up, binned, places, starts, sums):
+def _cell(a, n, kappa, up, hazard, binned, places, starts, sums):
     """Background and noise of a[:n]."""
     centre, half = extent(a, n, binned)
     if half == 0.0:
@@ -54,7 +56,6 @@ def _cell(a, n, kappa, up, binned, places, starts, sums):
         return median, deviation
     if up == 0.0 or n < FEW:
         return (2.5 * median - 1.5 * mean if abs(mean - median) < 0.3 * deviation else median), deviation
-    hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     level, noise = median, deviation
     for _ in range(TURNS):
         under, total_under, squares_under = below(level - 5 * noise, False, low, scale, bins, centre, binned, starts, sums)
@@ -76,46 +77,53 @@ def _cell(a, n, kappa, up, binned, places, starts, sums):
 
 
 @njit(cache=True, nogil=True)
-def _first_finite(part):
-    """The first value that is finite; NaN where none is."""
-    for row in part:
-        for v in row:
-            if math.isfinite(v):
-                return np.float64(v)
-    return np.nan
+def _first_finite(image, y0, y1, x0, x1):
+    """The first value of a cell that is finite; the first of all where none is."""
+    for y in range(y0, y1):
+        for x in range(x0, x1):
+            if math.isfinite(image[y, x]):
+                return image[y, x]
+    return image[y0, x0]
 
 
 @njit(cache=True, nogil=True)
-def _gather(part, a):
-    """What is finite, told from the first that is; how many, and that first."""
-    n, anchor = 0, _first_finite(part)
-    for y in range(part.shape[0]):
-        row, to, missing = part[y], a[n : n + part.shape[1]], np.int32(0)
-        for x in range(np.uint64(row.size)):
-            missing += np.int32(0) if abs(row[x]) < np.inf else np.int32(1)
-            to[x] = np.float32(np.float64(row[x]) - anchor)
-        if missing == 0:
-            n += row.size
-            continue
-        for x in range(row.size):
-            if math.isfinite(row[x]):
-                a[n] = np.float32(np.float64(row[x]) - anchor)
-                n += 1
-    return n, anchor
+def _gather(image, y0, y1, x0, x1, a):
+    """What is finite of a cell, told from the first that is; how many, and that first.
+
+    In the image's own dtype: a difference of float32 is the same when it is rounded once.
+    """
+    anchor, missing, n = _first_finite(image, y0, y1, x0, x1), np.int32(0), np.uint64(0)
+    width = np.uint64(x1 - x0)
+    for y in range(y0, y1):
+        row = image[y]
+        for x in range(width):
+            v = row[np.uint64(x0) + x]
+            missing += np.int32(0) if abs(v) < np.inf else np.int32(1)
+            a[n + x] = np.float32(v - anchor)
+        n += width
+    if missing:
+        n = np.uint64(0)
+        for y in range(y0, y1):
+            for x in range(x0, x1):
+                a[n] = np.float32(image[y, x] - anchor)
+                n += np.uint64(math.isfinite(image[y, x]))
+    return np.int64(n), np.float64(anchor)
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def _cells(image, cells, first, size, kappa, good, up, more, values, places, starts, sums):
     rows, columns, threads = -(-image.shape[0] // size), cells.shape[2], values.shape[0]
+    hazard = math.exp(-0.5 * up * up) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-up / math.sqrt(2.0)))
     for t in prange(threads):
         for r in range(rows * t // threads, rows * (t + 1) // threads):
             for c in range(columns):
-                part = image[r * size : (r + 1) * size, c * size : (c + 1) * size]
+                y0, y1 = r * size, min((r + 1) * size, image.shape[0])
+                x0, x1 = c * size, min((c + 1) * size, image.shape[1])
                 a = values[t, 0]
-                n, anchor = _gather(part, a)
+                n, anchor = _gather(image, y0, y1, x0, x1, a)
                 level = noise = np.nan
-                if n > 0 and n >= good * part.size:
-                    level, noise = _cell(a, n, kappa, up, values[t, 1], places[t], starts[t], sums[t])
+                if n > 0 and n >= good * (y1 - y0) * (x1 - x0):
+                    level, noise = _cell(a, n, kappa, up, hazard, values[t, 1], places[t], starts[t], sums[t])
                     level += anchor
                     noise *= more
                 cells[0, first // size + r, c], cells[1, first // size + r, c] = level, noise
