@@ -89,7 +89,8 @@ def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory,
 def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branches, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     dims, outside = _dims(n_axes), number("cval", cval)
-    found, sums = [], make(n_axes)
+    # Of no axes it is the image, as in scipy.ndimage.
+    found, sums = [], make(n_axes) or [([], 1.0)]
     used = {w.axis for some, _ in sums for w in some}
     order = free_first(used, n_axes)
     if n_axes == 3 and len(used) == 3:

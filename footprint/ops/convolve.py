@@ -24,6 +24,17 @@ MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
 
+def check_origin(moves: tuple[int, ...], taps: tuple[int, ...], mode: str, flip: bool = False) -> None:
+    """One number an axis, by which the middle of the mask stays on it; the other way of a mask to be turned (``flip``)."""
+    if len(moves) != len(taps):
+        raise ArgumentError("origin", moves, f"a number, or one for each of the mask's {len(taps)} axes")
+    if any(moves) and choose("mode", mode, MODES) != "same":
+        raise ArgumentError("origin", moves, f'0 in mode "{mode}"', 'the mask is moved in mode "same" only')
+    # A mask of no weights is refused by what it lacks.
+    if not all(0 <= n // 2 + (-move if flip else move) < max(n, 1) for n, move in zip(taps, moves)):
+        raise ArgumentError("origin", moves, f"a middle within the mask of shape {taps}")
+
+
 @dataclass(frozen=True)
 class Correlate(Op):
     """``out[y, x] = sum of weights[i, j] image[y + y0 + i, x + x0 + j]``, the weights being in this order.
@@ -113,7 +124,7 @@ class Correlate(Op):
         image, weights = specs
         choose("mode", self.mode, MODES)
         self._check_mask(image, weights)
-        self._check_origin()
+        check_origin(self.origin or (0,) * len(self.taps), self.taps, self.mode)
         many, one = image.shape[: self.batch], image.shape[self.batch :]
         if self.mode == "valid" and any(k > n > 0 for k, n in zip(self.taps, one)):
             raise ShapeError("mask", f"shape {self.taps}", f'at most the image\'s {one} in mode "valid"', "swap the two")
@@ -142,16 +153,6 @@ class Correlate(Op):
         if self.masks == "each" and (self.batch != 1 or image.shape[0] != weights.shape[0]):
             got, many = counted(weights.shape[0], "masks"), image.shape[: self.batch] or "an image alone"
             raise ShapeError("mask", got, f"one for each image of a batch along one axis; there is {many}", 'masks="all" takes all')
-
-    def _check_origin(self) -> None:
-        """One number an axis, by which the middle of the mask stays on it."""
-        moves = self.origin or (0,) * len(self.taps)
-        if len(moves) != len(self.taps):
-            raise ArgumentError("origin", moves, f"a number, or one for each of the mask's {len(self.taps)} axes")
-        if any(moves) and self.mode != "same":
-            raise ArgumentError("origin", moves, f'0 in mode "{self.mode}"', 'the mask is moved in mode "same" only')
-        if not all(0 <= taps // 2 + move < taps for taps, move in zip(self.taps, moves)):
-            raise ArgumentError("origin", moves, f"a middle within the mask of shape {self.taps}")
 
     def halo(self, axis: str) -> Reach:
         """Rows before and after; borders that mirror may need one more, and one that wraps needs those of the other end."""
