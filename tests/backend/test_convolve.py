@@ -167,6 +167,17 @@ def test_a_mask_is_never_where_the_result_goes(device, rng):
             fp.correlate(image, mask, method="direct", out=mask, device=device)
 
 
+def test_two_maps_of_a_file_share_memory(tmp_path, rng):
+    image, mask = rng.standard_normal((20, 30), "f4"), np.ones((3, 3))
+    np.save(tmp_path / "a.npy", image)
+    read, written = (np.load(tmp_path / "a.npy", mmap_mode=mode) for mode in ("r", "r+"))
+    for shift in (0, 9):
+        with pytest.raises(fp.ArgumentError, match="memory shared with image"):
+            fp.convolve(read[:10], mask, out=np.asarray(written)[shift : shift + 10], device="cpu")
+    fp.convolve(read[:10], mask, out=written[10:], device="cpu")
+    np.testing.assert_array_equal(read[10:], fp.convolve(image[:10], mask, device="cpu"))
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
 def test_empty_images_give_empty_results(shape, device):
     for mode in ("same", "full"):
