@@ -22,7 +22,6 @@ from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 from footprint.units import counted
 
-
 # Where as few numbers lie side by side as colours do, sums over them cost many times what bringing planes there and back does.
 _COLOURS = 8
 
@@ -47,7 +46,7 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 
 def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
-    return _run(verb, image, options, lambda spec, here: _lines_of(make, spec, cval, here), out, memory, device)
+    return _run(verb, image, options, lambda spec, here: operation(make, spec, cval, here), out, memory, device)
 
 
 def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
@@ -87,7 +86,7 @@ def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: M
 def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
     """The plan of a filter along axes."""
     spec, _ = described(shape, dtype)
-    op, order = _lines_of(make, spec, 0.0)
+    op, order = operation(make, spec, 0.0)
     return plan_turned(verb, op, spec, order, where(device), memory)
 
 
@@ -118,7 +117,7 @@ def _dims(n_axes: int) -> str:
     return AXES[-n_axes:]
 
 
-def _lines_of(make: Make, spec: ArraySpec, cval: Any, here: bool = True) -> tuple[Op, Order]:
+def operation(make: Make, spec: ArraySpec, cval: Any, here: bool = True) -> tuple[Op, Order]:
     """The operation: at least one axis, which is then copied. Colours that lie ``here``, on the host, go plane by plane."""
     n_axes = len(spec.shape)
     dims, outside = _dims(n_axes), number("cval", cval)
