@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from footprint.api._arrays import Memory, described, finished, output, receive, shared, shared_memory, where
+from footprint.api._arrays import Array, Memory, described, finished, output, receive, shared, shared_memory, where
 from footprint.api._call import call
 from footprint.api._mask import weights_of
 from footprint.api._method import made_by
@@ -23,7 +23,7 @@ from footprint.errors import ArgumentError, choose
 from footprint.kernels.common.borders import border, is_border
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
-from footprint.ops.convolve import MASKS, MODES, Correlate
+from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
 from footprint.ops.separated import beyond, in_rows, product_of
@@ -160,7 +160,7 @@ def _again(look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, fli
         if decided is None:
             return None
         known = decided
-    if seen is None or (out is not None and shared_memory(image, out)):
+    if seen is None or (out is not None and any(shared_memory(one, out) for one in (image, mask))):
         return None
     target = fresh(known, 0, image) if out is None else out
     small = (seen,) if product is None else in_rows(product, known.small)
@@ -184,8 +184,10 @@ def operation(
     if how.axes is not None and len(how.axes) != len(taps):
         fix = 'masks="all" takes its first axis for several masks' if len(how.axes) == len(taps) - 1 else ""
         raise ArgumentError("axes", how.axes, f"{len(taps)} of them, as many as the mask has", fix)
+    origin = how.origin * (len(taps) if len(how.origin) == 1 else 1)
+    check_origin(origin, taps, how.mode, flip)
     # A convolution's mask is turned, and moves the other way.
-    moves = tuple(-n if flip else n for n in how.origin) * (len(taps) if len(how.origin) == 1 else 1)
+    moves = tuple(-n if flip else n for n in origin)
     batch = max(len(image.shape) - len(taps), 0) if how.axes is not None else int(how.masks == "each")
     op = Correlate(taps, how.mode, how.boundary, cval, how.sums, moves if any(moves) else (), batch, how.masks)
     choose("nan", how.nan, TREATMENTS, 'astropy\'s "fill" with 0 is "ignore"' if how.nan == "fill" else "")
@@ -243,8 +245,9 @@ def _run(
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
     target = output(out, turned_back(result, into), natural)
     if out is not None:
-        for name, one in {"image": natural, **more}.items():
-            if shared(one, target):
+        # A mask that is read where it lies would change under the sums.
+        for name, one in {"image": natural, "mask": given, **more}.items():
+            if isinstance(one, Array) and shared(one, target):
                 raise ArgumentError("out", f"memory shared with {name}", "an array of its own")
     if target.spec.size:
         sink = turned(target, into, "out")

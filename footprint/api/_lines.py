@@ -19,7 +19,11 @@ from footprint.ops.base import Op
 from footprint.ops.branches import Branches
 from footprint.ops.separable import AXES, Taps, lines, table
 from footprint.plan.plan import Plan
+from footprint.spec import ArraySpec
 from footprint.units import counted
+
+# Where as few numbers lie side by side as colours do, sums over them cost many times what bringing planes there and back does.
+_COLOURS = 8
 
 
 @dataclass(frozen=True)
@@ -42,27 +46,26 @@ MakeSum = Callable[[int], list[tuple[list[Weights], float]]]
 
 def lined(verb: str, image: Any, options: Any, make: Make, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a filter along axes; of what is only described, the operation and the order of axes it takes."""
-    made = lambda n_axes, dtype: (operation(make, n_axes, dtype, cval), None)
-    return _run(verb, image, options, made, out, memory, device)
+    return _run(verb, image, options, lambda spec, here: operation(make, spec, cval, here), out, memory, device)
 
 
 def branched(verb: str, image: Any, options: Any, make: MakeSum, cval: Any, out: Any, memory: Memory, device: str) -> Any:
     """The result of a sum of filters along axes."""
-    return _run(verb, image, options, lambda n_axes, dtype: branches(make, n_axes, dtype, cval), out, memory, device)
+    return _run(verb, image, options, lambda spec, _: branches(make, len(spec.shape), spec.dtype, cval), out, memory, device)
 
 
 def _run(
-    verb: str, image: Any, options: Any, op_of: Callable[[int, str], tuple[Op, Order]], out: Any, memory: Memory, device: str
+    verb: str, image: Any, options: Any, op_of: Callable[[ArraySpec, bool], tuple[Op, Order]], out: Any, memory: Memory, device: str
 ) -> Any:
     if isinstance(image, Described):
-        return op_of(len(image.spec.shape), image.spec.dtype)
+        return op_of(image.spec, True)
     kind, out = asked(out)
     look = looks(verb, (options, kind, memory, device), image, out)
     found = again(look, [image], out) if out is not image else None
     if found is not None:
         return found
     natural = receive(image, "input")
-    op, order = op_of(natural.data.ndim, natural.spec.dtype)
+    op, order = op_of(natural.spec, natural.device == "cpu")
     source = turned(natural, order, "input")
     result = turned_back(op.out_specs(op.in_specs(source.spec)[0])[0], order)
     target = target_of(out, kind, result, natural, shared)
@@ -83,13 +86,15 @@ def planned_branches(verb: str, shape: Any, dtype: str, make: MakeSum, memory: M
 def planned_lines(verb: str, shape: Any, dtype: str, make: Make, memory: Memory, device: str) -> Plan:
     """The plan of a filter along axes."""
     spec, _ = described(shape, dtype)
-    return plan_turned(verb, operation(make, len(spec.shape), spec.dtype, 0.0), spec, None, where(device), memory)
+    op, order = operation(make, spec, 0.0)
+    return plan_turned(verb, op, spec, order, where(device), memory)
 
 
 def branches(make: MakeSum, n_axes: int, dtype: str, cval: Any) -> tuple[Branches, Order]:
     """The operation, what is the same along both axes in one pass, and the order of axes in which both come last."""
     dims, outside = _dims(n_axes), number("cval", cval)
-    found, sums = [], make(n_axes)
+    # Of no axes it is the image, as in scipy.ndimage.
+    found, sums = [], make(n_axes) or [([], 1.0)]
     used = {w.axis for some, _ in sums for w in some}
     order = free_first(used, n_axes)
     if n_axes == 3 and len(used) == 3:
@@ -112,12 +117,16 @@ def _dims(n_axes: int) -> str:
     return AXES[-n_axes:]
 
 
-def operation(make: Make, n_axes: int, dtype: str, cval: Any) -> Op:
-    """The operation: at least one axis, which is then copied."""
+def operation(make: Make, spec: ArraySpec, cval: Any, here: bool = True) -> tuple[Op, Order]:
+    """The operation: at least one axis, which is then copied. Colours that lie ``here``, on the host, go plane by plane."""
+    n_axes = len(spec.shape)
     dims, outside = _dims(n_axes), number("cval", cval)
     some = make(n_axes) or [Weights(n_axes - 1, np.ones(1), 0, "nearest")]
-    taps = [Taps(dims[w.axis], table(w.values, dtype), w.first, w.border, outside, repr(outside)) for w in some]
+    used = {w.axis for w in some}
+    order = (2, 0, 1) if here and n_axes == 3 and 1 in used and 2 not in used and spec.shape[-1] <= _COLOURS else None
+    at = {axis: axis if order is None else order.index(axis) for axis in range(n_axes)}
+    taps = [Taps(dims[at[w.axis]], table(w.values, spec.dtype), w.first, w.border, outside, repr(outside)) for w in some]
     # Where a constant lies outside of what one axis leaves for the next, their order counts. Else rows and columns come first.
     if outside == 0 or all(w.border != "constant" for w in some):
         taps.sort(key=lambda one: "yxz".index(one.axis))
-    return lines(taps, dims)
+    return lines(taps, dims), order

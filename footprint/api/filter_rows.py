@@ -22,6 +22,7 @@ from footprint.ops.base import Op
 from footprint.plan.faces import Filler, Region, Taker
 from footprint.plan.plan import Plan
 from footprint.plan.ready import bind
+from footprint.spec import ArraySpec
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "median": ("size",), "minimum": ("size",), "maximum": ("size",), "percentile": ("size", "percentile"),
@@ -46,12 +47,14 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
         ranks = {"median": None, "minimum": 0, "maximum": -1}
         rank = ranks[name] if name in ranks else number("percentile", given["percentile"])
         return rank_op(2, dtype, rank, Window(size, mode=mode, cval=cval))[0]
+    # Of two axes, whatever their lengths.
+    image = ArraySpec((1, 1), dtype)
     if name == "gaussian":
-        return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), 2, dtype, cval)
+        return operation(lambda n: gaussians(sigma, 0, mode, 4.0, None, None, n), image, cval)[0]
     if name == "uniform":
-        return operation(lambda n: boxes(size, mode, 0, None, n), 2, dtype, cval)
+        return operation(lambda n: boxes(size, mode, 0, None, n), image, cval)[0]
     if name == "sobel":
-        return operation(lambda n: sobels(given.get("axis", -1), mode, n), 2, dtype, cval)
+        return operation(lambda n: sobels(given.get("axis", -1), mode, n), image, cval)[0]
     if name == "laplace":
         return branches(lambda n: differences(n, None, mode), 2, dtype, cval)[0]
     if name == "gaussian_laplace":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from footprint.api._arrays import Memory, described, where
 from footprint.api._beam import beam_mask
 from footprint.api._call import Described, planned
@@ -70,6 +72,8 @@ def match_beam(
     >>> made["BMAJ"], made["BMIN"]
     (0.008, 0.008)
     """
+    if len(found := np.shape(image)) != 2:
+        raise ShapeError("image", f"shape {found}", "(n_y, n_x)", "match a cube plane by plane")
     mask = beam_mask(header, target)
     options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype, "out": out}
     result = convolve(image, mask, memory=memory, device=device, **options)

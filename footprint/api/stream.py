@@ -99,7 +99,8 @@ def stream(
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     depth = _depth(depth)
-    if not isinstance(frames, Iterable):
+    # The letters of a name are no frames.
+    if not isinstance(frames, Iterable) or isinstance(frames, str | bytes):
         fix = "give a generator that yields them one by one"
         raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
     coming = iter(frames)

@@ -159,6 +159,25 @@ def test_out_takes_other_floats_and_strides(device, rng):
         fp.convolve(image, mask, out=np.lib.stride_tricks.as_strided(np.zeros(30, "f4"), (20, 30), (0, 4)), device=device)
 
 
+def test_a_mask_is_never_where_the_result_goes(device, rng):
+    image, mask, want = rng.standard_normal((6, 6)), rng.standard_normal((6, 6)), np.empty((6, 6))
+    for _ in range(2):  # the second call is known
+        fp.correlate(image, mask, method="direct", out=want, device=device)
+        with pytest.raises(fp.ArgumentError, match="memory shared with mask"):
+            fp.correlate(image, mask, method="direct", out=mask, device=device)
+
+
+def test_two_maps_of_a_file_share_memory(tmp_path, rng):
+    image, mask = rng.standard_normal((20, 30), "f4"), np.ones((3, 3))
+    np.save(tmp_path / "a.npy", image)
+    read, written = (np.load(tmp_path / "a.npy", mmap_mode=mode) for mode in ("r", "r+"))
+    for shift in (0, 9):
+        with pytest.raises(fp.ArgumentError, match="memory shared with image"):
+            fp.convolve(read[:10], mask, out=np.asarray(written)[shift : shift + 10], device="cpu")
+    fp.convolve(read[:10], mask, out=written[10:], device="cpu")
+    np.testing.assert_array_equal(read[10:], fp.convolve(image[:10], mask, device="cpu"))
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
 def test_empty_images_give_empty_results(shape, device):
     for mode in ("same", "full"):
@@ -171,7 +190,7 @@ def test_empty_images_give_empty_results(shape, device):
     [
         ({"image": np.zeros((2, 2, 2))}, "axes=(1, 2)"),
         ({"image": np.zeros((2,) * 4), "mask": np.ones((1,) * 4)}, "1, 2 or 3"),
-        ({"origin": 2}, "middle within the mask of shape (3, 3)"),
+        ({"origin": 2}, "got (2, 2), wanted a middle within the mask of shape (3, 3)"),
         ({"origin": (0, 0, 1)}, "2 axes"),
         ({"origin": 1, "mode": "full"}, 'mode "same" only'),
         ({"origin": 0.5}, "whole number"),

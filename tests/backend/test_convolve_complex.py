@@ -8,7 +8,7 @@ import scipy.signal
 
 import footprint as fp
 
-KINDS = [("c8", "c8"), ("c8", "f4"), ("f4", "c16"), ("c16", "c8"), (">c8", "c8"), ("u2", "c8"), ("i4", "c8")]
+KINDS = [("c8", "c8"), ("c8", "f4"), ("f4", "c16"), ("c16", "c8"), (">c8", "c8"), ("u2", "c8"), ("i4", "c8"), ("G", "G")]
 
 
 def numbers(rng, shape, dtype):

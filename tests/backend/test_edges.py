@@ -58,6 +58,7 @@ def test_signals_and_stacks(device, rng):
     np.testing.assert_allclose(fp.sobel(stack, 1, device=device), scipy.ndimage.sobel(stack, 1), atol=1e-12)
     want = scipy.ndimage.laplace(stack, axes=(1, 2))
     np.testing.assert_allclose(fp.laplace(stack, axes=(1, 2), device=device), want, atol=1e-13)
+    np.testing.assert_array_equal(fp.laplace(stack, axes=(), device=device), stack)  # as scipy.ndimage's, of which nothing is asked
     want = scipy.ndimage.gaussian_laplace(stack, 2, axes=(2,))
     np.testing.assert_allclose(fp.gaussian_laplace(stack, 2, axes=2, device=device), want, atol=1e-13)
 

@@ -120,3 +120,8 @@ def test_refused_in_one_sentence(change, target, words):
     with pytest.raises(fp.ArgumentError) as caught:
         fp.match_beam(np.zeros((20, 20)), header_of(**change), target, device="cpu")
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_cube_is_no_image():
+    with pytest.raises(fp.ShapeError, match=r"image: got shape \(2, 20, 20\), wanted \(n_y, n_x\)"):
+        fp.match_beam(np.zeros((2, 20, 20)), header_of(), 9e-3)

@@ -78,6 +78,8 @@ def test_frames_must_be_alike(device):
         list(fp.stream([np.zeros((8, 8), "f4"), np.zeros((8, 9), "f4")], mask=np.ones((3, 3)), device=device))
     with pytest.raises(fp.ShapeError, match="at least one frame"):
         fp.stream([], mask=np.ones((3, 3)), device=device)
+    with pytest.raises(fp.ArgumentError, match="frames: got a str"):
+        fp.stream("frames.tif", mask=np.ones((3, 3)), device=device)
 
 
 def test_a_stream_that_is_left_early_ends(device):

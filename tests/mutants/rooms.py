@@ -101,8 +101,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "tuple(-n if flip else n for n in how.origin)",
-        "tuple(n for n in how.origin)",
+        "tuple(-n if flip else n for n in origin)",
+        "tuple(n for n in origin)",
         (BACKEND + "convolve_axes.py::test_origins_are_ndimages[cpu-mirror]",),
         "the origin of a turned mask",
     ),
