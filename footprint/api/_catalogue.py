@@ -28,6 +28,14 @@ def check_noise(clip: Clip, found: int) -> None:
     raise ArgumentError("image", f"noise 0, as most of its pixels are {clip.median:.6g}", "a noise above 0", fix)
 
 
+def _doubtful(noise: float, beam: float | None, pixels: int) -> list[str]:
+    """What makes a catalogue empty or its fluxes wrong, and is seldom meant: the typical noise, and the beam's area in pixels."""
+    told = [] if noise > 0 else ["most of the image has no noise above 0, and nothing is found where there is none"]
+    if beam and not 1 <= beam <= pixels:
+        told.append(f"the header's beam covers {beam:.3g} of the image's {pixels} pixels: BMAJ and BMIN are taken for degrees")
+    return told
+
+
 def catalogue(
     found: dict[str, np.ndarray],
     search: Search,
@@ -88,8 +96,9 @@ def catalogue(
         )
     meta |= {"connectivity": told_by["connectivity"], "min_area": told_by["min_area"], "blanks": blank}
     meta |= {name: told_by[name] for name in ("contrast", "prominence", "prominence_beamed", *BEAMED) if name in told_by}
-    columns = Columns(found, meta=meta)
+    columns = Columns(found, {"theta": "deg"}, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
+    told += _doubtful(noise, sky.beam_area, search.image.spec.size)
     told += sky.describe(columns)
     describe_fits(columns, sky)
     describe_light(columns, sky, search.light)

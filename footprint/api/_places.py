@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._flux import parse_unit
 from footprint.api._sky import Sky
 from footprint.errors import ArgumentError, ShapeError
 
@@ -61,18 +62,15 @@ def _on_sky(positions: Any, sky: Sky) -> np.ndarray:
 
 def _of_table(table: Any, sky: Sky) -> np.ndarray:
     if sky.wcs is not None and (pair := _named(table, _SKY)):
-        from astropy import units as u
         from astropy.coordinates import SkyCoord
 
-        ra, dec = (_values(table, column) for column in pair)
-        unit = getattr(table[pair[0]], "unit", None) or u.deg
-        return _on_sky(SkyCoord(ra, dec, unit=(unit, u.deg)), sky)
+        return _on_sky(SkyCoord(*(_values(table, column, "deg") for column in pair), unit="deg"), sky)
     pair = _named(table, _PIXELS) or _named(table, _FROM_ONE)
     if pair is None:
         there = "ra and dec, and an image without a WCS" if _named(table, _SKY) else "neither ra and dec nor x and y"
         there += f" ({', '.join(_names(table))})"
         raise ArgumentError("positions", f"a table with {there}", "a table with ra and dec in degrees, or x and y in pixels")
-    return np.stack([_values(table, column) for column in pair], 1) - (_named(table, _PIXELS) is None)
+    return np.stack([_values(table, column, "pix") for column in pair], 1) - (_named(table, _PIXELS) is None)
 
 
 def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
@@ -82,7 +80,7 @@ def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
         if names is None:
             wanted = "'catalogue' with a table that has fit_a, fit_b and fit_theta, or a, b and theta"
             raise ArgumentError("shapes", repr(shapes), f"an array (n, 3) of a, b and theta, or {wanted}")
-        found = np.stack([_values(positions, column) for column in names], 1)
+        found = np.stack([_values(positions, column, unit) for column, unit in zip(names, ("pix", "pix", "deg"))], 1)
     else:
         try:
             found = np.asarray(shapes, np.float64)
@@ -105,12 +103,20 @@ def _names(table: Any) -> list[str]:
     return [str(name) for name in (getattr(table, "colnames", None) or table.dtype.names or ())]
 
 
-def _values(table: Any, column: str) -> np.ndarray:
-    """A column's numbers, NaN where it has none."""
+def _values(table: Any, column: str, unit: str) -> np.ndarray:
+    """A column's numbers in this unit, which they are taken to have where the column names none; NaN where it has none."""
     try:
-        return np.asarray(np.ma.filled(np.ma.asarray(table[column], np.float64), np.nan))
+        found = np.asarray(np.ma.filled(np.ma.asarray(table[column], np.float64), np.nan))
     except (TypeError, ValueError):
         # Hours, minutes and seconds, mostly; whether a text of numbers is in hours or degrees is not for us to guess.
         got = f"{str(next(iter(table[column]), ''))!r} in the column {column}"
         fix = "astropy's SkyCoord(ra, dec, unit=('hourangle', 'deg')) has such text in degrees, as .ra.deg and .dec.deg"
         raise ArgumentError("positions", got, "numbers, of angles in degrees", fix) from None
+    own = str(getattr(table[column], "unit", None) or "")
+    if own in ("", unit):
+        return found
+    try:
+        return found * parse_unit(own).to(unit)
+    except (ValueError, TypeError):
+        wanted = "degrees or an angle that makes them" if unit == "deg" else "pixels"
+        raise ArgumentError("positions", f"the column {column} in {own}", wanted) from None

@@ -92,7 +92,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     op = _op(count)
     rows = Islands(int(count))
     call("measure", op, [source, ids], rows.sinks(op.count), where(device, source, ids), memory)
-    return Columns(rows.columns).table()
+    return Columns(rows.columns, {"theta": "deg"}).table()
 
 
 class Crowded(Exception):

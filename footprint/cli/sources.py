@@ -217,11 +217,17 @@ def _check_maps(background_map: str | None, background: str) -> None:
 
 def _brightest(table: Any, rows: int = 20) -> str:
     """The brightest sources in columns, for whoever asked for no file."""
-    few = table[table["peak"].argsort()[::-1][:rows]]
-    few.keep_columns([n for n in ("label", "x", "y", "ra", "dec", "peak", "flux", "npix", "snr") if n in few.colnames])
-    for name, form in {"x": ".2f", "y": ".2f", "ra": ".6f", "dec": ".6f", "peak": ".4g", "flux": ".4g", "snr": ".1f"}.items():
-        if name in few.colnames:
-            few[name].format = form
+    import numpy as np
+
+    forms = {"label": None, "x": ".2f", "y": ".2f", "ra": ".6f", "dec": ".6f", "peak": ".4g", "flux": ".4g", "npix": None}
+    # Where places were given there are heights that were fitted, some of them NaN, and no peaks.
+    forms |= {} if "peak" in table.colnames else {"fit_peak": ".4g", "fit_flux": ".4g"}
+    by = np.asarray(table["peak" if "peak" in table.colnames else "fit_peak"])
+    few = table[np.argsort(-by, kind="stable")[:rows]]
+    forms = {name: form for name, form in (forms | {"snr": ".1f"}).items() if name in few.colnames}
+    few.keep_columns(list(forms))
+    for name, form in forms.items():
+        few[name].format = form
     rest = len(table) - len(few)
     lines = [printable(line) for line in few.pformat(max_lines=-1, max_width=-1)]
     return "\n".join([*lines, f"and {rest} more; -o FILE writes all of them"] if rest else lines)

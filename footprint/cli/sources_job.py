@@ -15,20 +15,9 @@ from footprint import __version__
 from footprint.cli.beside import Beside
 from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
-from footprint.errors import ArgumentError, FormatError, ShapeError
+from footprint.cli.sources_planes import Empty, stacked
+from footprint.errors import ArgumentError, ShapeError
 
-# What the planes of a cube have each their own.
-_OF_A_PLANE = (
-    "background",
-    "noise",
-    "filtered_noise",
-    "threshold",
-    "clip_mean",
-    "clip_median",
-    "clip_std",
-    "clip_count",
-    "clip_iterations",
-)
 # Options that bring kernels of their own, loaded before anything is measured.
 _LOADED = (
     "device",
@@ -264,8 +253,8 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
     for option, path in (("png", job.png), ("report", job.report)):
         if path is not None and len(planes) > 1:
             raise ArgumentError(f"--{option}", f"{path} for a cube of {len(planes)} planes", "one plane", "give --plane N")
-    tables: list[Any] = []
-    below: list[Any] = []
+    tables: dict[int, Any] = {}
+    below: dict[int, Any] = {}
     with open_image(job.image, planes[0]) as source, extra_images(job) as extra, together():
         if warm:
             kinds: dict[str, Any] = {name: options[name] for name in _LOADED if name in options}
@@ -288,9 +277,15 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
             for number, plane in enumerate(planes):
                 with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
                     told = {"on_plan": largest if number == 0 else None, "progress": progress}
-                    found = _one(job, image, **sink(number), **told, **options)
-                    tables.append(found[0])
-                    below += found[1:]
+                    try:
+                        found = _one(job, image, **sink(number), **told, **options)
+                    except Empty as error:
+                        # Channels are often flagged: the others have their sources all the same.
+                        if number == len(planes) - 1 and not tables:
+                            raise
+                        reporter.warn(f"{job.image}: plane {number} {error.problem}; it has no rows")
+                        continue
+                    tables[number], below[number] = found[0], found[-1]
         table = tables[0] if len(planes) == 1 else stacked(tables)
         if job.out is not None:
             write_catalog(table, job.out, overwrite)
@@ -336,37 +331,22 @@ def _one(job: Job, image: Any, **options: Any) -> tuple[Any, ...]:
     """The table of a plane's sources; and that of its negatives, where that is wanted."""
     from footprint.api.find_sources import find_sources
 
-    if job.at is not None:
-        return (measured_at(job, image, options),)
-    options.pop("shapes")
     try:
+        if job.at is not None:
+            return (measured_at(job, image, options),)
+        options.pop("shapes")
         found = find_sources(image, negatives=job.negatives is not None, **options)
     except ArgumentError as error:
         if error.name != "image":
             raise
         has = "holds" if isinstance(error, ShapeError) else "has"
-        raise FormatError(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
+        raise Empty(job.image, f"{has} {error.got}, wanted {error.wanted}", error.fix) from error
     tables = found if job.negatives is not None else (found,)
     table = tables[0]
     if len(table) == 0 and table.meta["noise"] == 0 and "threshold" in table.meta:
         value = f"every pixel kept by the clip is {table.meta['background']:.6g}"
-        raise FormatError(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
+        raise Empty(job.image, f"has neither noise nor sources ({value})", "give an image that is not constant")
     return tables
-
-
-def stacked(tables: Sequence[Any]) -> Any:
-    """The catalogues of a cube's planes as one: with the plane, and what was its own, in every row."""
-    from astropy.table import vstack
-
-    for number, table in enumerate(tables):
-        table.add_column(np.full(len(table), number), name="plane", index=1)
-        for name in ("background", "noise"):
-            if name not in table.colnames:
-                table[name] = np.full(len(table), table.meta[name])
-                table[name].unit = table["peak"].unit
-        for name in _OF_A_PLANE:
-            table.meta.pop(name, None)
-    return vstack(list(tables), metadata_conflicts="silent")
 
 
 def load(source: Any, drawn: Sequence[str] = (), others: Collection[np.dtype[Any]] = (), **kinds: Any) -> None:

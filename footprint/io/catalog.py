@@ -154,8 +154,7 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
         warnings.simplefilter("ignore")
         try:
             if kind == "parquet":
-                arrow = _pyarrow("reading").parquet.read_table(path)
-                return Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
+                return _from_parquet(path)
             if kind == "csv":
                 _check_width(path)
             table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
@@ -203,6 +202,21 @@ def _parquet(table: Any, path: Path) -> None:
     told = json.dumps(dict(table.meta), default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
     schema = arrow.schema(fields, metadata={"footprint": told})
     arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), path)
+
+
+def _from_parquet(path: str | os.PathLike[str]) -> Any:
+    """Units and metadata come back where `_parquet` has put them; files of others have their columns."""
+    from astropy.table import Table
+
+    arrow = _pyarrow("reading").parquet.read_table(path)
+    made = Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
+    for field in arrow.schema:
+        unit = (field.metadata or {}).get(b"unit")
+        if unit:
+            made[field.name].unit = unit.decode()
+    told = (arrow.schema.metadata or {}).get(b"footprint")
+    made.meta |= json.loads(told) if told else {}
+    return made
 
 
 def _votable(table: Any) -> Any:

@@ -185,6 +185,20 @@ def test_places_that_sextractor_counts_from_one(rng):
     assert found["NUMBER"].tolist() == [7, 9] and all(np.array_equal(found[name], wanted[name]) for name in wanted.colnames)
 
 
+def test_columns_of_places_and_shapes_have_units_of_their_own(rng):
+    image = rng.standard_normal((30, 40)).astype("f4")
+    places, angle = fp.find_sources(image, 2.5, header=SKY, device="cpu")["ra", "dec"], np.array([30.0])
+    one = Table({"ra": places["ra"][:1], "dec": places["dec"][:1], "a": [3.0], "b": [2.0], "theta": angle})
+    turned = Table({name: one[name] if name in "ab" else np.radians(one[name]) for name in one.colnames})
+    for name in ("ra", "dec", "theta"):
+        turned[name].unit = "rad"
+    wanted, found = (fp.measure_at(image, table, shapes="catalogue", header=SKY, device="cpu") for table in (one, turned))
+    assert np.isfinite(wanted["fit_peak"][0]) and np.isclose(found["fit_peak"][0], wanted["fit_peak"][0], rtol=1e-6)
+    turned["a"].unit = "arcsec"
+    with pytest.raises(fp.ArgumentError, match="the column a in arcsec, wanted pixels"):
+        fp.measure_at(image, turned, shapes="catalogue", header=SKY, device="cpu")
+
+
 def test_bad_places_are_named(rng):
     image = np.ones((20, 20), "f4")
     for given, sentence in (

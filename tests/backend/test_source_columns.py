@@ -73,7 +73,7 @@ def test_one_pixel_and_a_line_have_no_width(device):
     image[20, 2900], image[30, 2500:2503] = 7, 5
     table = fp.measure(image, (image == 7) + 2 * (image == 5), device=device)
     assert np.allclose(table["a"], [0, np.sqrt(2 / 3)], atol=1e-3) and np.allclose(table["b"], 0, atol=1e-3)
-    assert abs(table["theta"][1]) < 0.1
+    assert abs(table["theta"][1]) < 0.1 and table["theta"].unit == "deg"
 
 
 def test_columns_are_the_same_by_parts(rng):

@@ -207,6 +207,27 @@ def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
     assert run(monkeypatch, capsys, cube, "--plane", "some")[0] == 2
 
 
+def test_planes_without_data_or_noise_cost_no_others(monkeypatch, capsys, image, tmp_path):
+    cube = tmp_path / "cube.fits"
+    data, header = fits.getdata(cube, header=True)
+    flagged = np.stack([np.full_like(data[0], np.nan), data[0], np.zeros_like(data[0]), data[1]])
+    fits.writeto(cube, flagged, header, overwrite=True)
+    out, labels = tmp_path / "c.ecsv", tmp_path / "s.fits"
+    words = ("--plane", "all", "--sigma", 8, "-o", out, "--segmentation", labels, "--overwrite")
+    code, printed = run(monkeypatch, capsys, cube, *words)
+    assert code == 0 and set(Table.read(out)["plane"]) == {1, 3}, printed.err
+    assert "plane 0 holds" in printed.err and "plane 2 has neither noise nor sources" in printed.err
+    assert [plane.any() for plane in fits.getdata(labels)] == [False, True, False, True]
+    code, printed = run(monkeypatch, capsys, cube, "--plane", "all", "--at", out, "-o", tmp_path / "at.ecsv")
+    assert code == 0 and set(Table.read(tmp_path / "at.ecsv")["plane"]) >= {1, 3}, printed.err
+    code, printed = run(monkeypatch, capsys, cube, "--plane", 1, "--at", out)
+    assert code == 0 and "fit_peak" in printed.out, printed.err
+    flagged[:] = np.nan
+    fits.writeto(cube, flagged, header, overwrite=True)
+    code, printed = run(monkeypatch, capsys, cube, *words)
+    assert code == 2 and "without a finite pixel" in printed.err
+
+
 def test_maxiters_masks_and_blanks(monkeypatch, capsys, image, tmp_path):
     def noise(*words):
         code, printed = run(monkeypatch, capsys, *words, "--json")

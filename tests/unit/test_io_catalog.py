@@ -76,6 +76,9 @@ def test_parquet_keeps_columns_units_and_metadata(tmp_path: Path, n: int) -> Non
     assert back.schema.field("flux").metadata == {b"unit": b"Jy"} and back["name"].to_pylist() == ["J1", "J22", "J3"][:n]
     assert all(np.array_equal(back[name].to_numpy(), np.asarray(table[name])) for name in table.colnames if name != "name")
     assert json.loads(back.schema.metadata[b"footprint"]) == {"noise": 1e-3, "frame": "icrs"}
+    read = read_catalog(tmp_path / "c.parquet")
+    assert read.meta == {"noise": 1e-3, "frame": "icrs"}
+    assert all(read[name].unit == table[name].unit for name in table.colnames)
 
 
 def test_parquet_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

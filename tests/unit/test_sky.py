@@ -268,6 +268,20 @@ def test_a_noise_of_0_is_no_threshold():
     assert table.meta["noise"] > 0
 
 
+def test_where_nothing_can_be_found_is_told():
+    image = np.full((60, 60), 7.0, np.float32)
+    image[30, 30] = 9
+    for options in ({"background": "mesh", "box": 16}, {"min_area": 2}, {"noise": np.full_like(image, np.nan)}):
+        table, told = found(image, **options)
+        assert len(table) == 0 and len(told) == 1 and "no noise above 0" in told[0] == table.meta["warnings"]
+
+
+@pytest.mark.parametrize("degrees", [5.0, 1e-6])
+def test_a_beam_that_no_image_has_is_told(image, degrees):
+    _, told = found(image, SKY | {"BUNIT": "Jy/beam", "BMAJ": degrees, "BMIN": degrees})
+    assert len(told) == 1 and "of the image's 15600 pixels: BMAJ and BMIN are taken for degrees" in told[0]
+
+
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 4.0])
 def test_the_budget_that_is_asked_for_is_enough(rng, sigma):
     """A budget named by one error leads to a catalogue, or to the budget that this image's number of components needs."""
