@@ -33,6 +33,7 @@ def test_what_is_read_is_what_was_foretold(taps, memory):
         "float32",
         np.ones((taps, 1)),
         lambda start, stop, block: None,
+        method="direct",
         memory=memory,
         device="cpu",
     )
@@ -107,7 +108,8 @@ def test_tiles_that_read_projections_again_are_foretold_so():
 
 def test_a_mask_so_tall_that_parts_read_their_rows_twice_is_convolved_in_larger_ones():
     """Side by side three copies of a part must fit: one thread alone has room for larger parts, which read less."""
-    tall, flat = (plan_convolve_rows((4000, 1000), (taps, 1), dtype="float32", memory="2MB", device="cpu") for taps in (101, 3))
+    how = {"dtype": "float32", "method": "direct", "memory": "2MB", "device": "cpu"}
+    tall, flat = (plan_convolve_rows((4000, 1000), (taps, 1), **how) for taps in (101, 3))
     assert len(flat.lanes) == 3 and len(tall.lanes) == 1
     assert tall.chunk.size > 91
 
