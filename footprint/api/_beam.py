@@ -18,6 +18,8 @@ _REACH = 5
 """Standard deviations after which weights end."""
 # Degrees: a beam is no wider than the sky.
 _WIDEST = 360.0
+# Times as wide as the image that a mask may be: its beam is then of two images' width, and leaves nothing of any of it.
+_WIDER = 8
 # A Gaussian wider than this, in pixels, has the moments of its samples to eight digits.
 _SAMPLED = 1.0
 # What its samples' covariance may be off by, beside the beam's.
@@ -70,13 +72,14 @@ class BeamMask:
         """Nothing is open."""
 
 
-def beam_mask(header: Any, target: Any) -> BeamMask:
-    """The mask that gives an image of this header the beam ``target``, in units of the header.
+def beam_mask(header: Any, target: Any, shape: tuple[int, ...]) -> BeamMask:
+    """The mask that gives an image of this header and shape the beam ``target``, in units of the header.
 
     Raises
     ------
     ArgumentError
-        The header has no beam, or no sky; the target is none, or smaller than the image's beam in some direction.
+        The header has no beam, or no sky; the target is none, or smaller than the image's beam in some direction, or wider than
+        the image.
     """
     header = fits_header(header)
     wanted = target_beam(target)
@@ -100,6 +103,9 @@ def beam_mask(header: Any, target: Any) -> BeamMask:
     inverse = np.linalg.inv(scale)
     in_pixels = inverse @ (more if most > 1e-6 * own.minor**2 else np.zeros((2, 2))) @ inverse.T
     covariance, half = _sampled(in_pixels, (inverse @ _covariance(wanted) @ inverse.T))
+    if 2 * max(half) + 1 > _WIDER * max(shape):
+        got = f"a beam of {_words(wanted)}, whose mask is {2 * max(half) + 1} pixels wide"
+        raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", "a beam is in degrees")
     gain = _gain(unit_of(header), wanted.major * wanted.minor / (own.major * own.minor))
     return BeamMask((2 * half[1] + 1, 2 * half[0] + 1), covariance, gain, wanted, f"beam {_words(wanted)}")
 

@@ -74,7 +74,7 @@ def match_beam(
     """
     if len(found := np.shape(image)) != 2:
         raise ShapeError("image", f"shape {found}", "(n_y, n_x)", "match a cube plane by plane")
-    mask = beam_mask(header, target)
+    mask = beam_mask(header, target, found)
     options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype, "out": out}
     result = convolve(image, mask, memory=memory, device=device, **options)
     return result, matched_header(fits_header(header), mask)
@@ -118,7 +118,7 @@ def plan_match_beam(
     spec, given = described(shape, dtype)
     if len(spec.shape) != 2:
         raise ShapeError("shape", spec.shape, "(n_y, n_x)")
-    mask = beam_mask(header, target)
+    mask = beam_mask(header, target, spec.shape)
     how = Asked.of("same", boundary, result, nan, name="result")
     op, weights = operation(spec, mask.shape, how, number(cval))
     made = Described(returned(op.out_specs(spec, weights)[0], how.result), Given())

@@ -94,7 +94,7 @@ def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: st
     if source.header is None:
         raise FormatError(source.path, "has no header, by which its beam is known", "give a FITS image")
     try:
-        return beam_mask(source.header, beam)
+        return beam_mask(source.header, beam, source.shape[-2:])
     except ArgumentError as error:
         if error.name == "target":
             raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None

@@ -109,6 +109,7 @@ def test_the_plan_is_what_is_run_at_every_budget(rng):
         ({}, (9e-3, 4e-3, 90.0), "the smallest round beam that will do is 19.8 x 19.8 arcsec"),
         ({}, (5e-3, 9e-3, 0), "major the larger"),
         ({}, "12 arcsec", "in degrees"),
+        ({}, 12, "a beam of 43200 x 43200 arcsec"),
         ({}, -1, "in degrees"),
         ({"BMAJ": 0.0}, 9e-3, "no beam"),
         ({"CTYPE1": "LINEAR", "CTYPE2": "LINEAR"}, 9e-3, "no celestial coordinates"),
