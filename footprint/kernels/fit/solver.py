@@ -320,11 +320,17 @@ def errors(p, m, top, left, side, w, rho, spans, noise, normal, cov, step, out):
         _turn(cov, m)
     slopes(p, m, out, normal)
     for k in range(7):
-        s = 0.0
-        for i in range(m):
-            for j in range(m):
-                s += normal[k, i] * cov[i, j] * normal[k, j]
-        out[ERRORS + k] = noise * math.sqrt(max(s, 0.0))
+        out[ERRORS + k] = noise * math.sqrt(variance(normal[k], cov, 0, m))
+
+
+@njit(cache=True, nogil=True)
+def variance(slope, cov, first, m):
+    """Of what has these slopes by ``m`` parameters, whose covariances begin at row and column ``first``."""
+    total = 0.0
+    for i in range(m):
+        for j in range(m):
+            total += slope[i] * cov[first + i, first + j] * slope[j]
+    return max(total, 0.0)
 
 
 @njit(cache=True, nogil=True)

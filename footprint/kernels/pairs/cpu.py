@@ -9,7 +9,7 @@ from numba import prange
 
 from footprint.kernels.common.jit import njit
 from footprint.kernels.fit.contract import CHI2, COLUMNS, ERRORS
-from footprint.kernels.fit.solver import slopes, told
+from footprint.kernels.fit.solver import slopes, told, variance
 from footprint.kernels.pairs.contract import (
     BETTER,
     ENOUGH,
@@ -262,11 +262,7 @@ def _tell(points, shapes, q, beam, noise, root, at, n, b, s, found):
         told(own, out)
         slopes(own, width, out, changes)
         for c in range(7):
-            total = 0.0
-            for i in range(width):
-                for j in range(width):
-                    total += changes[c, i] * cov[first + i, first + j] * changes[c, j]
-            out[ERRORS + c] = math.sqrt(max(total, 0.0)) if sound else math.nan
+            out[ERRORS + c] = math.sqrt(variance(changes[c], cov, first, width)) if sound else math.nan
         for c in (0, 3):
             out[c] *= noise
             out[ERRORS + c] *= noise
