@@ -86,9 +86,9 @@ def test_reconstructions_take_the_current(tmp_path: Path) -> None:
     scan_file(tmp_path / "a.nx", CURRENT)
     options = {"center": 2.0, "device": "cpu", "black_frames": "keep"}
     with open_scan(tmp_path / "a.nx", flat_reduction="median") as scan:
-        assert np.abs(fp.reconstruct(scan, **options)).max() < 1e-5
+        assert np.abs(fp.reconstruct(scan, **options)).max() < 1e-6
     with open_scan(tmp_path / "a.nx", flat_reduction="median", machine_current=False) as scan:
-        assert np.abs(fp.reconstruct(scan, **options)).max() > 0.01
+        assert np.abs(fp.reconstruct(scan, **options)).max() > 0.03
 
 
 @pytest.mark.parametrize(
