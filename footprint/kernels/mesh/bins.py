@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.mesh.contract import SAMPLE, STEP
 
@@ -157,7 +158,7 @@ def rank_of(r, bins, binned, starts, spare, start, stop):
             last = b
     start, stop = np.int64(starts[first]), np.int64(starts[first + 1])
     if stop - start > SAMPLE:
-        spare[start:stop] = binned[start:stop]
+        put(spare[start:stop], binned[start:stop])
         spare[start:stop].sort()
         return np.float64(spare[r]), start, stop
     for i in range(start, stop):
