@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from footprint.api._arrays import Memory, described, finished, on_host, output, 
 from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
-from footprint.ops.vertical_shift import VerticalShift, dtype_of_shifts, split_shifts
+from footprint.ops.vertical_shift import VerticalShift, are_near, dtype_of_shifts, split_near, split_shifts
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
 
@@ -54,9 +53,9 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     """
     look = looks("vertical_shift", (memory, device), radios, out, shifts)
     known = recall(look)
-    # All are finite where their sum is.
-    if known is not None and known.small and math.isfinite(np.add.reduce(shifts)):
-        found = again(look, [radios, split_shifts(shifts, known.results[0][0][1], known.small)], out)
+    if known is not None and known.small:
+        values = np.asarray(shifts, np.float64)
+        found = again(look, [radios, split_near(values, known.small)], out) if are_near(values) else None
         if found is not None:
             return found
     source = receive(radios, "radios")

@@ -21,7 +21,7 @@ from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.compiling import compiling
 from footprint.backend.cuda_launch import Baking
-from footprint.backend.cuda_turns import Current, marked
+from footprint.backend.cuda_turns import Current, address_of, marked
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError
 from footprint.kernels.common.launch import A, Launch, W
@@ -314,7 +314,7 @@ class CudaBackend(Backend):
 
         def send(src: np.ndarray, here: int) -> None:
             src = np.ascontiguousarray(src, dtype)
-            copy(ptr, src.ctypes.data, nbytes, kind, here)
+            copy(ptr, address_of(src), nbytes, kind, here)
 
         return send
 

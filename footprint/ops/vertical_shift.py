@@ -28,11 +28,21 @@ def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> np.ndarray:
 
     A shift that leaves the image is cut to one that just does.
     """
-    table = np.empty((len(shifts), 2), dtype)
-    whole = np.floor(shifts, dtype=np.float64)
-    table[:, 1] = shifts - whole
     # Not by numpy.clip, which takes longer than all the rest.
-    table[:, 0] = np.minimum(np.maximum(whole, -(height + 1)), height + 1)
+    return split_near(np.minimum(np.maximum(np.asarray(shifts, np.float64), -(height + 1)), height + 1), dtype)
+
+
+def are_near(shifts: np.ndarray) -> bool:
+    """Whether all float64 shifts are finite and so small that none must be cut, by one number that is quickly found."""
+    return bool(shifts.dot(shifts) < _EXACT**2)
+
+
+def split_near(shifts: np.ndarray, dtype: str) -> np.ndarray:
+    """`split_shifts` of those that `are_near`."""
+    table = np.empty((len(shifts), 2), dtype)
+    whole = np.floor(shifts)
+    table[:, 0] = whole
+    table[:, 1] = shifts - whole
     return table
 
 
