@@ -25,6 +25,26 @@ CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 MUTANTS = [
+    Mutant(
+        "footprint/kernels/common/kept.py",
+        "hexdigest()[:32]",
+        "hexdigest()[:0]",
+        ("tests/unit/test_jit.py::test_processes_that_compile_at_once_keep_each_their_own_code",),
+        "one signature's code is written over another's",
+    ),
+    Mutant(
+        "footprint/kernels/common/kept.py",
+        "data if found == self._whole(key) else None",
+        "data",
+        ("tests/unit/test_jit.py::test_code_of_another_signature_or_cut_short_is_compiled_anew",),
+    ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        'and (self.device != "cpu" or self.data.dtype.isnative)',
+        'or self.device != "cpu"',
+        ("tests/backend/test_array_kinds.py::test_strides_of_other_arguments_and_in_place[cupy]",),
+        "strides on a device are not looked at",
+    ),
     Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
     Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
     Mutant(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from itertools import permutations
 
 import numba
 import numpy as np
@@ -14,6 +16,7 @@ from numba.core.compiler import Flags
 
 from footprint.kernels.common import jit
 from footprint.kernels.common.jit import njit, plain
+from footprint.kernels.common.kept import _File
 from footprint.kernels.common.parts import Part, _Flags
 
 
@@ -103,6 +106,36 @@ def test_a_kernel_is_found_on_disk():
         kernel(LINES.astype("f4"), FLOOR, out)
         assert (out == SUMS - FLOOR).all()
     assert sum(kernel.stats.cache_hits.values()) == 1
+
+
+def test_processes_that_compile_at_once_keep_each_their_own_code(tmp_path, monkeypatch):
+    """Two signatures, by two who have found the folder empty, whatever the order in which their files appear."""
+    for number, order in enumerate(sorted(set(permutations("aabb")))):
+        folder, waiting = tmp_path / str(number), {"a": [], "b": []}
+        folder.mkdir()
+        files = {who: _File(str(folder), "kernel", 1) for who in "ab"}
+        for who, file in files.items():
+            with monkeypatch.context() as held:
+                held.setattr(os, "replace", lambda *paths, late=waiting[who]: late.append(paths))
+                file.save(who, f"code of {who}")
+        for who in order:
+            if waiting[who]:
+                os.replace(*waiting[who].pop(0))
+        assert [files["a"].load(who) for who in "ab"] == ["code of a", "code of b"]
+
+
+def test_code_of_another_signature_or_cut_short_is_compiled_anew(tmp_path):
+    file = _File(str(tmp_path), "kernel", 1)
+    file.save("a", "code of a")
+    (held,) = tmp_path.iterdir()
+    file.save("b", "code of b")
+    (other,) = set(tmp_path.iterdir()) - {held}
+    other.write_bytes(held.read_bytes())
+    assert file.load("b") is None and file.load("a") == "code of a"
+    for n in range(len(held.read_bytes())):
+        held.write_bytes(other.read_bytes()[:n])
+        assert file.load("a") is None
+    assert _File(str(tmp_path), "kernel", 2).load("a") is None
 
 
 def test_where_numba_compiles_nothing_kernels_are_the_python_they_are(monkeypatch):

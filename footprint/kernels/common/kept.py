@@ -8,6 +8,7 @@ compiler as ever.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import pickle
 from typing import Any
@@ -44,6 +45,37 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _File(IndexDataCacheFile):  # type: ignore[misc]
+    """A file for every signature, named after all that its code hangs on, which it also holds.
+
+    Numba numbers them in an index: of two processes that compile at once, both may take one number, and what the index then says
+    is one signature's is the other's code, which is called with the wrong types from then on.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Put it where nothing else is ever put."""
+        self._save_data(self._named(key), (self._whole(key), data))
+
+    def load(self, key: Any) -> Any:
+        """What was saved for this key; None where nothing was, or what cannot be read to its end."""
+        try:
+            found, data = self._load_data(self._named(key))
+        except Exception:
+            # Whatever a file that was cut short makes of itself.
+            return None
+        return data if found == self._whole(key) else None
+
+    def flush(self) -> None:
+        """What is in the way is written over."""
+
+    def _whole(self, key: Any) -> str:
+        return repr((self._version, self._source_stamp, key))
+
+    def _named(self, key: Any) -> str:
+        return str(self._data_name(hashlib.sha256(self._whole(key).encode()).hexdigest()[:32]))
+
+    def _data_name(self, number: str) -> str:
+        return self._data_name_pattern.replace("{number:d}", number)
+
     def _load_data(self, name: str) -> Any:
         with open(self._data_path(name), "rb") as file:
             return _Unpickler(io.BytesIO(file.read())).load()
@@ -86,7 +118,7 @@ class Loaded(JITCodeLibrary):  # type: ignore[misc]
 
 
 class Kept(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of a function, the same files."""
+    """Numba's cache of a function, in the same folder."""
 
     _cache_file: Any
 
