@@ -61,6 +61,9 @@ class ndarray(_Base):
     def get(self) -> np.ndarray:
         return self._host.copy()
 
+    def transpose(self, order: Any) -> ndarray:
+        return ndarray(self._host.transpose(order))
+
     def view(self, dtype: Any) -> ndarray:
         return ndarray(self._host.view(dtype))
 
@@ -105,6 +108,14 @@ class FarBackend(CpuBackend):  # type: ignore[misc]  # final for users; the test
     def __init__(self) -> None:
         super().__init__()
         self.limits = limits()
+
+    def write(self, dst: Any, src: Any) -> None:
+        """From the host, or from an array of the device in its strides."""
+        super().write(dst, getattr(src, "_host", src))
+
+    def read(self, dst: Any, src: Any, wait: bool = True) -> None:
+        """The other way."""
+        super().read(getattr(dst, "_host", dst), src, wait)
 
     def adopt(self, array: Any, offset: int, spec: ArraySpec) -> np.ndarray:
         """By its address, as a GPU's driver would."""

@@ -58,7 +58,7 @@ class Array:
     @property
     def direct(self) -> bool:
         """Whether kernels of its own space can use it where it lies."""
-        return self.device != "cpu" or bool(self.data.flags.c_contiguous and self.data.dtype.isnative)
+        return bool(self.data.flags.c_contiguous) and (self.device != "cpu" or self.data.dtype.isnative)
 
     @property
     def given(self) -> Given:
@@ -74,7 +74,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
     if library.labelled and hasattr(array, "data"):
         return receive(array.data, name, kinds)
-    kind = library.name
+    kind, device = library.name, "cpu"
     if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
@@ -85,10 +85,6 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         kind = "numpy"
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
-        if not data.flags.c_contiguous:
-            # A copy there would be memory that no plan has counted.
-            raise ShapeError(name, f"strides {data.strides} on a device", "a C-contiguous array there", "copy it first")
-        return Array(data, kind, device)
     elif hasattr(array, "__dlpack__"):
         data = np.from_dlpack(array)
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
@@ -108,7 +104,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
     if data.dtype.kind not in kinds:
         raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
-    return Array(data, kind, "cpu")
+    return Array(data, kind, device)
 
 
 def _as_array(thing: Any) -> str:
@@ -203,12 +199,10 @@ def on_host(array: Any) -> Any:
 
 def check_writable(given: Array, array: Any, name: str) -> None:
     """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
-    if given.device != "cpu":
-        return
     # What is no array was copied, as a list is.
-    if given.data is not array and not hasattr(array, "__dlpack__"):
+    if given.device == "cpu" and given.data is not array and not hasattr(array, "__dlpack__"):
         raise ArgumentError(name, kind_of(array), "an array that can be changed in place")
-    if not given.data.flags.writeable:
+    if given.device == "cpu" and not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
     if 0 in given.data.strides and any(n > 1 and not step for n, step in zip(given.data.shape, given.data.strides)):
         raise ShapeError(name, "a view that has one number at several places (a stride of 0)", "memory for every number")
@@ -255,7 +249,7 @@ def shared_memory(a: Any, b: Any) -> bool:
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             return False
-        # Kernels take C-contiguous arrays of a device only, so the ends say all.
+        # Of arrays of a device only the ends are looked at.
         (first, end), (start, stop) = array_kind(a).span(a), array_kind(b).span(b)
         return first < stop and start < end
     if not np.may_share_memory(a, b):

@@ -236,11 +236,11 @@ def _run(
 ) -> Any:
     natural = receive(image, "image", COMPLEX)
     order = last(how.axes, len(natural.spec.shape))
-    source = turned(natural, order, "image")
+    source = turned(natural, order)
     given = weights_of(mask, flip, how.sums or source.spec.dtype, source, how.scales(beside), how.several)
     op, wanted = operation(source.spec, given.spec.shape, how, cval, flip, np.dtype(given.spec.dtype).kind == "c", beside)
     more = arrays_beside(beside, natural.spec.shape)
-    sides = [turned(one, order, name) for name, one in more.items()]
+    sides = [turned(one, order) for one in more.values()]
     result = returned(op.out_specs(source.spec, given.spec, *(one.spec for one in sides))[0], how.result)
     into = order if order is None or how.masks != "all" else (0, *(axis + 1 for axis in order))
     target = output(out, turned_back(result, into), natural)
@@ -250,7 +250,7 @@ def _run(
             if isinstance(one, Array) and shared(one, target):
                 raise ArgumentError("out", f"memory shared with {name}", "an array of its own")
     if target.spec.size:
-        sink = turned(target, into, "out")
+        sink = turned(target, into)
         place = where(device, source, target, *sides)
         made = made_by(how.method, op, source.spec, given, place, memory)
         key = call("convolve", made.op, [source, *made.rest, *sides], [sink], place, memory)

@@ -70,6 +70,9 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
     rows = as_rows(shape, name)
     data = array.data
     if shape != rows:
+        if array.device != "cpu" and not array.direct:
+            # CuPy would make a copy that no plan has counted.
+            raise ShapeError(name, f"strides {data.strides} on a device", "2 axes, or a C-contiguous array there", "copy it first")
         viewed = data.reshape(rows)
         if array.device == "cpu" and not np.may_share_memory(viewed, data):
             return Image(Stream(_from_strides(data, rows[1]), ArraySpec(rows, data.dtype.str), key="strides"))

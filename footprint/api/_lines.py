@@ -66,11 +66,11 @@ def _run(
         return found
     natural = receive(image, "input")
     op, order = op_of(natural.spec, natural.device == "cpu")
-    source = turned(natural, order, "input")
+    source = turned(natural, order)
     result = turned_back(op.out_specs(op.in_specs(source.spec)[0])[0], order)
     target = target_of(out, kind, result, natural, shared)
     if result.size:
-        key = call(verb, op, [source], [turned(target, order, "output")], where(device, source, target), memory)
+        key = call(verb, op, [source], [turned(target, order)], where(device, source, target), memory)
         # A plan that is kept takes arrays as they come.
         remember(look if order is None else None, key, target.spec)
     return finished(target, out)

@@ -53,11 +53,11 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
         return found
     natural = receive(image, "input")
     op, order = rank_op(natural.data.ndim, natural.spec.dtype, rank, how)
-    source = turned(natural, order, "input")
+    source = turned(natural, order)
     result = turned_back(op.out_specs(source.spec)[0], order)
     target = target_of(out, kind, result, natural, shared)
     if result.size:
-        key = call(verb, op, [source], [turned(target, order, "output")], where(device, source, target), memory)
+        key = call(verb, op, [source], [turned(target, order)], where(device, source, target), memory)
         # A plan that is kept takes arrays as they come.
         remember(look if order is None else None, key, target.spec)
     return finished(target, out)

@@ -34,7 +34,7 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
 def numbers(name: str, values: Any) -> np.ndarray:
     """A small table of the caller's as float64; what is beyond its range is infinite there."""
     try:
-        found = np.asarray(values)
+        found = np.asarray(on_host(values))
         if found.dtype.kind != "c":
             with np.errstate(over="ignore"):
                 return found.astype(np.float64, copy=False)

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from footprint.api._arrays import Array, Memory
 from footprint.api._call import Described, plan_verb, planned
 from footprint.backend.device import Device
-from footprint.errors import ArgumentError
 from footprint.ops.base import Op
 from footprint.plan.plan import Plan
 from footprint.plan.slots import Given
@@ -30,14 +29,9 @@ def turned_spec(spec: ArraySpec, order: Order) -> ArraySpec:
     return spec if order is None else ArraySpec(tuple(spec.shape[axis] for axis in order), spec.dtype)
 
 
-def turned(array: Array, order: Order, name: str) -> Array:
-    """An array on the host with its axes in another order, where it lies."""
-    if order is None:
-        return array
-    if array.device != "cpu":
-        fix = "filter its last axes, or give a contiguous copy with the axes in that order"
-        raise ArgumentError("axes", f"axes of an array on {array.device} that are not its last ({name})", "its last, in order", fix)
-    return Array(array.data.transpose(order), array.kind, array.device)
+def turned(array: Array, order: Order) -> Array:
+    """An array with its axes in another order, where it lies."""
+    return array if order is None else Array(array.data.transpose(order), array.kind, array.device)
 
 
 def turned_back(spec: ArraySpec, order: Order) -> ArraySpec:

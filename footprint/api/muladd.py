@@ -146,6 +146,6 @@ def _apart(target: Array, source: Array, regions: tuple[Region, Region]) -> None
 def _where_they_lie(device: str, target: Array, source: Array) -> bool:
     """Whether the kernel can take both arrays as they are, and reach into their regions itself."""
     if target.device != "cpu" or source.device != "cpu":
-        return True
+        return all(one.direct for one in (target, source) if one.device != "cpu")
     direct = target.direct and source.direct and source.data.dtype == target.data.dtype
     return direct and target.data.dtype.itemsize in (4, 8) and device == "cpu"

@@ -65,8 +65,8 @@ def sigma_clip(
     Parameters
     ----------
     image : array of any shape, or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides, on a device C-contiguous. Not copied; where kernels cannot read it as
-        it lies, blocks of rows are. What a masked array masks is left out, as NaN is.
+        Real numbers of any dtype, byte order and strides; of more than two axes on a device, C-contiguous. Not copied; where
+        kernels cannot read it as it lies, blocks of rows are. What a masked array masks is left out, as NaN is.
     sigma : float
         Half the width kept, in standard deviations.
     maxiters : int, optional

@@ -26,7 +26,7 @@ def threshold(
     Parameters
     ----------
     image : array of any shape
-        Real numbers of any dtype, byte order and strides; on a device C-contiguous.
+        Real numbers of any dtype, byte order and strides.
     level, background : float
         For pixels over five sigma: ``level=5 * clip.std, background=clip.median``.
     out : bool array of the image's shape, optional

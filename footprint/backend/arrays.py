@@ -137,13 +137,19 @@ class _CuPy(ArrayKind):
     turns = True
 
     def look(self, array: Any) -> Hashable | None:
-        return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.data.device_id
+        # Of one in strides more than its address counts, and where a verb adds an axis, that too.
+        return ("cupy", array.shape, array.dtype, array.data.device_id) if array.flags.c_contiguous else None
 
     def launched(self, array: Any) -> Any:
         return array
 
     def span(self, array: Any) -> tuple[int, int]:
-        return array.data.ptr, array.data.ptr + array.nbytes
+        first = array.data.ptr
+        if array.flags.c_contiguous:
+            return first, first + array.nbytes
+        ends = [(n - 1) * step for n, step in zip(array.shape, array.strides)] if array.size else []
+        after = first + sum(end for end in ends if end > 0) + (array.dtype.itemsize if array.size else 0)
+        return first + sum(end for end in ends if end < 0), after
 
     def empty(self, shape: tuple[int, ...], dtype: Any, like: Any) -> Any | None:
         cupy = sys.modules["cupy"]

@@ -83,11 +83,17 @@ class Backend(ABC):
 
     @abstractmethod
     def write(self, dst: Array, src: np.ndarray) -> None:
-        """Host to device, or a casting copy between host arrays; ``src`` must stay as it is until `sync`."""
+        """Host to device, or a casting copy between host arrays; ``src`` must stay as it is until `sync`.
+
+        On a device ``src`` may also be an array there, in any strides: a casting copy, queued.
+        """
 
     @abstractmethod
     def read(self, dst: np.ndarray, src: Array, wait: bool = True) -> None:
-        """Device to host; done when it returns, or without ``wait`` (contiguous ``dst`` of the same dtype) when `mark` says so."""
+        """Device to host; done when it returns, or without ``wait`` (contiguous ``dst`` of the same dtype) when `mark` says so.
+
+        ``dst`` may also be an array of the device, in any strides: a casting copy, queued.
+        """
 
     @abstractmethod
     def clear(self, dst: Array) -> None:

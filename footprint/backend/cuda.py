@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import cupy
 import numpy as np
-from cupy.cuda import driver, function, nvrtc, pinned_memory, runtime
+from cupy.cuda import driver, function, pinned_memory, runtime
 
-from footprint import settings
 from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, failed
-from footprint.backend.compiling import compiling
+from footprint.backend.cuda_binary import binary
 from footprint.backend.cuda_launch import Baking
 from footprint.backend.cuda_turns import Current, address_of, marked
 from footprint.backend.fft.base import transforms
@@ -190,12 +186,20 @@ class CudaBackend(Backend):
 
     def write(self, dst: View, src: np.ndarray) -> None:
         """Host to device, queued: pinned ``src`` must stay as it is until `sync`; other memory is staged before this returns."""
+        if isinstance(src, cupy.ndarray):
+            with self._stream():
+                cupy.copyto(self._array(dst), src, casting="unsafe")
+            return
         src = np.ascontiguousarray(src, dst.spec.dtype)
         with self._stream() as stream:
             runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
         """Device to host."""
+        if isinstance(dst, cupy.ndarray):
+            with self._stream():
+                cupy.copyto(dst, self._array(src), casting="unsafe")
+            return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
         with self._stream() as stream:
@@ -345,6 +349,11 @@ class CudaBackend(Backend):
             free, total = runtime.memGetInfo()
         return int(total - free)
 
+    def _array(self, view: View) -> cupy.ndarray:
+        """A view as CuPy's array, for its copies; it owns nothing."""
+        held = cupy.cuda.UnownedMemory(view.ptr, view.spec.nbytes, self, self.index)
+        return cupy.ndarray(view.spec.shape, view.spec.dtype, cupy.cuda.MemoryPointer(held, 0))
+
     @contextlib.contextmanager
     def _stream(self) -> Iterator[Any]:
         """With this device current, the stream the caller has chosen on it."""
@@ -363,34 +372,3 @@ class CudaBackend(Backend):
 def open_backend(index: int = 0) -> CudaBackend:
     """The backend of one device."""
     return CudaBackend(index)
-
-
-def binary(source: str, arch: str) -> bytes:
-    """Machine code of a text, from disk where it has been compiled before."""
-    options = (f"--gpu-architecture={arch}", "--std=c++17", "--fmad=true")
-    version = f"{nvrtc.getVersion()}{options}"
-    name = hashlib.sha256(f"{version}\n{source}".encode()).hexdigest()[:40] + ".cubin"
-    path = settings.cache_dir() / "cuda" / name
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
-    made = nvrtc.createProgram(source, "kernel.cu", (), ())
-    try:
-        with compiling():
-            nvrtc.compileProgram(made, options)
-        code = bytes(nvrtc.getCUBIN(made))
-    except nvrtc.NVRTCError:
-        log = nvrtc.getProgramLog(made)
-        raise BackendError("cuda", f"NVRTC could not compile a kernel for {arch}:\n{log}", "please report this") from None
-    finally:
-        nvrtc.destroyProgram(made)
-    _keep(path, code)
-    return code
-
-
-def _keep(path: Path, code: bytes) -> None:
-    """Write under another name first: another process may read the cache at this moment. A full disk only costs time."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(code)
-        part.replace(path)

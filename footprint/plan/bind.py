@@ -162,7 +162,8 @@ class BoundPlan(Steps):
         ready = self._prepare(index, step, {loop.id: 0 for loop in self.plan.loops}, WHOLE)
         launch = self.backend.bake(ready.kernel, ready.views, ready.callers) if step.action == "launch" else None
         once: Baked = launch or (lambda feeds, here: self._do(ready, WHOLE, feeds))
-        if step.action == "fill" and len(step.refs) == 2 and not self.plan.limits.host and ready.views[1] is not None:
+        across = step.action == "fill" and len(step.refs) == 2 and step.refs[0].slot.given.space == "host"
+        if across and not self.plan.limits.host and ready.views[1] is not None:
             send, key = self.backend.sender(ready.views[1]), step.refs[0].slot.id
             once = lambda feeds, here: send(feeds[key], here)
         elif step.action == "fill" and self.plan.limits.host and step.refs[0].slot.given.owner == "caller":

@@ -315,13 +315,13 @@ class Builder:
         slot = ref.slot
         if ref.path and slot.kind == "inp":
             raise AssertionError(f"a window of the input {slot.name} is brought: bring it whole, and take windows of that")
-        if slot.kind not in ("inp", "out") or (slot.given.space == "device" and not self.limits.host):
+        if slot.kind not in ("inp", "out") or (slot.given.space == "device" and not (slot.given.strided or self.limits.host)):
             if slot.kind in ("inp", "out") and not slot.together(self.cuts):
                 raise AssertionError(f"parts of {slot.name}, an array on a device, do not lie together")
             self.copy(ref, scratch)
-        elif self.limits.host:
+        elif self.limits.host or slot.given.strided:
             self._beside(slot, scratch.spec, "reader")
-            self._step("fill", "", (ref, scratch), "read")
+            self._step("fill", "", (ref, scratch), "read" if self.limits.host else "compute")
         else:
             crosses = across(slot.spec.dtype, scratch.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch if crosses == scratch.slot.spec.dtype else self.like(ref, crosses, f"{slot.name} as it crosses")
@@ -371,7 +371,7 @@ class Builder:
             self._beside(slot, ref.spec, "writer")
             self._step("take", "", (scratch, ref), "write", when)
         elif slot.given.space == "device":
-            self._step("copy", "", (scratch, ref), "compute", when)
+            self._step("take" if slot.given.strided else "copy", "", (scratch, ref), "compute", when)
         else:
             crosses = across(scratch.slot.spec.dtype, slot.spec.dtype) if not _tiny(slot, scratch) else scratch.slot.spec.dtype
             there = scratch

@@ -46,6 +46,8 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
             continue
         into = step.action == "fill"
         slot, other = step.refs[0 if into else 1].slot, step.refs[1 if into else 0].slot
+        if slot.given.space == "device" and not b.limits.host:
+            continue
         phase = b.phases[step.phase]
         # Where the job is whole, what was filled stays for all passes.
         turns = phase.usual if phase.flag is not None and (b.cuts or not into) and step.when not in ("end", "once") else 1

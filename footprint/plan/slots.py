@@ -111,6 +111,11 @@ class Given:
     decoding: Callable[[tuple[int, ...]], float] | None = field(default=None, compare=False, repr=False)
     stored: bool = field(default=True, compare=False, repr=False)
 
+    @property
+    def strided(self) -> bool:
+        """Whether it lies on a device, and not as kernels take it: what is brought or taken is a copy there."""
+        return self.space == "device" and not self.direct
+
 
 @dataclass(frozen=True)
 class Slot:

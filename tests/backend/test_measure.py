@@ -71,6 +71,13 @@ def test_pieces_of_a_label_take_the_peak_that_is_a_number(device):
     assert table["peak"].tolist() == [-5, -np.inf] and table["y_peak"].tolist() == [2, 0]
 
 
+def test_sums_with_infinities_are_those_of_numbers(device):
+    image = np.array([[np.inf, 1, 0, -np.inf, 2], [np.inf, 3, 0, 4, np.nan], [np.inf, -np.inf, 0, np.inf, np.nan]], np.float32)
+    table = fp.measure(image, np.array([[1, 1, 0, 2, 2], [1, 1, 0, 2, 3], [4, 4, 0, 5, 5]]), device=device)
+    assert np.array_equal(table["flux"], [np.inf, -np.inf, np.nan, np.nan, np.nan], equal_nan=True)
+    assert np.isnan(table["x"]).all() and np.isnan(table["a"]).all()
+
+
 def test_empty_and_bad_arguments():
     assert len(fp.measure(np.ones((3, 3)), np.zeros((3, 3), int), device="cpu")) == 0
     assert len(fp.measure(np.ones((0, 3)), np.zeros((0, 3), int), device="cpu")) == 0

@@ -5,7 +5,8 @@ of its shape (n_y, n_x), 0 is no island: all ``height`` rows of an image, or som
 often as `turns` says; ``turn`` counts that. ``moments`` float64 (n, 15) and ``boxes`` int64 (n, 8) with the columns of
 `kernels.find_sources`, kept from part to part, row ``k - 1`` for label ``k``; labels over n are left out. Sums are float64 in
 raster order of the runs of a row, on a GPU whole numbers of a unit fine enough for the label, so that their order means nothing;
-the column LABEL is k. A value that is not finite makes its label's sums NaN or infinite (on a GPU always NaN), and no other's.
+the column LABEL is k. A value that is not finite makes its label's sums NaN, the first infinite where all such are so of one
+sign; and no other's.
 
 ``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=, connected=)``
 subtracts ``stats[BACKGROUND]``; with ``connected`` the pixels of each label are, over sides or corners. Of the first ``count``
