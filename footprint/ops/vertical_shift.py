@@ -34,7 +34,8 @@ def split_shifts(shifts: np.ndarray, height: int, dtype: str) -> np.ndarray:
 
 def are_near(shifts: np.ndarray) -> bool:
     """Whether all float64 shifts are finite and so small that none must be cut, by one number that is quickly found."""
-    return bool(shifts.dot(shifts) < _EXACT**2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(shifts.dot(shifts) < _EXACT**2)
 
 
 def split_near(shifts: np.ndarray, dtype: str) -> np.ndarray:

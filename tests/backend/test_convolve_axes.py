@@ -138,12 +138,12 @@ def test_origins_are_ndimages(boundary, device, rng):
         close(fp.convolve(image, mask, boundary=boundary, cval=2, origin=ours, device=device), want, mask, image, "f8")
 
 
-def test_axes_of_a_device_are_its_last(rng):
+@pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0)])
+def test_axes_of_an_array_on_a_device(rng, axes):
     with far.far_device():
         image, mask = rng.standard_normal((4, 5, 6), "f4"), rng.random((3, 3))
-        there = far.ndarray(image.copy())
-        with pytest.raises(fp.ArgumentError, match="its last, in order"):
-            fp.convolve(there, mask, axes=(0, 1))
-        got = fp.convolve(there, mask, axes=(1, 2))
-        assert type(got) is far.ndarray
-        np.testing.assert_array_equal(got.get(), fp.convolve(image, mask, axes=(1, 2), device="cpu"))
+        want, out = fp.convolve(image, mask, axes=axes, device="cpu"), far.ndarray(np.zeros_like(image))
+        got = fp.convolve(far.ndarray(image.copy()), mask, axes=axes)
+        assert type(got) is far.ndarray and fp.convolve(far.ndarray(image.copy()), mask, axes=axes, out=out) is out
+        np.testing.assert_array_equal(got.get(), want)
+        np.testing.assert_array_equal(out.get(), want)

@@ -149,8 +149,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/vertical_shift.py",
-        "whole = np.floor(shifts, dtype",
-        "whole = np.trunc(shifts, dtype",
+        "whole = np.floor(shifts)",
+        "whole = np.trunc(shifts)",
         ("tests/null/test_halos.py::test_a_shift_is_whole_rows_and_a_rest_from_0_to_1",),
         "negative shifts are cut towards 0",
     ),
