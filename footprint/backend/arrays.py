@@ -84,6 +84,10 @@ class ArrayKind:
         """The array as a launch takes it."""
         raise NotImplementedError
 
+    def whole(self, array: Any) -> bool:
+        """Whether the address of an array on a device that `look` knows says all of it, so that its axes are nothing to a plan."""
+        return True
+
     def span(self, array: Any) -> tuple[int, int]:
         """Its first byte and the one after its last, C-contiguous."""
         start = int(array.__cuda_array_interface__["data"][0])
@@ -137,11 +141,13 @@ class _CuPy(ArrayKind):
     turns = True
 
     def look(self, array: Any) -> Hashable | None:
-        # Of one in strides more than its address counts, and where a verb adds an axis, that too.
-        return ("cupy", array.shape, array.dtype, array.data.device_id) if array.flags.c_contiguous else None
+        return "cupy", array.shape, array.dtype, array.flags.c_contiguous, array.data.device_id
 
     def launched(self, array: Any) -> Any:
         return array
+
+    def whole(self, array: Any) -> bool:
+        return bool(array.flags.c_contiguous)
 
     def span(self, array: Any) -> tuple[int, int]:
         first = array.data.ptr
