@@ -99,4 +99,3 @@ def again(look: Hashable | None, ins: Sequence[Any], out: Any = None, seen: Call
     if seen is not None and (type(target) is np.ndarray or not kind_of(target).whole(target)):
         return target if replay(known, ins, (seen(target),)) else None
     return target if replay(known, ins, (target,)) else None
-    return target if replay(known, ins, (there,)) else None
