@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from footprint.api._arrays import Memory
@@ -69,7 +70,7 @@ class Short:
         return tuple(Room(max(1, self.bright // fewer), self.summits) for fewer in _FEWER)
 
 
-def first_that_fits(rooms: tuple[R, ...], make: Callable[[R], T]) -> T:
+def first_that_fits(rooms: Sequence[R], make: Callable[[R], T]) -> T:
     """With the first room that the budget allows."""
     for room in rooms[:-1]:
         try:
@@ -94,14 +95,48 @@ def enough(plan: Callable[[int, Memory], Plan], room: int, needed: int, smallest
     return high
 
 
-def again(attempt: Callable[[Room], T | Short], plan: Callable[[Room, Memory], Plan], short: Short, memory: Memory) -> T | Short:
-    """With the room that is needed; the budget that is said to do for it does."""
+def begun(plan: Callable[[Room, Memory], Plan], rooms: Sequence[Room], needed: Room, does: int) -> int:
+    """A budget from ``does`` up with which a run that begins with the most room it allows comes to what is needed.
+
+    What it began with room for summits it goes on with, so that a larger budget may want more.
+    """
+
+    def begins(room: Room, most: int) -> Room:
+        plan(room, most)
+        return room
+
+    for _ in rooms:
+        first = first_that_fits(rooms, partial(begins, most=does))
+        if first.summits <= needed.summits or first.rows >= needed.rows:
+            break
+        try:
+            plan(Room(needed.rows, first.summits), does)
+            break
+        except BudgetError as error:
+            does = error.smallest
+    return does
+
+
+def again(
+    attempt: Callable[[Room], T | Short],
+    plan: Callable[[Room, Memory], Plan],
+    rooms: Sequence[Room],
+    short: Short,
+    memory: Memory,
+    twice: bool = False,
+) -> T | Short:
+    """With the room that is needed; the budget that is said to do for it does.
+
+    Of an image that is searched ``twice`` the second search's components may not be counted yet: a quarter more is room for them.
+    """
     tidy()
     try:
         return first_that_fits(short.tries, attempt)
     except BudgetError as error:
         needed, smallest = short.enough, error.smallest
-        if len(short.tries) > 1:
+        if twice:
+            needed = needed._replace(rows=needed.rows + needed.rows // 4 + 4)
+        if twice or len(short.tries) > 1:
             try:
                 plan(needed, memory)
             except BudgetError as other:
@@ -111,6 +146,7 @@ def again(attempt: Callable[[Room], T | Short], plan: Callable[[Room, Memory], P
         does = smallest
         if not met.limits.host:
             does = enough(lambda rows, most: plan(Room(rows), most), short.had.rows, needed.rows, smallest, memory)
-        what = f"a catalogue of {needed.rows} components" if short.rows else f"a search of {short.summits} summits"
+        does = begun(plan, rooms, needed, does)
+        what = f"a catalogue of {short.enough.rows} components" if short.rows else f"a search of {short.summits} summits"
         fix = f"give memory={does} ({format_bytes(does)}) or more, or a higher sigma"
         raise BudgetError(error.budget, error.terms, does, f"{what}, as this image has,", fix) from None

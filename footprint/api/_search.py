@@ -159,7 +159,7 @@ class Search:
         while isinstance(found, Short):
             if self.capacity is not None:
                 raise CapacityError("capacity", found.had.rows, found.capacity)
-            found = again(self._attempt, self._planned, found, self.memory)
+            found = again(self._attempt, self._planned, self.rooms, found, self.memory, self.rules.residual)
         return found
 
     def plan(self, ins: list[Face] | None = None) -> Plan:

@@ -353,6 +353,24 @@ def test_more_summits_than_a_small_budget_has_room_for(rng):
     assert plans[-1].footprint.total <= short.value.smallest and plans[-1].outputs[2].spec.shape[0] < 200
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_the_budget_that_is_named_for_an_image_does(seed):
+    """Also where it allows more summits than the first did, whose room then stays, and where a second search finds more."""
+    rng = np.random.default_rng(seed)
+    image, (y, x) = rng.standard_normal((49, 235)), np.mgrid[:49, :235]
+    for _ in range(int(rng.integers(5, 30))):
+        at, peak, width = rng.uniform(0, (49, 235)), 10 ** rng.uniform(0.8, 2.5), rng.uniform(1, 3)
+        image += peak * np.exp(-((y - at[0]) ** 2 + (x - at[1]) ** 2) / (2 * width**2))
+    options = {"min_area": 4, "deblend": True, "fit": "gaussian", "residual": True, "device": "cpu"}
+    whole = fp.find_sources(image.astype("f4"), **options)
+    with pytest.raises(fp.BudgetError) as least:
+        fp.find_sources(image.astype("f4"), memory=1, **options)
+    with pytest.raises(fp.BudgetError, match="as this image has") as short:
+        fp.find_sources(image.astype("f4"), memory=least.value.smallest, **options)
+    few = fp.find_sources(image.astype("f4"), memory=short.value.smallest, **options)
+    assert len(few) == len(whole) and np.array_equal(few["flux"], whole["flux"])
+
+
 def test_bad_arguments_are_named():
     image = np.random.default_rng(0).standard_normal((20, 20))
     for contrast in (-0.1, 2, "much", float("nan")):
