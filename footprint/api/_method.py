@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,10 @@ from footprint.ops.overlap_save import METHODS, OverlapSave, by_method
 from footprint.ops.separated import (
     Products,
     Separated,
+    alike,
+    factors_of,
     in_rows,
+    is_looked_at,
     looking_bytes,
     made_of,
     product_of,
@@ -42,9 +46,9 @@ class Made(NamedTuple):
     weighed: bool = False
 
     @property
-    def beyond(self) -> float | None:
-        """What lies beyond the sums down, where the mask is one product; else None."""
-        return self.op.beyond[0] if isinstance(self.op, Separated) else None
+    def product(self) -> Hashable | None:
+        """What the plan has of the mask's values, where that is one product; else None."""
+        return (self.op.beyond[0], self.op.equal) if isinstance(self.op, Separated) else None
 
 
 def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memory: Memory) -> Made:
@@ -59,9 +63,10 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
     if choose("method", method, METHODS) != "separable":
         chosen = by_method(method, op, image, limits)
         looks = method == "auto" and op.masks == "one" and _is_seen(mask)
-        why = quicker(op, chosen, image, limits) if looks else None
-        found = None if why is None else _product(op, image, mask, why)
-        return Made(chosen, [mask], why is not None) if found is None else _handed(found, True)
+        reasons = [quicker(op, chosen, image, limits, equal) if looks else None for equal in (False, True)]
+        weighed = any(why is not None for why in reasons)
+        found = _product(op, image, mask, *reasons) if weighed else None
+        return Made(chosen, [mask], weighed) if found is None else _handed(found, True)
     if len(op.taps) != 2 or 0 in op.taps or op.batch or op.masks != "one":
         asked = "images of a batch" if op.batch else "several masks" if op.masks != "one" else f"a mask of shape {op.taps}"
         raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
@@ -80,13 +85,23 @@ def _is_seen(mask: Face) -> bool:
     return mask.data is not None and not isinstance(mask, Described) and mask.device == "cpu"
 
 
-def _product(op: Correlate, image: ArraySpec, mask: Face, why: str) -> Products | None:
-    """The operation for the one product that a mask is, in place of another method; None for any other mask."""
+def _product(op: Correlate, image: ArraySpec, mask: Face, why: str | None, equal: str | None) -> Products | None:
+    """The operation for the one product that a mask is, in place of another method; None for any other mask.
+
+    ``why`` it is quicker, and why where all weights are ``equal``; None where it is not.
+    """
     kind, beside = op.summed(image.dtype), looking_bytes(op.taps)
-    if isinstance(mask, Stream):
+    if isinstance(mask, Stream) and mask.equal is not None:
+        found: tuple[np.ndarray, np.ndarray] | None = factors_of(mask.equal, op.taps)
+    elif isinstance(mask, Stream):
+        if not is_looked_at(image.shape, op.taps):
+            return None
         beside += mask.spec.nbytes + (mask.given.beside(mask.spec) if mask.given.beside is not None else 0)
-    found = product_of(_values(mask), kind)
-    return None if found is None else made_of(op, *in_rows(found, "float64"), kind, beside, why)
+        found = product_of(_values(mask), kind)
+    else:
+        found = product_of(_values(mask), kind)
+    reason = None if found is None else equal if all(alike(found)) else why
+    return None if found is None or reason is None else made_of(op, *in_rows(found, "float64"), kind, beside, reason)
 
 
 def _handed(found: Products, weighed: bool = False) -> Made:
