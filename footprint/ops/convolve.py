@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
@@ -56,8 +56,9 @@ class Correlate(Op):
     batch: int = 0
     masks: str = "one"
 
-    # By the mask's dimensions.
+    # By the mask's dimensions; and where a processor's filters all images of a batch in one launch.
     kernels = ("convolve", "convolve", "volume")
+    together: ClassVar[str] = "planes"
 
     def settings(self) -> dict[str, Number]:
         """What the kernel is told beside where it begins and the borders."""
@@ -214,6 +215,9 @@ class Correlate(Op):
             return
         if self.batch > 1:
             x, y = (ref.reshape(-1, *ref.spec.shape[self.batch :]) for ref in (x, y))
+        if self.together and b.limits.host and len(self.taps) == 2:
+            b.launch(self.together, x, w, y, cval=float(self.cval), **how)
+            return
         with b.repeat(y) as loop:
             b.launch(kernel, x.row(loop), w, y.row(loop), cval=float(self.cval), **how)
 

@@ -64,6 +64,7 @@ class OverlapSave(Correlate):
     around: tuple[int, ...] = (0, 0)
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
+    together = ""
 
     def reads(self, dtype: str) -> str:
         """As it is stored: tiles are made of it."""
