@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._call import Described, Face, Stream
 from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Op
+from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import METHODS, OverlapSave, by_method
 from footprint.ops.separated import (
@@ -56,6 +58,9 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
 
     Of a mask in order of correlation only the products are handed on where it is a sum of some.
     """
+    if isinstance(op, ComplexSums) and method in ("auto", "fft"):
+        parts = ArraySpec(image.shape, op.of.summed(image.dtype))
+        return Made(replace(op, of=by_method(method, op.of, parts, limits_and_budget(device, None)[0])), [mask])
     if not isinstance(op, Correlate):
         _direct_only(method)
         return Made(op, [mask])
@@ -114,8 +119,8 @@ def _direct_only(method: str) -> None:
     if choose("method", method, METHODS) in ("fft", "separable"):
         raise ArgumentError(
             "method",
-            f"{method!r} for complex numbers, for masked or weighted pixels, or where nan is not 'propagate'",
-            "'direct' there",
+            f"{method!r} for masked or weighted pixels, where nan is not 'propagate', or for complex numbers",
+            "'direct' there, or of complex numbers 'fft'",
         )
 
 
@@ -125,7 +130,7 @@ def method_of(method: str, op: Op, image: ArraySpec, mask: Face, device: str) ->
         return method
     made = made_by(method, op, image, mask, device, None).op
     names: dict[type[Op], str] = {OverlapSave: "fft", Separated: "separable"}
-    return names.get(type(made), "direct")
+    return names.get(type(made.of if isinstance(made, ComplexSums) else made), "direct")
 
 
 def for_frames(method: str, op: Op, frame: ArraySpec, device: str) -> Op:

@@ -183,6 +183,9 @@ class Correlate(Op):
             return replace(found, flops=found.flops * (1 + self.taps[0] / _COLUMN))
         return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
 
+    def tell(self, b: Builder) -> None:
+        """Say what the plan's reader should know: of direct sums nothing."""
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
         image, weights, out = refs
@@ -254,6 +257,14 @@ class OfSums(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Those of the sums."""
         return self.of.out_specs(*specs)
+
+    def grain(self, *specs: ArraySpec) -> int:
+        """That of the sums."""
+        return self.of.grain(*specs)
+
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
+        """That of the sums."""
+        return self.of.grain_along(axis, *specs)
 
     def halo(self, axis: str) -> Reach:
         """That of the sums."""
