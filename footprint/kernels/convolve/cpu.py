@@ -278,32 +278,20 @@ def convolve(
 ) -> None:
     """Correlate; see ``footprint.kernels.convolve.contract`` for what is computed."""
     shapes = (*image.shape, *weights.shape, *out.shape)
+    rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
     line, stored = shapes[2] == 1, image.dtype != out.dtype
-    piece, units = units_of(shapes, stored)
-    flat = flat_of(image, weights, out, work)
+    if line:
+        piece, tall = line_piece(columns), 1
+    elif stored:
+        piece, tall = stored_strip(columns), cpu_sums.held(*weights.shape)[0]
+    else:
+        piece, tall = STRIP, UNIT_ROWS
+    units = -(-rows // tall) * -(-columns // piece)
+    source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
+    flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval
     alone, together = _LOOPS[stored, line]
-    threads, size = work.shape
     if few(out.size * weights.size):
         alone(*flat, 0, 0, units, *numbers)
     else:
         together(*flat, size, threads, units, *numbers)
-
-
-def units_of(shapes: tuple[int, ...], stored: bool) -> tuple[int, int]:
-    """Columns that a thread takes at a time, and how many times it takes some of an image."""
-    rows, columns = shapes[4:]
-    if shapes[2] == 1:
-        piece, tall = line_piece(columns), 1
-    elif stored:
-        piece, tall = stored_strip(columns), cpu_sums.held(*shapes[2:4])[0]
-    else:
-        piece, tall = STRIP, UNIT_ROWS
-    return piece, -(-rows // tall) * -(-columns // piece)
-
-
-def flat_of(image: np.ndarray, weights: np.ndarray, out: np.ndarray, work: np.ndarray) -> tuple[Any, ...]:
-    """The arrays as the loops take them."""
-    stored = image.dtype != out.dtype
-    source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
-    return *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)

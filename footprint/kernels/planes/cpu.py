@@ -11,8 +11,10 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.cpu import _image_units, _stored_image_units, blocks, convolve, flat_of, held, units_of
+from footprint.kernels.convolve.contract import STRIP, UNIT_ROWS, stored_strip
+from footprint.kernels.convolve.cpu import KINDS, _image_units, _stored_image_units, blocks, convolve, held
 from footprint.kernels.convolve.cpu_lines import fill
+from footprint.kernels.convolve.cpu_sums import held as held_of
 from footprint.kernels.planes.contract import side_by_side
 
 
@@ -112,9 +114,11 @@ def planes(
         convolve(images.reshape(-1, images.shape[2]), weights, out.reshape(-1, out.shape[2]), work, **how)
         return
     shapes = (*images.shape[1:], *weights.shape, *out.shape[1:])
-    stored = images.dtype != out.dtype
-    piece, units = units_of(shapes, stored)
-    flat, all_units = flat_of(images, weights, out, work), len(out) * units
+    (rows, columns), stored = shapes[4:], images.dtype != out.dtype
+    piece, tall = (stored_strip(columns), held_of(*shapes[2:4])[0]) if stored else (STRIP, UNIT_ROWS)
+    units = -(-rows // tall) * -(-columns // piece)
+    source = (images.reshape(-1).view(np.uint8), KINDS[images.dtype.name]) if stored else (images.reshape(-1),)
+    flat, all_units = (*source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)), len(out) * units
     alone, together = (_stored_plane_units, _stored_planes) if stored else (_plane_units, _planes)
     if not stored and (many := side_by_side(shapes[2:4], shapes[4:])):
         alone, together, units, all_units = _small_units, _small, many, -(-len(out) // many)
