@@ -39,6 +39,8 @@ class Stream:
         Tells one kind of stream from another, so that a plan can be kept for the next call. None where no plan can be kept.
     given
         How a plan meets it. Its ``owner`` is "maker", the verb itself, where there is a key, else "source", a file or the caller.
+    equal
+        The one number that all it fills is, where that is known beforehand.
     """
 
     kind, device = "numpy", "cpu"
@@ -52,8 +54,9 @@ class Stream:
         decoding: Callable[[tuple[int, ...]], float] | None = None,
         owner: str | None = None,
         stored: bool = True,
+        equal: float | None = None,
     ) -> None:
-        self.data, self.spec, self.key = data, spec, key
+        self.data, self.spec, self.key, self.equal = data, spec, key, equal
         owner = owner or ("source" if key is None else "maker")
         self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored)
 

@@ -26,7 +26,7 @@ from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import MASKS, MODES, Correlate, check_origin
 from footprint.ops.known import TREATMENTS, Known
 from footprint.ops.overlap_save import METHODS
-from footprint.ops.separated import beyond, in_rows, product_of
+from footprint.ops.separated import alike, beyond, in_rows, product_of
 from footprint.plan.ready import Known as Earlier
 from footprint.spec import ArraySpec
 
@@ -156,7 +156,7 @@ def _again(look: Hashable, known: Earlier, image: Any, mask: Any, seen: Any, fli
     if known.product is None:
         # The mask's values decide on the plan.
         product = product_of(seen, known.small)
-        decided = recall((look, None if product is None else beyond(number(cval), product[0])))
+        decided = recall((look, None if product is None else (beyond(number(cval), product[0]), alike(product))))
         if decided is None:
             return None
         known = decided
@@ -260,8 +260,8 @@ def _run(
         if simple and kind_of(mask).turns and (type(mask) is np.ndarray or kind_of(given.data) is not NUMPY):
             if made.weighed and look is not None:
                 values_decide(look, key, wanted.dtype)
-                look = (look, made.beyond)
-            remember(look, key, target.spec, wanted.dtype, made.beyond is not None)
+                look = (look, made.product)
+            remember(look, key, target.spec, wanted.dtype, made.product is not None)
     else:
         choose("method", how.method, METHODS)
     return finished(target, out)

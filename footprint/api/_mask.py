@@ -56,7 +56,8 @@ def file_mask(mask: Any, dtype: str, flip: bool = True, scaled: bool = False) ->
     """A file's mask: its reader casts to the sums' dtype."""
     spec = ArraySpec(tuple(mask.shape), sum_dtype(dtype))
     source = Filler(lambda region, block: _read_mask(mask, flip, block, scaled))
-    return Stream(source, spec, lambda block: mask.host_bytes(block.shape[0], block.dtype))
+    beside = lambda block: mask.host_bytes(block.shape[0], block.dtype)
+    return Stream(source, spec, beside, equal=getattr(mask, "equal", None))
 
 
 def held_bytes(mask: Any, dtype: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +12,16 @@ from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._call import Described, Face, Stream
 from footprint.errors import ArgumentError, BudgetError, choose
 from footprint.ops.base import Op
+from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import METHODS, OverlapSave, by_method
 from footprint.ops.separated import (
     Products,
     Separated,
+    alike,
+    factors_of,
     in_rows,
+    is_looked_at,
     looking_bytes,
     made_of,
     product_of,
@@ -42,9 +48,9 @@ class Made(NamedTuple):
     weighed: bool = False
 
     @property
-    def beyond(self) -> float | None:
-        """What lies beyond the sums down, where the mask is one product; else None."""
-        return self.op.beyond[0] if isinstance(self.op, Separated) else None
+    def product(self) -> Hashable | None:
+        """What the plan has of the mask's values, where that is one product; else None."""
+        return (self.op.beyond[0], self.op.equal) if isinstance(self.op, Separated) else None
 
 
 def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memory: Memory) -> Made:
@@ -52,6 +58,9 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
 
     Of a mask in order of correlation only the products are handed on where it is a sum of some.
     """
+    if isinstance(op, ComplexSums) and method in ("auto", "fft"):
+        parts = ArraySpec(image.shape, op.of.summed(image.dtype))
+        return Made(replace(op, of=by_method(method, op.of, parts, limits_and_budget(device, None)[0])), [mask])
     if not isinstance(op, Correlate):
         _direct_only(method)
         return Made(op, [mask])
@@ -59,9 +68,10 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
     if choose("method", method, METHODS) != "separable":
         chosen = by_method(method, op, image, limits)
         looks = method == "auto" and op.masks == "one" and _is_seen(mask)
-        why = quicker(op, chosen, image, limits) if looks else None
-        found = None if why is None else _product(op, image, mask, why)
-        return Made(chosen, [mask], why is not None) if found is None else _handed(found, True)
+        reasons = [quicker(op, chosen, image, limits, equal) if looks else None for equal in (False, True)]
+        weighed = any(why is not None for why in reasons)
+        found = _product(op, image, mask, *reasons) if weighed else None
+        return Made(chosen, [mask], weighed) if found is None else _handed(found, True)
     if len(op.taps) != 2 or 0 in op.taps or op.batch or op.masks != "one":
         asked = "images of a batch" if op.batch else "several masks" if op.masks != "one" else f"a mask of shape {op.taps}"
         raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
@@ -80,13 +90,23 @@ def _is_seen(mask: Face) -> bool:
     return mask.data is not None and not isinstance(mask, Described) and mask.device == "cpu"
 
 
-def _product(op: Correlate, image: ArraySpec, mask: Face, why: str) -> Products | None:
-    """The operation for the one product that a mask is, in place of another method; None for any other mask."""
+def _product(op: Correlate, image: ArraySpec, mask: Face, why: str | None, equal: str | None) -> Products | None:
+    """The operation for the one product that a mask is, in place of another method; None for any other mask.
+
+    ``why`` it is quicker, and why where all weights are ``equal``; None where it is not.
+    """
     kind, beside = op.summed(image.dtype), looking_bytes(op.taps)
-    if isinstance(mask, Stream):
+    if isinstance(mask, Stream) and mask.equal is not None:
+        found: tuple[np.ndarray, np.ndarray] | None = factors_of(mask.equal, op.taps)
+    elif isinstance(mask, Stream):
+        if not is_looked_at(image.shape, op.taps):
+            return None
         beside += mask.spec.nbytes + (mask.given.beside(mask.spec) if mask.given.beside is not None else 0)
-    found = product_of(_values(mask), kind)
-    return None if found is None else made_of(op, *in_rows(found, "float64"), kind, beside, why)
+        found = product_of(_values(mask), kind)
+    else:
+        found = product_of(_values(mask), kind)
+    reason = None if found is None else equal if all(alike(found)) else why
+    return None if found is None or reason is None else made_of(op, *in_rows(found, "float64"), kind, beside, reason)
 
 
 def _handed(found: Products, weighed: bool = False) -> Made:
@@ -99,8 +119,8 @@ def _direct_only(method: str) -> None:
     if choose("method", method, METHODS) in ("fft", "separable"):
         raise ArgumentError(
             "method",
-            f"{method!r} for complex numbers, for masked or weighted pixels, or where nan is not 'propagate'",
-            "'direct' there",
+            f"{method!r} for masked or weighted pixels, where nan is not 'propagate', or for complex numbers",
+            "'direct' there, or of complex numbers 'fft'",
         )
 
 
@@ -110,7 +130,7 @@ def method_of(method: str, op: Op, image: ArraySpec, mask: Face, device: str) ->
         return method
     made = made_by(method, op, image, mask, device, None).op
     names: dict[type[Op], str] = {OverlapSave: "fft", Separated: "separable"}
-    return names.get(type(made), "direct")
+    return names.get(type(made.of if isinstance(made, ComplexSums) else made), "direct")
 
 
 def for_frames(method: str, op: Op, frame: ArraySpec, device: str) -> Op:

@@ -50,6 +50,8 @@ class NamedMask:
         As an image's.
     sigma
         Of a Gaussian, in pixels; None of all others.
+    equal
+        The weight of a box, each of which is that; None of all others.
     """
 
     header = None
@@ -57,7 +59,7 @@ class NamedMask:
     def __init__(self, text: str) -> None:
         self.path, self.dtype = text, np.dtype(np.float64)
         kind, given = self._parsed(text)
-        self.kind, self.sigma = kind, None
+        self.kind, self.sigma, self.equal = kind, None, None
         if kind in ("box", "disk"):
             size = given.get("size", "")
             parts = [self._number(part, "size") for part in size.split("x")]
@@ -66,6 +68,7 @@ class NamedMask:
             self._size = parts[0]
             across = tuple(int(part) for part in (parts * 2)[:2])
             self.shape = across if kind == "box" else (2 * int(parts[0] / 2) + 1,) * 2
+            self.equal = 1 / (across[0] * across[-1]) if kind == "box" else None
             return
         if ("sigma" in given) == ("fwhm" in given):
             raise ArgumentError("mask", repr(text), f"one width, as in {NAMES}")
@@ -99,7 +102,7 @@ class NamedMask:
         """Fill ``out`` with rows of the mask."""
         y, x = (np.arange(n) - (n - 1) / 2 for n in self.shape)
         if self.kind == "box":
-            out[...] = 1 / (self.shape[0] * self.shape[1])
+            out[...] = self.equal
             return
         if self.kind == "disk":
             total = sum(np.count_nonzero(at * at + x * x <= self._size**2 / 4) for at in y)

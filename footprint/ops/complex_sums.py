@@ -9,8 +9,9 @@ import numpy as np
 from footprint.dtypes import complex_of, native
 from footprint.ops.convolve import OfSums
 from footprint.plan.builder import Builder
+from footprint.plan.rates import Cost
 from footprint.plan.slots import Ref
-from footprint.spec import ArraySpec
+from footprint.spec import ArraySpec, Limits
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,16 @@ class ComplexSums(OfSums):
         """Those of the sums, of complex numbers."""
         return tuple(ArraySpec(spec.shape, complex_of(spec.dtype), spec.axes) for spec in self.of.out_specs(*specs))
 
-    def flops(self, *specs: ArraySpec) -> float:
-        """Two sums, or four."""
-        return 2 * self.many * self.of.flops(*specs)
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """Two sums, or four, of real numbers."""
+        kind = self.of.summed(specs[0].dtype)
+        real = [ArraySpec(spec.shape, kind, spec.axes) for spec in specs]
+        return sum((self.of.cost(limits, *real) for _ in range(2 * self.many)), Cost(launches=0))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the parts of both, the sums of each pair, and the result."""
         image, weights, out = refs
+        self.of.tell(b)
         kind = self.of.summed(image.spec.dtype)
         images = self._parts(b, image, kind, 1.0)
         masks = self._parts(b, weights, kind, -1.0 if self.conjugate else 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
@@ -56,8 +56,9 @@ class Correlate(Op):
     batch: int = 0
     masks: str = "one"
 
-    # By the mask's dimensions.
+    # By the mask's dimensions; and where a processor's filters all images of a batch in one launch.
     kernels = ("convolve", "convolve", "volume")
+    together: ClassVar[str] = "planes"
 
     def settings(self) -> dict[str, Number]:
         """What the kernel is told beside where it begins and the borders."""
@@ -182,6 +183,9 @@ class Correlate(Op):
             return replace(found, flops=found.flops * (1 + self.taps[0] / _COLUMN))
         return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
 
+    def tell(self, b: Builder) -> None:
+        """Say what the plan's reader should know: of direct sums nothing."""
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch; a part's rows lie where its window begins, and its borders are the image's own."""
         image, weights, out = refs
@@ -214,6 +218,9 @@ class Correlate(Op):
             return
         if self.batch > 1:
             x, y = (ref.reshape(-1, *ref.spec.shape[self.batch :]) for ref in (x, y))
+        if self.together and b.limits.host and len(self.taps) == 2:
+            b.launch(self.together, x, w, y, cval=float(self.cval), **how)
+            return
         with b.repeat(y) as loop:
             b.launch(kernel, x.row(loop), w, y.row(loop), cval=float(self.cval), **how)
 
@@ -250,6 +257,14 @@ class OfSums(Op):
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """Those of the sums."""
         return self.of.out_specs(*specs)
+
+    def grain(self, *specs: ArraySpec) -> int:
+        """That of the sums."""
+        return self.of.grain(*specs)
+
+    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
+        """That of the sums."""
+        return self.of.grain_along(axis, *specs)
 
     def halo(self, axis: str) -> Reach:
         """That of the sums."""

@@ -64,6 +64,7 @@ class OverlapSave(Correlate):
     around: tuple[int, ...] = (0, 0)
 
     kernels = ("overlap_lines", "overlap_save", "overlap_volume")
+    together = ""
 
     def reads(self, dtype: str) -> str:
         """As it is stored: tiles are made of it."""
@@ -141,9 +142,13 @@ class OverlapSave(Correlate):
         transforms = self.operations(limits, *specs) / speed
         return Cost(sum(spec.nbytes for spec in specs) + self._blocks * out.nbytes, 0.0, self._launches(out), transforms)
 
+    def tell(self, b: Builder) -> None:
+        """Say why they are taken."""
+        b.note(self.why)
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record one launch, and why."""
-        b.note(self.why)
+        self.tell(b)
         super().record(b, *refs)
 
 

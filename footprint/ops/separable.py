@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.separable.contract import CUBED, FUSED, in_cubes, read_as
+from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, in_boxes, in_cubes, read_as
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -30,6 +30,12 @@ class Taps:
     border: str
     cval: float = 0.0
     exact: str = "0.0"
+
+    @property
+    def equal(self) -> bool:
+        """Whether all are one number."""
+        values = self.weights.array
+        return bool((values == values[0]).all())
 
     def reach(self) -> Halo:
         """What they reach before and after."""
@@ -64,8 +70,16 @@ class Line(ImageFilter):
         return 2.0 * specs[0].size * sum(len(taps.weights) for taps in self.taps)
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """In and out once."""
-        return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, self.flops(*specs))
+        """In and out once; equal weights as if they were few."""
+        taps = BOX_TAPS if self._in_boxes(limits, specs[0]) else sum(len(taps.weights) for taps in self.taps)
+        return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, 2.0 * specs[0].size * taps)
+
+    def _in_boxes(self, limits: Limits, image: ArraySpec) -> bool:
+        """Whether equal weights along one axis are summed in blocks."""
+        if len(self.taps) != 1 or not self.taps[0].equal:
+            return False
+        (taps,) = self.taps
+        return in_boxes(limits, len(taps.weights), image.shape, self.dims.index(taps.axis), sum_dtype(image.dtype))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launch; a part lies where its window begins, and its borders are the array's own."""
@@ -82,7 +96,11 @@ class Line(ImageFilter):
             (taps,) = self.taps
             first, border = taps.place(b, x, out)
             how = {"first": first, "border": border, "cval": taps.cval}
-            if taps.axis == self.dims[0] and len(self.dims) > 1:
+            if self._in_boxes(b.limits, image.slot.spec):
+                b.note(f"sums of {len(taps.weights)} equal weights along {taps.axis} in blocks, each pixel added three times")
+                start = b.first(out, taps.axis) if b.in_parts(out, taps.axis) else 0
+                b.launch("separable.box", x, weights[0], y, axis=self.dims.index(taps.axis), start=start, **how)
+            elif taps.axis == self.dims[0] and len(self.dims) > 1:
                 b.launch("separable.line", x, weights[0], y, down=True, **how)
             elif len(self.dims) < 3:
                 b.launch("separable.line", x.deep(2), weights[0], y.deep(2), down=False, **how)

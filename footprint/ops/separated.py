@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from footprint.errors import ArgumentError
-from footprint.kernels.separable.contract import at_once, launches_down, read_as
+from footprint.kernels.separable.contract import BOX_TAPS, at_once, in_boxes, launches_down, read_as
 from footprint.ops.convolve import Correlate
 from footprint.ops.overlap_save import predicted
 from footprint.ops.windows import place
@@ -43,12 +43,13 @@ _SLOWER, _BESIDE, _EDGES, _CORE = 1.4, 36, 10, 0.75
 class Separated(Correlate):
     """The sums of `Correlate`, the mask being the sum of ``tall[r, i] wide[r, j]`` over r, which stand in its place as inputs.
 
-    ``rank`` is how many they are, ``beyond`` what lies beyond the sums down of each (see `beyond`), ``beside`` the bytes that
-    finding them takes, ``why`` is said in the plan.
+    ``rank`` is how many they are, ``beyond`` what lies beyond the sums down of each (see `beyond`), ``equal`` whether the columns'
+    weights are all one number, and the rows', ``beside`` the bytes that finding them takes, ``why`` is said in the plan.
     """
 
     rank: int = 1
     beyond: tuple[float, ...] = (0.0,)
+    equal: tuple[bool, ...] = (False, False)
     beside: int = 0
     why: str = ""
 
@@ -67,16 +68,18 @@ class Separated(Correlate):
         (out,) = super().out_specs(image, ArraySpec(self.taps, self.summed(image.dtype)))
         return (out.named("yx"),)
 
-    def flops(self, *specs: ArraySpec) -> float:
-        """A multiplication and an addition a tap of every product, and what a pass takes beside."""
-        return 2.0 * _SLOWER * self.rank * (sum(self.taps) + _BESIDE) * self.out_specs(*specs)[0].size
-
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
-        """One pass or two a product, and a copy of an image that is not in the sums' dtype."""
+        """One pass or two a product, and a copy of an image that is not in the sums' dtype.
+
+        A multiplication and an addition a tap of every product, and what a pass takes beside; equal weights count as a few.
+        """
         (out,), image = self.out_specs(*specs), specs[0]
-        passes, flops = 1 if self._one_pass(limits, out.itemsize) else 2, self.flops(*specs)
+        passes, boxes = 1 if self._one_pass(limits, out.itemsize) else 2, self._boxes(limits, image, out.dtype)
+        taps = [BOX_TAPS if box else n for n, box in zip(self.taps, boxes)]
+        flops = 2.0 * _SLOWER * self.rank * (sum(taps) + _BESIDE) * out.size
         if limits.host:
-            flops *= _CORE * (1 + _EDGES * max(self.taps) / max(min(out.shape), 1))
+            longest = max((n for n, box in zip(self.taps, boxes) if not box), default=0)
+            flops *= _CORE * (1 + _EDGES * longest / max(min(out.shape), 1))
         elif not launches_down(self.taps[0], out.itemsize):
             flops *= 8
         read = np.dtype(read_as(limits, image.dtype, out.dtype))
@@ -87,6 +90,13 @@ class Separated(Correlate):
         """Whether both sums are made at once: where that is quicker, and what lies beyond the sums down lies beyond the image."""
         alike = self.boundary != "constant" or self.cval == 0
         return alike and at_once(limits, self.taps, itemsize)
+
+    def _boxes(self, limits: Limits, image: ArraySpec, kind: str) -> tuple[bool, ...]:
+        """Which of the sums, down and across, are made in blocks of equal weights."""
+        if self._one_pass(limits, np.dtype(kind).itemsize):
+            return (False, False)
+        both = zip(self.equal, self.taps)
+        return tuple(same and in_boxes(limits, n, image.shape, axis, kind) for axis, (same, n) in enumerate(both))
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record both sums of every product, in one pass where few weights lie on an axis."""
@@ -101,21 +111,34 @@ class Separated(Correlate):
             first, border = place(b, "y", x, out, self.offsets()[0], self.boundary)
             for number in range(self.rank):
                 target = y if number == 0 else b.like(y, kind, "another product")
-                self._product(b, x, tall[number], wide[number], target, first, border, number)
+                self._product(b, x, tall[number], wide[number], (target, out), first, border, number)
                 if number:
                     whole: dict[str, Number] = {"dst_start": (0, 0, 0), "dst_step": (1, 1, 1), "count": None}
                     whole |= {"other_start": (0, 0, 0), "other_step": (1, 1, 1)}
                     b.launch("muladd", y.deep(3), target.deep(3), a=1.0, b=1.0, **whole)
 
-    def _product(self, b: Builder, x: Ref, down: Ref, across: Ref, y: Ref, first: Any, border: str, number: int) -> None:
-        left, cval = self.offsets()[1], float(self.cval)
+    def _product(
+        self, b: Builder, x: Ref, down: Ref, across: Ref, to: tuple[Ref, Ref], first: Any, border: str, number: int
+    ) -> None:
+        (y, out), left, cval = to, self.offsets()[1], float(self.cval)
         if self._one_pass(b.limits, down.spec.itemsize):
             how: dict[str, Number] = {"y0": first, "x0": left, "border_y": border, "border_x": self.boundary, "cval": cval}
             b.launch("separable", x.deep(3), down, across, y.deep(3), **how)
             return
         sums = b.like(y, down.spec.dtype, "sums down", shape=(y.spec.shape[0], x.spec.shape[1]))
-        b.launch("separable.line", x, down, sums, down=True, first=first, border=border, cval=cval)
-        b.launch("separable.line", sums, across, y, down=False, first=left, border=self.boundary, cval=self.beyond[number])
+        boxes = self._boxes(b.limits, x.slot.spec, down.spec.dtype)
+        if any(boxes):
+            b.note("sums of equal weights in blocks, each pixel added three times")
+        above: dict[str, Number] = {"first": first, "border": border, "cval": cval}
+        aside: dict[str, Number] = {"first": left, "border": self.boundary, "cval": self.beyond[number]}
+        if boxes[0]:
+            b.launch("separable.box", x, down, sums, axis=0, start=b.first(out, "y") if b.in_parts(out, "y") else 0, **above)
+        else:
+            b.launch("separable.line", x, down, sums, down=True, **above)
+        if boxes[1]:
+            b.launch("separable.box", sums, across, y, axis=1, start=0, **aside)
+        else:
+            b.launch("separable.line", sums, across, y, down=False, **aside)
 
 
 Products = tuple[Separated, np.ndarray, np.ndarray]
@@ -154,11 +177,17 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Products:
 def product_of(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Column and row of a mask every weight of which is their product but for rounding; None of any other.
 
-    Sums by them are as near to the truth as sums tap by tap: a weight that is faint beside the others counts as it does there.
+    Sums by them are as near to the truth as sums tap by tap: a weight that is faint beside the others counts as it does there. Of
+    masks that are too large to be taken apart only those of one number are found.
     """
     kind = np.dtype(dtype).name
     with np.errstate(all="ignore"):
-        column, row = _factors(weights)
+        if _of_one_number(weights):
+            column, row = factors_of(float(weights[0, 0]), weights.shape)
+        elif weights.size > _LOOKED_AT:
+            return None
+        else:
+            column, row = _factors(weights)
         sizes = np.abs(np.concatenate([column, row]))
         sizes = sizes[sizes != 0]
         if not sizes.size or not 2.0 ** -_RANGE[kind] <= sizes.min() <= sizes.max() <= 2.0 ** _RANGE[kind]:
@@ -169,6 +198,18 @@ def product_of(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]
             if not (np.abs(part - column[start : start + some, None] * row) <= _EXACT[kind] * np.abs(part)).all():
                 return None
     return column, row
+
+
+def _of_one_number(weights: np.ndarray) -> bool:
+    """Whether all weights are equal; most masks tell by their first row."""
+    some = max(1, _TOGETHER // weights.shape[1])
+    return all((weights[start : start + some] == weights[0, 0]).all() for start in range(0, len(weights), some))
+
+
+def factors_of(weight: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Column and row of a mask of one number."""
+    root = abs(weight) ** 0.5
+    return np.full(shape[0], root), np.full(shape[1], np.copysign(root, weight))
 
 
 def _factors(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,20 +226,26 @@ def _factors(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return column * root, row * root
 
 
-def is_looked_at(image: tuple[int, ...], mask: tuple[int, ...]) -> bool:
-    """Whether "auto" looks at the weights of masks of a shape at all, for images of a shape: where it costs next to nothing."""
+def is_looked_at(image: tuple[int, ...], mask: tuple[int, ...], equal: bool = False) -> bool:
+    """Whether "auto" looks at the weights of masks of a shape at all, for images of a shape: where it costs next to nothing.
+
+    Whether they are ``equal`` is seen of masks of any size.
+    """
     if len(mask) != 2 or len(image) != 2 or min(mask) < 2:
         return False
     size = mask[0] * mask[1]
-    return size <= _LOOKED_AT and image[0] * image[1] * size >= _LEAST
+    return (equal or size <= _LOOKED_AT) and image[0] * image[1] * size >= _LEAST
 
 
-def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits) -> str | None:
-    """Why one product would be taken in place of another method that "auto" chose by the shapes; None where it would not."""
-    if not is_looked_at(image.shape, op.taps):
+def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits, equal: bool = False) -> str | None:
+    """Why one product would be taken in place of another method that "auto" chose by the shapes; None where it would not.
+
+    ``equal`` tells of a mask of one number.
+    """
+    if not is_looked_at(image.shape, op.taps, equal and limits.family == "cpu"):
         return None
     kind = op.summed(image.dtype)
-    spent = predicted(separated_plan(op), limits, image)
+    spent = predicted(replace(separated_plan(op), equal=(equal, equal)), limits, image)
     else_ = predicted(other, limits, image, ArraySpec(op.taps, kind))
     if spent > _QUICK * else_:
         return None
@@ -209,7 +256,7 @@ def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits) -
 def separated_plan(op: Correlate) -> Separated:
     """The operation for a mask of which only the shape is known: a product of a column and a row."""
     tall, wide = (np.ones((1, n)) for n in op.taps)
-    return made_of(op, tall, wide, "float64", separating_bytes(op.taps))[0]
+    return replace(made_of(op, tall, wide, "float64", separating_bytes(op.taps))[0], equal=(False, False))
 
 
 def separating_bytes(taps: tuple[int, ...]) -> int:
@@ -221,6 +268,11 @@ def separating_bytes(taps: tuple[int, ...]) -> int:
 def looking_bytes(taps: tuple[int, ...]) -> int:
     """Bytes that `product_of` takes, at most."""
     return 8 * (5 * max(_TOGETHER, taps[1]) + 8 * sum(taps))
+
+
+def alike(product: tuple[np.ndarray, np.ndarray]) -> tuple[bool, ...]:
+    """Whether a column's weights are all one number, and a row's."""
+    return tuple(bool((factor == factor.flat[0]).all()) for factor in product)
 
 
 def beyond(cval: float, column: np.ndarray) -> float:
@@ -236,5 +288,6 @@ def in_rows(product: tuple[np.ndarray, np.ndarray], dtype: str) -> tuple[np.ndar
 def made_of(op: Correlate, tall: np.ndarray, wide: np.ndarray, dtype: str, beside: int, why: str = "") -> Products:
     """The operation for such columns and rows, one a row of each."""
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
-    found = Separated(**shared, rank=len(tall), beyond=tuple(beyond(op.cval, one) for one in tall), beside=beside, why=why)
+    outside, equal = tuple(beyond(op.cval, one) for one in tall), alike((tall, wide)) if len(tall) == 1 else (False, False)
+    found = Separated(**shared, rank=len(tall), beyond=outside, equal=equal, beside=beside, why=why)
     return found, tall.astype(dtype), wide.astype(dtype)

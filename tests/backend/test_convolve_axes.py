@@ -115,6 +115,27 @@ def test_batches_in_parts_have_the_bits_of_the_whole(axes, device, rng):
         np.testing.assert_array_equal(fp.convolve(image, mask, memory=caught.value.smallest, **how), want)
 
 
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+def test_every_image_of_a_batch_has_its_own_bits(mode, rng):
+    # Small ones, which are summed side by side, those that are not, integers as they are stored, and masks of a row.
+    for shape, taps in (
+        ((40, 8, 9), (3, 4)),
+        ((7, 5, 62), (5, 2)),
+        ((3, 70, 90), (4, 7)),
+        ((2, 3, 6, 9), (2, 5)),
+        ((5, 9, 8), (1, 4)),
+    ):
+        for dtype in ("f4", "u2"):
+            images, mask = (rng.random(shape) * 900).astype(dtype), rng.standard_normal(taps)
+            for boundary in ("constant", "wrap"):
+                how = {"mode": mode, "boundary": boundary, "cval": 3.0, "method": "direct", "device": "cpu"}
+                got = fp.convolve(images, mask, axes=(-2, -1), **how)
+                flat = [fp.convolve(image, mask, **how) for image in images.reshape(-1, *shape[-2:])]
+                np.testing.assert_array_equal(got, np.reshape(flat, got.shape))
+    steps = fp.plan_convolve((1000, 8, 8), (2, 3), axes=(1, 2), device="cpu").steps
+    assert [step.kernel for step in steps if step.kernel] == ["planes"], "one launch for all"
+
+
 def test_nan_in_volumes(device, rng):
     image, mask = rng.standard_normal((7, 12, 30), "f4"), 0.5 + rng.random((2, 3, 4))
     image[rng.random(image.shape) < 0.4] = np.nan

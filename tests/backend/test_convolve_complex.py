@@ -68,6 +68,22 @@ def test_parts_have_the_bits_of_the_whole(boundary, device, rng):
     np.testing.assert_array_equal(out, np.array(want))
 
 
+def test_large_masks_go_by_transforms_of_tiles(device, rng):
+    cases = [((150, 170), (41, 40), "c8", "c16"), ((3000,), (900,), "c16", "f8")]
+    for shape, taps, of_image, of_mask in cases if device == "cpu" else cases[:1]:
+        image, mask = numbers(rng, shape, of_image), numbers(rng, taps, of_mask)
+        how = {"boundary": "constant", "mode": "full", "device": device, "method": "auto" if device == "cpu" else "fft"}
+        plan = fp.plan_convolve(shape, taps, dtype=of_image, mask_dtype=of_mask, **how)
+        assert plan.notes[0].startswith("method: fft")
+        wide = [a.astype("c16") for a in (image, mask)]
+        got = fp.convolve(image, mask, **how)
+        close(got, scipy.signal.convolve(*wide, "full", "fft"), image, mask)
+        close(fp.correlate(image, mask, **how), scipy.signal.correlate(*wide, "full", "fft"), image, mask)
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.convolve(image, mask, memory=1, **how)
+        np.testing.assert_array_equal(fp.convolve(image, mask, memory=caught.value.smallest, **how), got)
+
+
 def test_precision_is_asked_for(device, rng):
     image, mask = numbers(rng, (20, 33), "c8"), numbers(rng, (3, 4), "c8")
     got = fp.convolve(image, mask, dtype="complex128", device=device)
@@ -79,6 +95,7 @@ def test_precision_is_asked_for(device, rng):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ({"method": "separable"}, "or of complex numbers 'fft'"),
         ({"dtype": "float32"}, "complex64 or complex128 for complex image"),
         ({"nan": "ignore"}, "'propagate' for complex numbers"),
         ({"out": np.zeros((5, 5))}, "a complex dtype"),

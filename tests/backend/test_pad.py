@@ -173,3 +173,17 @@ def test_bad_input_is_one_clear_sentence(change, word):
     with pytest.raises(fp.FootprintError) as caught:
         fp.pad(**call)
     assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["maximum", "minimum", "mean"])
+@pytest.mark.parametrize("dtype", ["f4", "i2", "?"])
+def test_statistics_of_long_lines(mode, dtype, rng):
+    # Elements of a line are taken 64 apart, then those, then what is left: what counts may stand in any of these.
+    for at in (0, 63, 64, 130, 199):
+        image = (rng.standard_normal((4, 200)) * 30).astype(dtype)
+        image[1, at], image[2, at] = (np.nan, np.inf) if dtype == "f4" else (1, 0) if dtype == "?" else (999, -999)
+        for given in (image, image.T.copy(), image[1]):
+            for length in (None, 70, 5):
+                want = np.pad(given, 3, mode=mode, stat_length=length)
+                got = fp.pad(given, 3, mode=mode, stat_length=length, device="cpu")
+                np.testing.assert_allclose(got.astype(float), want.astype(float), rtol=1e-5, atol=1e-5)

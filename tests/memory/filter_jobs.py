@@ -39,6 +39,15 @@ def gaussian_filter_wide(scale: int) -> Job:
     return gaussian_filter(scale, 12)
 
 
+def uniform_filter_wide(scale: int) -> Job:
+    """Equal weights in blocks, down and then across."""
+    x, out = _image(scale)
+    return (
+        lambda memory: fp.plan_uniform_filter(x.shape, 301, dtype=">f4", memory=memory, device="cpu"),
+        lambda memory: fp.uniform_filter(x, 301, output=out, memory=memory, device="cpu"),
+    )
+
+
 def gaussian_laplace(scale: int) -> Job:
     x, out = _image(scale)
     return (
@@ -61,6 +70,7 @@ FILTERS: dict[str, Callable[[int], Job]] = {
     "median_filter": median_filter,
     "gaussian_filter": gaussian_filter,
     "gaussian_filter_wide": gaussian_filter_wide,
+    "uniform_filter_wide": uniform_filter_wide,
     "gaussian_laplace": gaussian_laplace,
     "match_beam": match_beam,
 }

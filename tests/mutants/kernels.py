@@ -386,4 +386,11 @@ MUTANTS = [
         (BACKEND + "fbp.py::test_backprojection[cpu-shape3-10.7-roi3-False]",),
         "every row of tiles is the first",
     ),
+    Mutant(
+        "footprint/kernels/planes/cpu.py",
+        "to + y * step + k * slot",
+        "to + y * step + k * columns",
+        ("tests/backend/test_convolve_axes.py::test_every_image_of_a_batch_has_its_own_bits",),
+        "small images side by side take results of their neighbours",
+    ),
 ]

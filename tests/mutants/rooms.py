@@ -340,6 +340,27 @@ MUTANTS = [
         devices="opencl",
     ),
     Mutant(
+        "footprint/ops/separable.py",
+        "start = b.first(out, taps.axis) if b.in_parts(out, taps.axis) else 0",
+        "start = 0",
+        (BACKEND + "box_sums.py::test_parts_have_the_bits_of_the_whole",),
+        "blocks of equal weights begin anew with every part",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_box.py",
+        "first + last + 1, 1, lo - begin, weight",
+        "first + last + 1, 1, lo - lo, weight",
+        (BACKEND + "box_sums.py::test_parts_have_the_bits_of_the_whole",),
+        "a part that begins within a block lacks what the next one gives to its first result",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_box.py",
+        "return both, b.fadd(lost, left)",
+        "return both, lost",
+        (BACKEND + "box_sums.py::test_no_number_of_weights_takes_digits",),
+        "what sums of float64 round away is lost",
+    ),
+    Mutant(
         "footprint/kernels/separable/cpu_short.py",
         "skip * block, width, wide,",
         "skip, width, wide,",

@@ -62,6 +62,18 @@ class Emit:
         """Write a vector from element ``at`` on."""
         self.b.store(vector, self._at(array, at, self.kind), align=self.itemsize)
 
+    def doubles(self, array: int, at: Any) -> ir.Value:
+        """As many elements from ``at`` on, of either width, as make a vector of float64."""
+        wide = ir.VectorType(ir.DoubleType(), BYTES // 8)
+        stored = ir.VectorType(self._data[array].type.pointee, wide.count)
+        found = self.b.load(self._at(array, at, stored), align=1)
+        return found if stored == wide else self.b.fpext(found, wide)
+
+    def keep(self, vector: ir.Value, array: int, at: Any) -> None:
+        """Write a vector of float64 from element ``at`` on, rounded to the array's dtype."""
+        stored = ir.VectorType(self._data[array].type.pointee, vector.type.count)
+        self.b.store(vector if stored == vector.type else self.b.fptrunc(vector, stored), self._at(array, at, stored), align=1)
+
     def expect(self, array: int, at: Any) -> None:
         """Have what lies round an element, inside the array or not, brought near."""
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -88,7 +100,8 @@ class Emit:
         """``a * b + c``, rounded once where the processor can: always or never, so that equal sums stay equal."""
         if not _FUSES:
             return self.b.fadd(self.b.fmul(a, b), c)
-        return self._call(f"llvm.fma.v{self.kind.count}f{8 * self.itemsize}", a, b, c)
+        bits = 64 if a.type.element == ir.DoubleType() else 32
+        return self._call(f"llvm.fma.v{a.type.count}f{bits}", a, b, c)
 
     def extreme(self, which: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """The ``smin``, ``smax``, ``umin`` or ``umax`` of whole numbers; the ``fmin`` or ``fmax`` of floats, neither NaN nor -0.0.

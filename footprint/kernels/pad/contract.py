@@ -28,11 +28,13 @@ AT = {**CODES, LISTED: len(CODES)}
 
 BLOCK = 256
 """Neighbouring lines a thread takes the mean or extreme of together."""
+ALONG = 64
+"""Neighbouring elements of one line that are taken together, and that statistic is then taken of theirs."""
 
 
 def statistic_work(limits: Limits, out: ArraySpec, *, lo: int, hi: int, statistic: str, **_: object) -> tuple[ArraySpec, ...]:
     """A thread's line, which the median is selected in, or its sums or extremes of some lines."""
     if statistic in ("median", "upper"):
         return (ArraySpec((limits.threads, hi - lo), out.dtype),)
-    width = min(BLOCK, max(out.shape[2], 1))
+    width = ALONG if out.shape[2] == 1 else min(BLOCK, max(out.shape[2], 1))
     return (ArraySpec((limits.threads, width), "float64" if statistic == "mean" else out.dtype),)

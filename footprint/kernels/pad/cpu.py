@@ -17,7 +17,7 @@ _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex12
 
 
 _source_index = plain(cache=True, nogil=True)(source_index)
-_NONE, _LISTED = AT[NONE], AT[LISTED]
+_NONE, _LISTED, _NEAREST, _CONSTANT = AT[NONE], AT[LISTED], AT["nearest"], AT["constant"]
 _NO_LIST = np.zeros(0, np.int64)
 PIECE = 1 << 15
 """Samples of a line that a thread takes at a time, so that one long line uses every core."""
@@ -54,8 +54,24 @@ def _run(how, positions, width):
 @plain(cache=True, nogil=True)
 def _copy(target, source):
     """A loop: assigning slices takes Numba seconds to compile."""
-    for x in range(target.size):
+    for x in range(source.size):
         target[x] = source[x]
+
+
+@plain(cache=True, nogil=True)
+def _edge(target, source, x0, first, last, how, positions, fill):
+    """Outputs ``first`` to ``last`` of those from ``x0`` on, in stretches that come from neighbours, or all from one place."""
+    k = first
+    while k < last:
+        x, many = _at(x0 + k, how, positions), 1
+        step = _at(x0 + k + 1, how, positions) - x if k + 1 < last else 0
+        if how[0] == _NEAREST or how[0] == _CONSTANT:
+            step, many = 0, last - k
+        elif how[0] != _LISTED and (step == 1 or step == -1):
+            many = min(last - k, how[3] - how[2] - x if step == 1 else x + how[2] + 1)
+        for j in range(many):
+            target[k + j] = source[x + j * step] if x >= 0 else fill
+        k += many
 
 
 @plain(cache=True, nogil=True)
@@ -74,15 +90,11 @@ def _gather(image, out, how_z, how_y, how_x, planes, rows, columns, run, fill, f
         source = image[from_z, from_y]
         start = min(max(run[0] - x0, 0), target.size)
         stop = max(min(run[1] - x0, target.size), start)
-        for k in range(start):
-            x = _at(x0 + k, how_x, columns)
-            target[k] = source[x] if x >= 0 else fill
+        _edge(target, source, x0, 0, start, how_x, columns, fill)
         if stop > start:
             x = _at(x0 + start, how_x, columns)
             _copy(target[start:stop], source[x : x + stop - start])
-        for k in range(stop, target.size):
-            x = _at(x0 + k, how_x, columns)
-            target[k] = source[x] if x >= 0 else fill
+        _edge(target, source, x0, stop, target.size, how_x, columns, fill)
 
 
 @plain(cache=True, parallel=True, nogil=True)
@@ -223,38 +235,56 @@ def _side(side, n, lo, hi, left, right):
 
 
 @plain(cache=True, nogil=True, error_model="numpy")
-def _beyond(value, best, sign):
-    """Whether ``value`` replaces ``best``: NaN does, and stays."""
-    return value != value or ((value > best) if sign > 0 else (value < best))
-
-
-@plain(cache=True, nogil=True, error_model="numpy")
-def _extreme(best, image, start, stop, i, sign):
-    _copy(best, image[start, i : i + best.size])
-    for k in range(start + 1, stop):
-        row = image[k, i : i + best.size]
-        for x in range(best.size):
-            if _beyond(row[x], best[x], sign):
-                best[x] = row[x]
-
-
-@plain(cache=True, nogil=True, error_model="numpy")
-def _mean(mean, image, start, stop, i, integer):
-    if image.shape[1] == 1:
-        alone = 0.0
-        for k in range(start, stop):
-            alone += image[k, 0]
-        mean[0] = alone
+def _fold(found, row, sign):
+    """Add a row to the sums found (sign 0), or take it into the maxima (1) or minima (-1): by NumPy's functions NaN stays."""
+    if sign == 0:
+        for x in range(found.size):
+            found[x] += row[x]
+    elif sign > 0:
+        np.maximum(found, row, found)
     else:
-        for x in range(mean.size):
-            mean[x] = 0
-        for k in range(start, stop):
-            row = image[k, i : i + mean.size]
-            for x in range(row.size):
-                mean[x] += row[x]
-    for x in range(mean.size):
-        value = mean[x] / (stop - start)
-        mean[x] = np.rint(value) if integer else value
+        np.minimum(found, row, found)
+
+
+@plain(cache=True, nogil=True, error_model="numpy")
+def _with(best, value, sign):
+    """The same of two values."""
+    if sign == 0:
+        return best + value
+    beyond = value > best if sign > 0 else value < best
+    return value if beyond or value != value else best
+
+
+@plain(cache=True, nogil=True, error_model="numpy")
+def _along(room, line, sign):
+    """A line's sum or extreme: of elements as many apart as the room has places, and then of those and of what is left."""
+    size = room.size
+    whole = line.size // size
+    _copy(room, line[:size] if whole > 0 else line)
+    for k in range(1, whole):
+        _fold(room, line[k * size : (k + 1) * size], sign)
+    found = room[0]
+    for x in range(1, min(line.size, size)):
+        found = _with(found, room[x], sign)
+    for x in range(max(whole, 1) * size, line.size):
+        found = _with(found, line[x], sign)
+    room[0] = found
+
+
+@plain(cache=True, nogil=True, error_model="numpy")
+def _statistic(room, image, start, stop, i, sign, integer):
+    """The mean (sign 0), maxima or minima of some neighbouring lines, or of one alone."""
+    found = room[: min(room.size, image.shape[1] - i)]
+    if image.shape[1] == 1:
+        _along(room, image[start:stop, 0], sign)
+    else:
+        _copy(found, image[start, i : i + found.size])
+        for k in range(start + 1, stop):
+            _fold(found, image[k, i : i + found.size], sign)
+    if sign == 0:
+        for x in range(found.size):
+            value = found[x] / (stop - start)
+            found[x] = np.rint(value) if integer else value
 
 
 @plain(cache=True, nogil=True, error_model="numpy")
@@ -268,12 +298,15 @@ def _lines(out, work, lo, hi, sign, left, right, integer, thread, threads):
         found = work[thread, : min(width, inner - i)]
         for side in range(2):
             start, stop, first, last, needed = _side(side, n, lo, hi, left, right)
-            if needed and sign == 0:
-                _mean(found, out[o], start, stop, i, integer)
-            elif needed:
-                _extreme(found, out[o], start, stop, i, sign)
-            for k in range(first, last):
-                _copy(out[o, k, i : i + found.size], found)
+            if needed:
+                _statistic(work[thread], out[o], start, stop, i, sign, integer)
+            if inner == 1:
+                sides = out[o, first:last, 0]
+                for k in range(sides.size):
+                    sides[k] = found[0]
+            else:
+                for k in range(first, last):
+                    _copy(out[o, k, i : i + found.size], found)
 
 
 @plain(cache=True, parallel=True, nogil=True, error_model="numpy")

@@ -13,6 +13,9 @@ weights, out, first=, border=, cval=, down=)`` is the one sum alone, of a 2-D or
 ``launch("separable.cube", volume, deep, tall, wide, out, z0=, y0=, x0=, border_z=, border_y=, border_x=)``, a GPU's alone,
 sums down the rows, across them and through the planes, in this order; beyond a constant border lies 0.
 
+``launch("separable.box", image, weights, out, axis=, first=, border=, cval=, start=)``, a processor's alone, is the one sum along
+any axis of an array of one to three, where all weights are equal; ``start`` is where the first result lies in the whole array.
+
 All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
 kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up. Blocks equal
 the whole to the last bit.
@@ -20,6 +23,7 @@ the whole to the last bit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +43,14 @@ STRIP = 1024
 """Most results of a row that are made at once."""
 CHAIN = 24
 """Most products of a chain of such sums on the CPU: what both sums lose adds up."""
+ABREAST = 16
+"""Columns, or blocks of lines, that sums of equal weights go along together."""
+BOXED = {4: 48, 8: 33}
+"""Least equal weights that a processor sums in blocks, by the bytes of a number: fewer are summed sooner one by one."""
+BOX_TAPS = 34
+"""Weights that are summed one by one in the time that any number takes in blocks (measured at 2048 x 2048 along either axis)."""
+BOX_ROOM = 64 << 20
+"""Most bytes of a thread's blocks: along one line alone they are as long as the window, sixteen times."""
 RING = 131072
 """Bytes of sums across that a thread of the CPU keeps: rows in short pieces are not foreseen, and all of them has to stay near."""
 
@@ -79,6 +91,29 @@ def separable_work(
         size = short_places(*lengths, out.itemsize)[2]
     unit = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
+
+
+def beside(inner: int) -> bool:
+    """Whether lines with so many elements side by side are summed where they lie."""
+    return inner >= ABREAST
+
+
+def in_boxes(limits: Limits, taps: int, shape: tuple[int, ...], axis: int, sums: str) -> bool:
+    """Whether equal weights along an axis of an array are summed in blocks: by the shape of the whole, whatever its parts."""
+    if limits.family != "cpu" or taps < BOXED[np.dtype(sums).itemsize]:
+        return False
+    whole = ArraySpec(shape, sums)
+    rooms = box_work(limits, whole, ArraySpec((taps,), sums), whole, axis=axis)
+    return sum(room.nbytes for room in rooms) <= BOX_ROOM * limits.threads
+
+
+def box_work(
+    limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, *, axis: int, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread sums, and those of a block; and a row beyond the edge, or lines of blocks and what they need after them."""
+    most = min(weights.size, out.shape[axis])
+    tile = ABREAST * (1 if beside(math.prod(out.shape[axis + 1 :])) else most + weights.size - 1)
+    return ArraySpec((limits.threads, (3 + most) * ABREAST), "float64"), ArraySpec((limits.threads, tile), out.dtype)
 
 
 def at_once(limits: Limits, taps: tuple[int, ...], itemsize: int) -> bool:

@@ -15,6 +15,7 @@ from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import blocks, convolve
 from footprint.kernels.convolve.cpu_lines import fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
+from footprint.kernels.separable import cpu_box
 from footprint.kernels.separable.contract import places, short, short_places
 from footprint.kernels.separable.cpu_short import short_all, short_units
 
@@ -135,3 +136,6 @@ def line(
     else:
         how = {"y0": 0, "x0": first, "border_y": other, "border_x": border}
     convolve(seen[0], mask, seen[1], work, cval=cval, **how)  # type: ignore[arg-type]
+
+
+box = cpu_box.box
