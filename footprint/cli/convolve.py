@@ -173,11 +173,13 @@ def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, A
     def run(*shape: int) -> Any:
         return convolve(np.zeros(shape, source.dtype), weights, dtype=wanted, **sides(*shape))
 
-    few = run(2, 2)
+    # Equal weights go down columns that lie side by side by a kernel of its own.
+    few = run(2, _LARGE)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
-    taps = sum(weights.shape) if options["method"] == "separable" else weights.size
-    rows = SMALL // (min(taps, TOUCH if beside else taps) * width) + 1
+    product = options["method"] == "separable"
+    taps = sum(weights.shape) if product else weights.size
+    rows = SMALL // (min(taps, TOUCH if beside or product else taps) * width) + 1
     if options["method"] == "fft":
         run(*((height, width) if height * width < _WARM else (1024, _WARM // 1024)))
     elif rows <= height and rows * width <= 2 * _WARM:

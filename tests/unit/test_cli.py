@@ -286,6 +286,7 @@ assert warmed
         "convolve noise.npy mask.npy -o b.npy --memory 2MB",
         "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
         "convolve part.npy gaussian:sigma=3 -o e.npy",
+        "convolve noise.npy box:301 -o h.npy",
         "reconstruct scan.nx -o c.h5",
         "reconstruct scan.nx -o f.tif --output-dtype uint8",
     ):
