@@ -27,7 +27,7 @@ from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import rates
 from footprint.plan.ready import bind
 from footprint.plan.slots import Given
-from footprint.plan.stream import At, FrameStream, run_stack
+from footprint.plan.stream import END, At, FrameStream, run_stack
 from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
 
@@ -104,8 +104,8 @@ def stream(
         fix = "give a generator that yields them one by one"
         raise ArgumentError("frames", kind_of(frames), "a list, a generator or another iterable of arrays", fix)
     coming = iter(frames)
-    first = next(coming, None)
-    if first is None:
+    first = next(coming, END)
+    if first is END:
         raise ShapeError("frames", "none", "at least one frame")
     seen = receive(first, "frames")
     if seen.device != "cpu":

@@ -87,6 +87,10 @@ class Recycled:
         return memory.view(self.spec.dtype).reshape(self.spec.shape)
 
 
+# What a source yields may be anything, None as well: a camera's dropped frame is an error and not the end.
+END = object()
+
+
 class Stopped(Exception):
     """The consumer wants no more."""
 
@@ -123,11 +127,12 @@ class FrameJob(Job):
         if self.error is not None:
             self._close()
             return None
-        if frame is None:
+        if frame is END:
             return None
         array = np.asarray(frame)
         if array.shape != self.spec.shape or array.dtype != np.dtype(self.spec.dtype):
-            self.cut_off = ShapeError(f"frame {self._seen}", f"{array.dtype} {array.shape}", f"{self.spec}, as the first one")
+            got = "None" if frame is None else f"{array.dtype} {array.shape}"
+            self.cut_off = ShapeError(f"frame {self._seen}", got, f"{self.spec}, as the first one")
             return None
         self._coming[self._seen] = (array, time.perf_counter())
         self._seen += 1
@@ -139,10 +144,10 @@ class FrameJob(Job):
             return first
         self._asks = True
         try:
-            return next(self._source, None)
+            return next(self._source, END)
         except BaseException as error:
             self.cut_off = error
-            return None
+            return END
         finally:
             self._asks = False
 

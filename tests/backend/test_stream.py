@@ -76,6 +76,11 @@ def test_an_error_of_the_source_is_raised_once_and_ends_all_threads(device):
 def test_frames_must_be_alike(device):
     with pytest.raises(fp.ShapeError, match="frame 1: got float32"):
         list(fp.stream([np.zeros((8, 8), "f4"), np.zeros((8, 9), "f4")], mask=np.ones((3, 3)), device=device))
+    # A frame that a camera dropped is not the end of the stream.
+    with pytest.raises(fp.ShapeError, match=r"frame 1: got None, wanted float32 \(8, 8\)"):
+        list(fp.stream([np.zeros((8, 8), "f4"), None, np.zeros((8, 8), "f4")], mask=np.ones((3, 3)), device=device))
+    with pytest.raises(fp.ArgumentError, match="frames: got None"):
+        fp.stream([None], mask=np.ones((3, 3)), device=device)
     with pytest.raises(fp.ShapeError, match="at least one frame"):
         fp.stream([], mask=np.ones((3, 3)), device=device)
     with pytest.raises(fp.ArgumentError, match="frames: got a str"):

@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(
         STREAM,
-        "            self.cut_off = error\n            return None",
+        "            self.cut_off = error\n            return END",
         "            self.fail(error)\n            raise",
         (THREADS + "what_was_finished_before_a_source_failed_is_handed_on_first",),
         "a source's error comes before results that are finished",
