@@ -27,7 +27,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Every plan that runs is watched: bytes needed twice, copies taken too early, windows beyond a slot, content read when it is dead.
 os.environ.setdefault("FOOTPRINT_CHECK", "ledger")
 
+_NAMED = "FOOTPRINT_TEST_DEVICES" in os.environ
 _WANTED = os.environ.get("FOOTPRINT_TEST_DEVICES", "cpu,opencl,cuda").split(",")
+_ABSENT: dict[str, str] = {}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -100,11 +102,17 @@ def _as_written(name: str) -> None:
 
 
 def _backends() -> list[object]:
-    """One parameter a device; a kind with no device is one parameter that skips and says why."""
+    """One parameter a device; a kind with no device has no cases, and the end of a run says why.
+
+    Where kinds are named (FOOTPRINT_TEST_DEVICES), it is a parameter that skips: what was asked for is not passed over.
+    """
     found = []
     for name, problem in devices():
         kind = name.partition(":")[0]
         if kind == "null" or kind not in _WANTED:
+            continue
+        if problem and not _NAMED:
+            _ABSENT[name] = problem
             continue
         marks = [pytest.mark.skip(reason=problem)] if problem else []
         if name == "opencl:0":
@@ -117,6 +125,12 @@ def _backends() -> list[object]:
 def device(request: pytest.FixtureRequest) -> str:
     """Name of a device, once for each found."""
     return request.param
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which devices no test ran on."""
+    for problem in _ABSENT.values():
+        terminalreporter.write_line(f"NOT RUN on every device: {problem}")
 
 
 @pytest.fixture

@@ -208,8 +208,9 @@ def test_fourier_and_direct_agree(rng, device):
     assert np.sqrt(np.mean((direct - fourier) ** 2)) < 0.01 * np.ptp(direct)
     budgets = ways(lambda memory: fp.plan_reconstruct(scan, method="fourier", memory=memory, **options))
     # Groups of angles to rounding; tiles, each on a grid of its own, to less than the accuracy.
-    for way, tolerance in (("za", 1e-5), ("zya", 5e-5)):
-        close(fp.reconstruct(scan, method="fourier", memory=budgets[way][-1], **options), fourier, tolerance)
+    # The least tiles, a row each, take seconds where every part waits for a queue, and are those of test_fourier.
+    for way, which, tolerance in (("za", -1, 1e-5), ("zya", -1 if device == "cpu" else 0, 5e-5)):
+        close(fp.reconstruct(scan, method="fourier", memory=budgets[way][which], **options), fourier, tolerance)
 
 
 def test_the_heads_values_come_back(device, rng):
