@@ -130,7 +130,7 @@ def device(request: pytest.FixtureRequest) -> str:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say which devices no test ran on."""
     for problem in _ABSENT.values():
-        terminalreporter.write_line(f"NOT RUN on every device: {problem}")
+        terminalreporter.write_line(f"not run on all kinds of devices: {problem}")
 
 
 @pytest.fixture
