@@ -79,6 +79,10 @@ def test_frames_must_be_alike(device):
     # A frame that a camera dropped is not the end of the stream.
     with pytest.raises(fp.ShapeError, match=r"frame 1: got None, wanted float32 \(8, 8\)"):
         list(fp.stream([np.zeros((8, 8), "f4"), None, np.zeros((8, 8), "f4")], mask=np.ones((3, 3)), device=device))
+    masked = np.ma.masked_equal(np.eye(8, dtype="f4"), 1)
+    for frames in ([masked], [np.zeros((8, 8), "f4"), masked]):
+        with pytest.raises(fp.FootprintError, match="a masked array, whose mask would be ignored"):
+            list(fp.stream(frames, mask=np.ones((3, 3)), device=device))
     with pytest.raises(fp.ArgumentError, match="frames: got None"):
         fp.stream([None], mask=np.ones((3, 3)), device=device)
     with pytest.raises(fp.ShapeError, match="at least one frame"):
