@@ -29,6 +29,8 @@ _EXACT = {"float32": 2.0**-22, "float64": 2.0**-48}
 _RANGE = {"float32": 100, "float64": 900}
 # "auto" looks at the weights of masks of so many at most, where direct sums would take so many multiplications at least.
 _LOOKED_AT, _LEAST = 1 << 16, 1 << 23
+# Whether all are equal is looked at where a column and a row of that many are nothing beside the mask.
+_ALIKE = 1 << 14
 # Weights that are looked at together: no more of them are held beside the mask.
 _TOGETHER = 1 << 13
 # It takes products where they are predicted to need less than this share of the other method's time.
@@ -229,12 +231,12 @@ def _factors(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def is_looked_at(image: tuple[int, ...], mask: tuple[int, ...], equal: bool = False) -> bool:
     """Whether "auto" looks at the weights of masks of a shape at all, for images of a shape: where it costs next to nothing.
 
-    Whether they are ``equal`` is seen of masks of any size.
+    Whether they are ``equal`` is seen of larger ones, too.
     """
     if len(mask) != 2 or len(image) != 2 or min(mask) < 2:
         return False
     size = mask[0] * mask[1]
-    return (equal or size <= _LOOKED_AT) and image[0] * image[1] * size >= _LEAST
+    return (size <= _LOOKED_AT or (equal and max(mask) <= _ALIKE)) and image[0] * image[1] * size >= _LEAST
 
 
 def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits, equal: bool = False) -> str | None:
