@@ -219,7 +219,7 @@ class Pipeline(Op):
         if stage.op.in_place and alone and same and len(stage.writes) == 1:
             return found[first]
         if b.cuts and not any(cut.axis in spec.axes for cut in b.cuts):
-            return b.kept(spec.shape, spec.dtype, name)
+            return b.kept(spec.shape, spec.dtype, name, spec.axes)
         return b.between(spec, name, reaches[name])
 
     def _alone(self, name: str) -> bool:

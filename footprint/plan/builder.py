@@ -128,9 +128,9 @@ class Builder:
         lengths = tuple(whole.length(a) if a != "." else n for a, n in zip(axes, shape))
         return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut, held=self.summing)
 
-    def kept(self, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
+    def kept(self, shape: tuple[int, ...], dtype: str, name: str, axes: str = "") -> Ref:
         """Memory that is all zeros when the job starts and keeps its content from part to part, pass to pass, phase to phase."""
-        return self._slot(ArraySpec(shape, dtype), "kept", name)
+        return self._slot(ArraySpec(shape, dtype, axes), "kept", name)
 
     def gathered(self, shape: tuple[int, ...], dtype: str, name: str) -> Ref:
         """Memory that all parts fill together, every one its own: kept where there are several, and not zero where there is one."""

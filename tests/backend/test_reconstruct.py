@@ -187,6 +187,19 @@ def test_a_slice_that_does_not_fit_is_made_in_tiles(device, rng, options):
             assert np.all(writer.volume[:, outside] == 0) and np.any(writer.volume[:, ~outside] != 0)
 
 
+@pytest.mark.parametrize("step", ["zingers", "phase", "unsharp", "normalization", "rings"])
+def test_a_lone_row_is_made_in_tiles_after_steps_of_projections(device, rng, step):
+    setting = {"zingers": 0.5, "unsharp": 2.0, "normalization": "chebyshev", "rings": "sorting"}
+    setting["phase"] = {"delta_beta": 50, "energy": 20, "distance": 0.1, "pixel_size": 1e-6}
+    scan = phantom(rng, n_angles=10, n_z=1)
+    settings = {"center": CENTER, "roi": WIDE, "steps": fp.steps(**{step: setting[step]}), "device": device}
+    whole, plans = fp.reconstruct(scan, **settings), []
+    settings["out"] = np.zeros((*whole.shape, 2), "f8")[..., 0]
+    tiles = fp.reconstruct(scan, memory=smallest(scan, settings), on_plan=plans.append, **settings)
+    assert in_tiles(plans[0])
+    close(tiles.astype("f4"), whole, 1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["f2", ">f4", "f8"])
 def test_tiles_go_into_arrays_that_kernels_cannot_write(device, rng, dtype):
     scan = phantom(rng, n_z=2)
