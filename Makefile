@@ -16,6 +16,7 @@ bench:  ## slices, and the whole road from a scan's file to a volume's, beside t
 
 gpu-check:  ## the whole backend suite on CUDA and on OpenCL of this machine, and what only a GPU can show
 	FOOTPRINT_TEST_DEVICES=cuda,opencl $(PYTHON) -m pytest -rs tests/backend tests/device
+	$(PYTHON) -m tests.drawn cuda 1 60
 
 gpu-bench:  ## rates of every kernel beside its peers and floor, a slice larger than its budget, and the ladder
 	$(PYTHON) -m benchmarks.gpu

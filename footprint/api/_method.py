@@ -10,7 +10,7 @@ import numpy as np
 
 from footprint.api._arrays import Array, Memory, limits_and_budget, on_host
 from footprint.api._call import Described, Face, Stream
-from footprint.errors import ArgumentError, BudgetError, choose
+from footprint.errors import ArgumentError, choose
 from footprint.ops.base import Op
 from footprint.ops.complex_sums import ComplexSums
 from footprint.ops.convolve import Correlate
@@ -24,6 +24,7 @@ from footprint.ops.separated import (
     is_looked_at,
     looking_bytes,
     made_of,
+    most_products,
     product_of,
     quicker,
     separated,
@@ -77,11 +78,12 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
         raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
     # Shapes that do not fit are told before the mask is taken apart.
     op.out_specs(image, mask.spec)
-    if mask.data is None:
-        return Made(separated_plan(op), [Described(ArraySpec((1, n), op.summed(image.dtype)), Given()) for n in op.taps])
-    needed = separating_bytes(op.taps)
-    if limits.host and budget is not None and needed > budget:
-        raise BudgetError(budget, {"products of the mask": needed}, needed, "the method 'separable'")
+    short = limits.host and budget is not None and separating_bytes(op.taps) > budget
+    if mask.data is None or short:
+        # Where the mask may not be taken apart, the plan of as many products as there can be is what is refused.
+        rank = most_products(op.taps) if short else 1
+        shapes = (ArraySpec((rank, n), op.summed(image.dtype)) for n in op.taps)
+        return Made(separated_plan(op, rank), [Described(shape, Given()) for shape in shapes])
     return _handed(separated(op, _values(mask), op.summed(image.dtype)))
 
 

@@ -156,7 +156,7 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Products:
     if values.size and not np.isfinite(values).all():
         raise ArgumentError("mask", "weights that are NaN or infinite", "finite ones", "method='direct' takes any")
     small = "float32" in (np.dtype(dtype).name, np.asarray(weights).dtype.name)
-    most = max(1, int(_WORTH * values.size / sum(values.shape)))
+    most = most_products(op.taps)
     allowed = TOLERANCE["float32" if small else "float64"] * np.abs(values).sum()
     # One product is found without the singular values, whose library wakes its threads.
     column, row = _factors(values)
@@ -255,9 +255,14 @@ def quicker(op: Correlate, other: Correlate, image: ArraySpec, limits: Limits, e
     return f"; predicted {format_seconds(spent)}, {name} {format_seconds(else_)}"
 
 
-def separated_plan(op: Correlate) -> Separated:
-    """The operation for a mask of which only the shape is known: a product of a column and a row."""
-    tall, wide = (np.ones((1, n)) for n in op.taps)
+def most_products(taps: tuple[int, ...]) -> int:
+    """Products that a mask of a shape is taken for, at most: with more, sums over the whole mask are as quick."""
+    return max(1, int(_WORTH * taps[0] * taps[1] / sum(taps)))
+
+
+def separated_plan(op: Correlate, rank: int = 1) -> Separated:
+    """The operation for a mask of which only the shape is known: so many products of a column and a row."""
+    tall, wide = (np.ones((rank, n)) for n in op.taps)
     return replace(made_of(op, tall, wide, "float64", separating_bytes(op.taps))[0], equal=(False, False))
 
 

@@ -281,7 +281,7 @@ def test_a_huge_mask_takes_no_minute():
         ({"method": "separable", "image": np.zeros(9), "mask": np.ones(3)}, "only an image's"),
         ({"method": "separable", "mask": np.eye(9)}, "no sum of 2 products"),
         ({"method": "separable", "mask": np.full((3, 3), np.nan)}, "NaN"),
-        ({"method": "separable", "mask": np.ones((3, 3)), "memory": 10}, "products of the mask"),
+        ({"method": "separable", "mask": np.ones((3, 3)), "memory": 10}, "needs at least"),
         ({"method": "fft", "memory": 10}, "needs at least"),
         ({"method": "fft", "nan": "ignore"}, "where nan is not"),
         ({"method": "separable", "nan": "interpolate"}, "where nan is not"),
@@ -292,6 +292,16 @@ def test_refused_in_one_sentence(arguments, words):
     with pytest.raises(fp.FootprintError) as caught:
         fp.convolve(**call)
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_the_first_budget_that_is_named_for_products_is_enough(rank, rng):
+    """Their number is known only once the mask has been taken apart, for which the budget was too short."""
+    image, mask = rng.random((10, 32)) < 0.5, sum(np.outer(rng.random(25), rng.random(13)) for _ in range(rank))
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.convolve(image, mask, mode="full", method="separable", memory=1, device="cpu")
+    got = fp.convolve(image, mask, mode="full", method="separable", memory=caught.value.smallest, device="cpu")
+    np.testing.assert_allclose(got, fp.convolve(image, mask, mode="full", method="direct", device="cpu"), rtol=1e-5)
 
 
 def test_frames_go_by_the_methods_too(rng):
