@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
+from footprint.errors import ArgumentError
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 _KEYWORDS = 0x08  # of a code object's flags: the function takes any
@@ -23,12 +25,17 @@ def answering(verb: Verb, home: str = "footprint", taker: Taker | None = None) -
     code = verb.__code__
     positional, known = code.co_argcount, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
+    watchers = [name for name in ("progress", "on_plan") if name in known]
+
     @functools.wraps(verb)
     def call(*args: Any, **named: Any) -> Any:
         if taker is not None and (args or named):
             other = taker(type(args[0] if args else named.get(known[0])))
             if other is not None:
                 return other(*args, **named) if args else other(named.pop(known[0]), **named)
+        for name in watchers:
+            if not (named.get(name) is None or callable(named[name])):
+                raise ArgumentError(name, repr(named[name]), "a function, or None")
         try:
             return verb(*args, **named)
         except TypeError as error:

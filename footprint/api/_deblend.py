@@ -22,6 +22,8 @@ from footprint.ops.fit import Fit
 from footprint.plan.faces import Region, Taker
 from footprint.spec import ArraySpec
 
+# What `contrast` is unless it is given.
+_CONTRAST = 0.002
 # Of the column `flags`.
 BLENDED, AT_EDGE, HIDDEN = 1, 2, 8
 
@@ -29,12 +31,18 @@ BLENDED, AT_EDGE, HIDDEN = 1, 2, 8
 def check_contrast(deblend: bool, contrast: Any) -> float | None:
     """A share of 0 to 1; None where nothing is to be taken apart."""
     try:
-        share = float(contrast)
+        share = float("nan") if isinstance(contrast, bool) else float(contrast)
     except (TypeError, ValueError, OverflowError):
         share = float("nan")
     if not 0 <= share <= 1:
         raise ArgumentError("contrast", repr(contrast), "a number from 0 to 1")
-    return share if flag("deblend", deblend) else None
+    if flag("deblend", deblend):
+        return share
+    if share != _CONTRAST:
+        raise ArgumentError(
+            "contrast", f"{contrast!r} where no island is taken apart", "it beside deblend=True", "or leave contrast out"
+        )
+    return None
 
 
 def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:

@@ -117,6 +117,7 @@ def kinds_of(background: str | None, noise: str | None, cells: Cells, saved: tup
     if background == "global" and noise is None:
         if saved:
             raise ArgumentError(f"save_{saved[0]}", "one background for the whole image", "a mesh", "give background='mesh'")
+        _without_mesh(cells)
         return None
     kinds = {"background": "clip" if background == "global" else background, "noise": noise or "mesh"}
     for name in saved:
@@ -124,7 +125,16 @@ def kinds_of(background: str | None, noise: str | None, cells: Cells, saved: tup
             raise ArgumentError(
                 f"save_{name}", f"beside a {name} map that is given", f"a {name} that is found", f"leave save_{name} out"
             )
+    if "mesh" not in kinds.values():
+        _without_mesh(cells)
     return Levels(kinds, cells)
+
+
+def _without_mesh(cells: Cells) -> None:
+    """Refuse what only a mesh has, where it was set."""
+    for name, value, usual in (("box", cells.size, Cells.size), ("filter_size", cells.width, Cells.width)):
+        if value != usual:
+            raise ArgumentError(name, f"{value} where there is no mesh", "it beside background='mesh'", f"or leave {name} out")
 
 
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:

@@ -25,7 +25,7 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
             return np.linspace(0, np.pi, n_angles, endpoint=False)
         except (MemoryError, ValueError):
             raise ShapeError("shape", f"{n_angles} angles", "as many as fit into memory") from None
-    values = numbers("angles", on_host(angles))
+    values = numbers("angles", angles)
     if values.ndim != 1 or len(values) != n_angles:
         raise ShapeError("angles", f"shape {values.shape}", f"({n_angles},), one per projection")
     return values
@@ -33,6 +33,10 @@ def angles_of(angles: Any, n_angles: int) -> np.ndarray:
 
 def numbers(name: str, values: Any) -> np.ndarray:
     """A small table of the caller's as float64; what is beyond its range is infinite there."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ArgumentError(
+            name, "numbers of which some are masked", "all of them", "leave out what they belong to, or give them without a mask"
+        )
     try:
         found = np.asarray(on_host(values))
         if found.dtype.kind != "c":

@@ -336,6 +336,10 @@ def _operation(verb: Any, mask: Any, frame: ArraySpec, how: Asked, cval: Any, be
             name = "mask" if mask is not None else "masked" if beside[0] is not None else "weight"
             raise ArgumentError(name, "an array", "none beside an operation", "give the operation its own")
         return verb, None
+    if not isinstance(verb, str):
+        raise ArgumentError(
+            "verb", kind_of(verb), "'convolve', 'correlate' or an operation", "name what comes after it, as in mask="
+        )
     choose("verb", verb, VERBS)
     if mask is None:
         raise ArgumentError("mask", "None", "an array of weights")

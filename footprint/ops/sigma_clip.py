@@ -18,7 +18,7 @@ from footprint.spec import ArraySpec
 def check_positive(name: str, value: object, wanted: str = "a number above 0") -> float:
     """A number above 0, such as one of sigmas."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float("nan") if isinstance(value, bool | np.bool_) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not 0 < number < float("inf"):
