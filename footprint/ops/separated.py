@@ -297,4 +297,4 @@ def made_of(op: Correlate, tall: np.ndarray, wide: np.ndarray, dtype: str, besid
     shared = {field.name: getattr(op, field.name) for field in fields(Correlate)}
     outside, equal = tuple(beyond(op.cval, one) for one in tall), alike((tall, wide)) if len(tall) == 1 else (False, False)
     found = Separated(**shared, rank=len(tall), beyond=outside, equal=equal, beside=beside, why=why)
-    return found, tall.astype(dtype), wide.astype(dtype)
+    return found, tall.astype(dtype, order="C"), wide.astype(dtype, order="C")

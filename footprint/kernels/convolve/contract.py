@@ -40,8 +40,6 @@ STRIP = 2048
 """Columns a thread goes down by, so that the rows a mask needs again are still near."""
 LINE_ROWS = 8
 """Vectors of outputs that are summed together where the mask is a single row."""
-LINE_TAPS = 4
-"""Most vectors of its taps that go by together."""
 LINE_GROUP = 8
 """The same as GROUP, for masks of a single row."""
 TOGETHER = 8

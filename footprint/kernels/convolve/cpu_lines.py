@@ -8,8 +8,11 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, LINE_TAPS, STEP, TOGETHER
-from footprint.kernels.convolve.cpu_sums import line1, line2, line3, line4, line_total
+from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, STEP, TOGETHER
+from footprint.kernels.convolve.cpu_sums import LINE_TAPS, line1, line2, line3, line4, line5, line6, line7, line8, line_total
+
+# Numba leaves out what a constant says is never reached: processors with fewer registers do not compile it.
+_MORE = LINE_TAPS > 4
 
 source_index = njit(cache=True, nogil=True)(borders.source_index)
 
@@ -89,8 +92,17 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
                     line3(image, at + x + first, weights, *how)
                 elif taps == 2:
                     line2(image, at + x + first, weights, *how)
-                else:
+                elif taps == 1:
                     line1(image, at + x + first, weights, *how)
+                elif _MORE:
+                    if taps == 8:
+                        line8(image, at + x + first, weights, *how)
+                    elif taps == 7:
+                        line7(image, at + x + first, weights, *how)
+                    elif taps == 6:
+                        line6(image, at + x + first, weights, *how)
+                    else:
+                        line5(image, at + x + first, weights, *how)
                 i += taps
                 turn += 1
                 if not direct and (turn % LINE_GROUP == 0 or turn == turns):

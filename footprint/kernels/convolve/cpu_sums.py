@@ -21,6 +21,9 @@ FLAT_ROWS, FLAT_VECTORS = (4, 4) if REGISTERS >= 32 else (2, 4)
 """The same of an image, where rows of the result are written beside those that are read: where they lie whole pages apart, as those
 of 2048 columns do, one place of each is all that a cache of 8 ways holds."""
 
+LINE_TAPS = 8 if REGISTERS >= 32 else 4
+"""Most vectors of taps that go by together under a mask of a single row."""
+
 
 def held(height: int, width: int) -> tuple[int, int]:
     """Rows of outputs that are held at once under a mask, and vectors of each. Sums down a column alone take more rows."""
@@ -172,6 +175,6 @@ def _total_maker(rows: int, vectors: int) -> Any:
 
 image2, image3, image4, image5 = (_maker(taps, ROWS, VECTORS) for taps in (2, 3, 4, 5))
 flat1, flat2, flat3, flat4, flat5 = (_maker(taps, FLAT_ROWS, FLAT_VECTORS) for taps in (1, 2, 3, 4, 5))
-line1, line2, line3, line4 = (_line_maker(taps) for taps in (1, 2, 3, 4))
+line1, line2, line3, line4, line5, line6, line7, line8 = (_line_maker(taps) for taps in range(1, 9))
 image_total, line_total = _total_maker(ROWS, VECTORS), _total_maker(LINE_ROWS, 1)
 flat_total = _total_maker(FLAT_ROWS, FLAT_VECTORS)

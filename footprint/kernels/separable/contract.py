@@ -76,8 +76,12 @@ def chained(taps: int) -> int:
 
 
 def short_places(tall: int, wide: int, width: int, itemsize: int) -> tuple[int, int, int]:
-    """Of a thread's workspace for these: elements of a strip, where a block at an edge lies, and the end."""
-    strip = min(max(RING // ((tall + 1) * itemsize) // STEP, 1), -(-max(width, 1) // STEP)) * STEP
+    """Of a thread's workspace for these: elements of a strip, where a block at an edge lies, and the end.
+
+    Strips are as equal as can be: one of few columns costs as much for each row as a wide one.
+    """
+    blocks, most = -(-max(width, 1) // STEP), max(RING // ((tall + 1) * itemsize) // STEP, 1)
+    strip = -(-blocks // -(-blocks // most)) * STEP
     return strip, (tall + 1) * strip, (tall + 1) * strip + STEP + wide - 1
 
 
