@@ -84,7 +84,7 @@ def plan_only(
 @click.command()
 @job_options
 @click.option(
-    "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy; a picture's .png, .jpg."
+    "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy, .zarr; a picture's .png, .jpg."
 )
 @config_option("filter")
 @common_options
@@ -105,8 +105,8 @@ def command(
     """Filter IMAGE by NAME and write the result to OUT.
 
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
-    FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset). It is read, filtered and written in blocks of rows that fit --memory; the
-    result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
+    FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset), or a folder of Zarr. It is read, filtered and written in blocks of rows that
+    fit --memory; the result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
     floating-point numbers. Of a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
     holds; transparency is kept.
 

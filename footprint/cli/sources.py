@@ -122,7 +122,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--report", default=None, metavar="FILE", help="Also write a page of everything: picture, table, theory, plan (.html)."
         ),
-        click.option("--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5 or .npy."),
+        click.option(
+            "--segmentation", default=None, metavar="FILE", help="Also write the label image: .fits, .tif, .h5, .npy or .zarr."
+        ),
         click.option("--save-residual", default=None, metavar="FILE", help="Also write the image minus all fits."),
         click.option("--save-model", default=None, metavar="FILE", help="Also write the sum of all fits, as an image."),
         click.option("--save-noise", default=None, metavar="FILE", help="Also write the noise at every pixel."),
@@ -274,9 +276,9 @@ def command(
 ) -> int:
     """Find the sources in each IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
 
-    IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file. Background and noise are the
-    median and the standard deviation that remain after clipping at --kappa, or differ from place to place with --background mesh or
-    maps that are given. Positions come from the header's WCS; fluxes are in Jy
+    IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file, or a folder of Zarr. Background
+    and noise are the median and the standard deviation that remain after clipping at --kappa, or differ from place to place with
+    --background mesh or maps that are given. Positions come from the header's WCS; fluxes are in Jy
     where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
     same to the last bit, whatever the blocks. Several images may be given; --plane all takes every plane of a cube.
 

@@ -58,6 +58,11 @@ def format_of(path: str | os.PathLike[str]) -> Format | None:
     return next((one for one in FORMATS if one.folder == folder and one.begins(name)), None)
 
 
+def is_stored(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is one image, or one array of them, and no folder of files."""
+    return Path(path).is_dir() and _is_zarr(os.fspath(path))
+
+
 def _npy_planes(path: str, dataset: str, extension: int | str | None) -> Planes:
     from footprint.io import npy
 
@@ -135,6 +140,13 @@ def _is_zarr(path: str) -> bool:
     return is_zarr(path)
 
 
+def _zarr_planes(path: str, dataset: str, extension: int | str | None) -> Planes:
+    from footprint.io.zarr_frames import ZarrFrames
+
+    frames = ZarrFrames(path)
+    return Planes(frames, _useful(frames.whole, last=frames.whole[-2:]))
+
+
 def _zarr_frames(path: str, dataset: str) -> Frames:
     from footprint.io.zarr_frames import ZarrFrames
 
@@ -149,7 +161,7 @@ FORMATS = (
     Format("JPEG 2000", lambda path: begins(path, "jp2"), None, _jp2_frames, "frames"),
     Format("FITS", _is_fits, _fits_planes, None, "planes"),
     Format("HDF5", _is_hdf5, _hdf5_planes, _hdf5_frames, "planes"),
-    Format("Zarr", _is_zarr, None, _zarr_frames, "frames", folder=True),
+    Format("Zarr", _is_zarr, _zarr_planes, _zarr_frames, "frames", folder=True),
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from footprint.errors import FormatError, missing_extra
+from footprint.io.formats import is_stored
 from footprint.io.frames import Frames, cast_into, existing_file, reading
 from footprint.io.image import Image, open_image, open_planes
 from footprint.io.kinds import called, suffixes
@@ -91,7 +92,7 @@ def open_source(path: str | os.PathLike[str], plane: int | None = None) -> Image
     ExtraError
         A video, and PyAV is not installed.
     """
-    if plane is None and Path(path).is_dir():
+    if plane is None and Path(path).is_dir() and not is_stored(path):
         return Folder(path)
     if called(path, "video") and plane is None:
         return Video(path)

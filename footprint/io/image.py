@@ -1,4 +1,4 @@
-"""Images on disk with one face: FITS, TIFF, HDF5 and NumPy files, read and written by rows."""
+"""Images on disk with one face: FITS, TIFF, HDF5, NumPy and Zarr, read and written by rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from footprint.api._header import Beam, beam_of, celestial, pixel_area, unit_of
 from footprint.errors import ArgumentError, FormatError
-from footprint.io.formats import Planes, format_of
+from footprint.io.formats import Planes, format_of, is_stored
 from footprint.io.frames import Frames, check_out, existing_file, reading, row_range
 from footprint.io.image_writer import ImageWriter, check_image, create_image
 from footprint.io.kinds import checked
@@ -116,12 +116,13 @@ class Image:
 def open_image(
     path: str | os.PathLike[str], plane: int | tuple[int, ...] | None = None, extension: int | str | None = None
 ) -> Image:
-    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset or ``.npy``; recognised by content.
+    """Open an image: FITS (gzipped or tile-compressed too), TIFF, HDF5 dataset, ``.npy`` or Zarr; recognised by content.
 
     Parameters
     ----------
     path
-        The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension.
+        The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension. Of Zarr the folder of an array, or of an
+        OME-Zarr group, whose finest level is taken.
     plane
         Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none.
     extension
@@ -169,7 +170,8 @@ def open_planes(path: str | os.PathLike[str], extension: int | str | None = None
             extension = int(word) if word.isdigit() else word
         elif ":/" in name:
             name, _, dataset = name.rpartition(":")
-    existing_file(name, "an image")
+    if not is_stored(name):
+        existing_file(name, "an image")
     frames, shape, header = _open_planes(name, dataset, extension)
     if len(shape) < 2 or min(shape) < 1:
         frames.close()
@@ -185,7 +187,7 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> Planes
         if kind is not None and kind.planes is not None:
             return kind.planes(path, dataset, extension)
     fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
-    raise FormatError(path, "is not a FITS, TIFF, HDF5 or NumPy image", fix)
+    raise FormatError(path, "is not a FITS, TIFF, HDF5, NumPy or Zarr image", fix)
 
 
 def _plane_number(path: str, shape: tuple[int, ...], plane: int | tuple[int, ...] | None) -> int:

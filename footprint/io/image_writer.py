@@ -1,4 +1,4 @@
-"""Images written by rows: FITS, TIFF, HDF5 and NumPy files that get their name when they are finished."""
+"""Images written by rows: FITS, TIFF, HDF5, NumPy and Zarr, which get their name when they are finished."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from footprint.errors import ArgumentError, ShapeError
 from footprint.io import raw
 from footprint.io.frames import described
 from footprint.io.kinds import called, suffixes
+from footprint.io.ome_zarr import ZarrSlices, check_ours, is_part
 from footprint.io.output import Output, check_output, writing
 from footprint.io.told import attributes
 from footprint.io.volume import VolumeWriter
@@ -60,8 +61,8 @@ class ImageWriter:
 
 
 def image_kind(path: str | os.PathLike[str]) -> str:
-    """Return ``fits``, ``tiff``, ``npy`` or ``hdf5``, by the suffix."""
-    kinds = ("fits", "tiff", "npy", "hdf5", "nexus")
+    """Return ``fits``, ``tiff``, ``npy``, ``hdf5`` or ``zarr``, by the suffix."""
+    kinds = ("fits", "tiff", "npy", "hdf5", "nexus", "zarr")
     kind = called(path, *kinds)
     if kind is None:
         raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*kinds))}")
@@ -70,8 +71,10 @@ def image_kind(path: str | os.PathLike[str]) -> str:
 
 def check_image(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise FormatError or ArgumentError when `create_image` would; writes nothing."""
-    image_kind(path)
-    check_output(path, overwrite)
+    folder = image_kind(path) == "zarr"
+    if folder:
+        check_ours(path)
+    check_output(path, overwrite, 0, folder, is_part)
 
 
 def writing_bytes(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any, given: Any = None) -> int:
@@ -103,7 +106,8 @@ def create_image(
     Parameters
     ----------
     path
-        ``.fits .fit .fts``, ``.tif .tiff``, ``.npy``, or HDF5 (``.h5 .hdf5 .hdf .nx .nxs``: ``entry/image/results/data``).
+        ``.fits .fit .fts``, ``.tif .tiff``, ``.npy``, HDF5 (``.h5 .hdf5 .hdf .nx .nxs``: ``entry/image/results/data``), or
+        ``.zarr`` (OME-Zarr 0.4, of one slice).
     shape
         ``(n_y, n_x)``.
     dtype
@@ -113,7 +117,7 @@ def create_image(
     header
         astropy header whose cards a FITS output keeps, but for those that describe the old pixels.
     attrs
-        How it was made; HDF5 keeps it as attributes of ``entry/image``, FITS as HISTORY.
+        How it was made; HDF5 keeps it as attributes of ``entry/image``, Zarr as ``footprint``, FITS as HISTORY.
 
     Returns
     -------
@@ -148,7 +152,7 @@ def create_stack(
     overwrite: bool = False,
     header: Any = None,
 ) -> VolumeWriter:
-    """Create a stack of images ``(n_frames, n_y, n_x)`` to be written frame by frame: TIFF pages, a FITS cube, ``.npy`` or HDF5.
+    """Create a stack of images ``(n_frames, n_y, n_x)``, written frame by frame: TIFF pages, a FITS cube, ``.npy``, HDF5, OME-Zarr.
 
     Parameters and errors are those of `create_image`.
     """
@@ -164,7 +168,9 @@ def _writer(
         raise ShapeError("shape", shape, "at least one pixel")
     if stored.kind not in "iuf" or stored.itemsize > 8:
         raise ShapeError("dtype", stored, "a real number type of at most 64 bits")
-    out = Output(path, overwrite, math.prod(shape) * stored.itemsize)
+    if kind == "zarr":
+        check_ours(path)
+    out = Output(path, overwrite, math.prod(shape) * stored.itemsize, kind == "zarr", is_part)
     try:
         with writing(path):
             sink = _create(kind, out.temporary, shape, stored, header, attributes(attrs))
@@ -188,6 +194,9 @@ def _create(kind: str, path: Path, shape: tuple[int, ...], dtype: np.dtype, head
         from footprint.io import npy
 
         return npy.create(path, shape, dtype)
+    if kind == "zarr":
+        slices, n_y, n_x = (1, *shape)[-3:]
+        return ZarrSlices(path, (slices, n_y, n_x), dtype, attrs)
     from footprint.io import hdf5
 
     return hdf5.create_array(path, shape, dtype, attrs, "image")

@@ -68,6 +68,8 @@ class ZarrFrames:
     ----------
     about
         The group's attributes, empty for an array alone.
+    whole
+        The array's shape, all its axes.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -75,7 +77,7 @@ class ZarrFrames:
         with reading(path, "its description"):
             self._folder, self.about = _array_of(Path(path))
             self._layout = layout = _layout(self._folder)
-        shape = layout.shape
+        shape = self.whole = layout.shape
         if len(shape) < 2 or layout.dtype.kind not in "biuf":
             raise FormatError(path, f"holds {layout.dtype} of shape {shape}, wanted numbers (n_z, n_y, n_x)")
         if math.prod(shape) and min(layout.chunks) < 1:

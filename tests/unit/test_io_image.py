@@ -175,7 +175,7 @@ def test_header_beam_unit_and_wcs(tmp_path: Path) -> None:
         assert image.beam is not None and (image.beam.major, image.beam.minor, image.beam.angle) == (1e-3, 5e-4, 12.5)
 
 
-@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5"])
+@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5", ".zarr"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i1", "i2", "u2", "i4", "u4", "i8", "bool"])
 def test_written_images_are_read_back(tmp_path: Path, suffix: str, dtype: str) -> None:
     image, path = values((7, 5), dtype), tmp_path / f"a{suffix}"
@@ -199,7 +199,7 @@ def test_written_images_are_read_back(tmp_path: Path, suffix: str, dtype: str) -
         create_image(path, (7, 5), dtype)
 
 
-@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5"])
+@pytest.mark.parametrize("suffix", [".fits", ".tif", ".npy", ".h5", ".zarr"])
 def test_an_interrupted_image_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(KeyboardInterrupt), create_image(tmp_path / f"a{suffix}", (7, 5)) as writer:
         writer.write(slice(0, 3), values((3, 5), "float32"))
