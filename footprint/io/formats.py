@@ -141,16 +141,21 @@ def _is_zarr(path: str) -> bool:
 
 
 def _zarr_planes(path: str, dataset: str, extension: int | str | None) -> Planes:
-    from footprint.io.zarr_frames import ZarrFrames
-
-    frames = ZarrFrames(path)
+    frames = _zarr(path, dataset)
     return Planes(frames, _useful(frames.whole, last=frames.whole[-2:]))
 
 
-def _zarr_frames(path: str, dataset: str) -> Frames:
+def _zarr(path: str, dataset: str) -> Any:
     from footprint.io.zarr_frames import ZarrFrames
 
-    return ZarrFrames(path)
+    folder = Path(path, dataset.strip("/"))
+    if dataset and not is_stored(folder):
+        raise FormatError(path, f"holds no array {dataset}", "give the name of one in it")
+    return ZarrFrames(folder)
+
+
+def _zarr_frames(path: str, dataset: str) -> Frames:
+    return _zarr(path, dataset)
 
 
 # Asked in this order: those that need no library are told first.

@@ -129,4 +129,7 @@ def test_a_group_without_an_image_is_one_sentence(tmp_path):
     words = ["box:3", "-o", str(tmp_path / "b.npy"), "--device", "cpu"]
     refused = CliRunner().invoke(main, ["convolve", str(tmp_path / "a.zarr"), *words]).exception
     assert isinstance(refused, fp.FormatError) and "is a Zarr group without an image" in str(refused)
-    shell(["convolve", str(tmp_path / "a.zarr" / "data"), *words])
+    for name in (f"{tmp_path}/a.zarr/data", f"{tmp_path}/a.zarr/data/", f"{tmp_path}/a.zarr:/data"):
+        shell(["convolve", name, *words, "--overwrite"])
+    refused = CliRunner().invoke(main, ["convolve", f"{tmp_path}/a.zarr:/other", *words, "--overwrite"]).exception
+    assert isinstance(refused, fp.FormatError) and "holds no array /other" in str(refused)
