@@ -166,7 +166,7 @@ class Fbp(Op):
 
 
 def plan_by_method(fbp: Kind, plan: Callable[[Kind], Plan]) -> Plan:
-    """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take, if less.
+    """``plan(fbp)``; where the memory is too short for its method, the error says what the other would take.
 
     Of an operation that is none of the two, such as one that iterates, it is the plan and no more.
     """
@@ -180,8 +180,6 @@ def plan_by_method(fbp: Kind, plan: Callable[[Kind], Plan]) -> Plan:
             other.out_specs(ArraySpec((1, len(fbp.angles), fbp.n_x)))
             needs = f"takes {format_bytes(plan(other).footprint.total)}"
         except BudgetError as its:
-            if its.smallest >= error.smallest:
-                raise error from None
             needs = f"needs at least {format_bytes(its.smallest)}"
         except ArgumentError:
             raise error from None
