@@ -17,6 +17,7 @@ from footprint.cli.render import Reporter
 from footprint.cli.sources_at import LEVEL, few_pixels, load_at, measured_at
 from footprint.cli.sources_planes import Empty, stacked
 from footprint.errors import ArgumentError, ShapeError
+from footprint.io.kinds import called
 
 # Options that bring kernels of their own, loaded before anything is measured.
 _LOADED = (
@@ -107,7 +108,8 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
     for image in images:
         files: dict[str, Any] = {}
         for option, name in outputs.items():
-            folder = name is not None and (name.endswith("/") or Path(name).is_dir())
+            # An image in Zarr is a folder, too.
+            folder = name is not None and not called(name, "zarr") and (name.endswith("/") or Path(name).is_dir())
             if name is not None and len(images) > 1 and not folder:
                 raise ArgumentError(
                     f"--{_word(option)}",

@@ -20,6 +20,8 @@ from footprint.io.zarr_codecs import Codec, check_made, codec_of, decode, decode
 _MARKS = (".zarray", ".zgroup", "zarr.json")
 # What the library holds of a chunk at most: stored, decoded, and the codec's own.
 _COPIES = 3
+# What the library takes itself when it first decodes: its threads, and the codecs' state.
+_LIBRARY = 1 << 20
 # Bytes that codecs add to a chunk at most, and what stands for a chunk that a shard does not hold.
 _HEADERS, _NOTHING = 1 << 10, (1 << 64) - 1
 # A description longer than this describes no array.
@@ -95,7 +97,7 @@ class ZarrFrames:
         if self._layout.own and self._layout.codec is not None:
             return self._layout.made + decoding_bytes(self._layout.codec, self._layout.made) + self._layout.index
         if not self._layout.plain:
-            return (1 + _COPIES) * (self._layout.made + self._layout.index)
+            return (1 + _COPIES) * (self._layout.made + self._layout.index) + _LIBRARY
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
     def close(self) -> None:

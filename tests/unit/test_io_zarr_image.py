@@ -133,3 +133,15 @@ def test_a_group_without_an_image_is_one_sentence(tmp_path):
         shell(["convolve", name, *words, "--overwrite"])
     refused = CliRunner().invoke(main, ["convolve", f"{tmp_path}/a.zarr:/other", *words, "--overwrite"]).exception
     assert isinstance(refused, fp.FormatError) and "holds no array /other" in str(refused)
+
+
+def test_a_label_image_in_zarr_is_no_folder_of_them(tmp_path, rng):
+    values = rng.standard_normal((40, 50)).astype("f4")
+    values[10:13, 20:22] += 50
+    np.save(tmp_path / "a.npy", values)
+    words = ["sources", f"{tmp_path}/a.npy", "-o", f"{tmp_path}/a.ecsv", "--segmentation", f"{tmp_path}/labels.zarr", "--overwrite"]
+    for _ in range(2):
+        shell([*words, "--device", "cpu"])
+        with fp.open_image(tmp_path / "labels.zarr") as labels:
+            assert labels.dtype == np.int32 and np.count_nonzero(labels.array()) == 6
+    assert sorted(os.listdir(tmp_path / "labels.zarr")) == [".zattrs", ".zgroup", "0"]
