@@ -52,15 +52,17 @@ def test_the_noise_is_that_of_the_place(rng):
 
 
 @pytest.mark.parametrize(
-    ("deblend", "given"), [(True, {"background": "mesh"}), (False, {}), (True, {"background": "map"})], ids=str
+    ("deblend", "given"),
+    [(True, {"background": "mesh", "box": 50}), (False, {}), (True, {"background": "map", "box": 50})],
+    ids=str,
 )
 def test_parts_and_threads_change_no_bit(rng, monkeypatch, deblend, given):
     image = np.tile(field(rng, (300, 180)).astype(np.float32), (3, 1)) + np.linspace(0, 20, 900, dtype=np.float32)[:, None]
     if not given:
         given = {"noise": np.full(image.shape, 0.6, ">f4")}
     elif given["background"] == "map":
-        given = {"background": np.linspace(0, 20, 900)[:, None] + np.zeros(image.shape)}
-    options = RULES | given | {"deblend": deblend, "capacity": 1000, "fit": "gaussian", "box": 50}
+        given = given | {"background": np.linspace(0, 20, 900)[:, None] + np.zeros(image.shape)}
+    options = RULES | given | {"deblend": deblend, "capacity": 1000, "fit": "gaussian"}
     whole = fp.find_sources(image, **options)
     assert len(whole) > 60 and np.isfinite(whole["fit_peak"]).all()
     foreign = image.astype(">f4")

@@ -72,10 +72,10 @@ def test_a_crowd_is_more_complete():
     assert np.all(seen[True] >= (0.58, 0.84, 0.91, 0.97)) and np.all(seen[True][:2] > seen[False][:2] + (0.12, 0.06)), seen
 
 
-@pytest.mark.parametrize("background", ["global", "mesh"])
-def test_parts_and_threads_change_no_bit(rng, monkeypatch, background):
+@pytest.mark.parametrize("maps", [{}, {"background": "mesh", "box": 32}], ids=str)
+def test_parts_and_threads_change_no_bit(rng, monkeypatch, maps):
     image = np.tile(field(rng).astype("f4"), (6, 1))
-    options = RULES | {"residual": True, "sigma": 6.0, "capacity": 300, "background": background, "box": 32}
+    options = RULES | {"residual": True, "sigma": 6.0, "capacity": 300} | maps
     whole, part = ({name: np.empty(image.shape, "f4") for name in ("save_model", "save_residual")} for _ in range(2))
     one = fp.find_sources(image, **whole, **options)
     assert np.sum(one["flags"] & 8 > 0) > 20
