@@ -58,6 +58,13 @@ MUTANTS = [
         "a logarithm with bounds of its own is fused away",
     ),
     Mutant(
+        "footprint/ops/pipeline.py",
+        "return b.kept(spec.shape, spec.dtype, name, spec.axes)",
+        "return b.kept(spec.shape, spec.dtype, name)",
+        ("tests/backend/test_reconstruct.py::test_a_lone_row_is_made_in_tiles_after_steps_of_projections",),
+        "what is kept between tiles has no axes for the next step to cut",
+    ),
+    Mutant(
         "footprint/plan/builder.py",
         "return ref.slot.id in self.spares",
         'return ref.slot.kind == "scratch"',
