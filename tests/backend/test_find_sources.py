@@ -9,6 +9,7 @@ import pytest
 import footprint as fp
 from footprint.reference.find_sources import find_sources as reference
 from footprint.reference.measure import measure
+from tests.backend.moments import same_covariance
 
 
 def field(rng, shape=(300, 257), sources=60):
@@ -35,6 +36,7 @@ def check(image, device, **options):
         assert np.array_equal(table[name], moments[name]), name
     for name in ("flux", "x", "y"):
         assert np.allclose(table[name], moments[name], rtol=1e-9), name
+    assert same_covariance(table, moments, moments["npix"] > 1)
     box = np.stack([table[n] for n in ("x_min", "x_max", "y_min", "y_max")], 1).reshape(-1, 4)
     assert np.array_equal(box, moments["box"])
     assert np.allclose(table["snr"], moments["peak"] / noise)

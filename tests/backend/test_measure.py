@@ -6,6 +6,7 @@ from scipy import ndimage
 
 import footprint as fp
 from footprint.reference.measure import measure as reference
+from tests.backend.moments import same_covariance
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (13, 11), (97, 131)])
@@ -23,13 +24,8 @@ def test_equals_the_reference(device, rng, shape, dtype):
     weigh = np.abs(wanted["flux"]) > 1e-3
     for name in ("x", "y"):
         assert np.allclose(table[name][weigh], wanted[name][weigh], rtol=1e-9, atol=1e-6)
-    # The covariance that a, b and theta say.
-    turn, a2, b2 = np.radians(table["theta"]), table["a"] ** 2, table["b"] ** 2
-    xx, yy = a2 * np.cos(turn) ** 2 + b2 * np.sin(turn) ** 2, a2 * np.sin(turn) ** 2 + b2 * np.cos(turn) ** 2
     sound = weigh & (wanted["xx"] >= 0) & (wanted["yy"] >= 0) & (wanted["xx"] * wanted["yy"] > wanted["xy"] ** 2 + 1e-6)
-    assert np.allclose(xx[sound], wanted["xx"][sound], rtol=1e-6, atol=1e-6)
-    assert np.allclose(yy[sound], wanted["yy"][sound], rtol=1e-6, atol=1e-6)
-    assert np.allclose(((a2 - b2) * np.sin(2 * turn) / 2)[sound], wanted["xy"][sound], rtol=1e-6, atol=1e-6)
+    assert same_covariance(table, wanted, sound)
 
 
 @pytest.mark.parametrize("first", [63, 64, 65, 128])
@@ -95,3 +91,19 @@ def test_of_equal_peaks_the_first_in_raster_order_counts(device, rng):
     table, wanted = fp.measure(image, labels, device=device), reference(image, labels, count)
     for name in ("peak", "x_peak", "y_peak"):
         assert np.array_equal(table[name], wanted[name]), name
+
+
+def test_an_island_far_from_the_corner_is_measured_as_well_as_one_near_it(device):
+    """Sums about the image's corner gave a lone pixel at column 46,400 a size of 5e-4."""
+    near, y, x = np.zeros((40, 60), np.float32), *np.mgrid[:40, :60]
+    near[14:27, 23:36] = np.exp(-0.5 * ((y - 20.3) ** 2 / 4 + (x - 29.8) ** 2 / 2 + 0.3 * (y - 20) * (x - 30)))[14:27, 23:36]
+    near[3, 50] = 3.7
+    labels = (near > 0).astype(np.int32)
+    labels[3, 50] = 2
+    far, away = np.zeros((2, 40, 60_000), np.float32), 59_000
+    far[0, :, away : away + 60], far[1, :, away : away + 60] = near, labels
+    a, b = fp.measure(near, labels, device=device), fp.measure(far[0], far[1].astype(np.int32), device=device)
+    moments = reference(near, labels, 2)
+    for table, off in ((a, 0), (b, away)):
+        assert np.allclose(table["x"] - off, moments["x"], rtol=0, atol=1e-10) and np.allclose(table["y"], moments["y"])
+        assert same_covariance(table, moments, rtol=1e-9, atol=1e-10)

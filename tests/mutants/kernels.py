@@ -141,7 +141,7 @@ MUTANTS = [
         plain=True,
     ),
     Mutant(
-        SOURCES,
+        SOURCES.replace("cpu", "cpu_moments"),
         "        if value > peak:\n",
         "        if value >= peak:\n",
         (BACKEND + "find_sources.py::test_of_equal_peaks_in_joined_arms_the_first_in_raster_order_counts",),

@@ -45,6 +45,14 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/find_sources/cpu.py",
+        "anchor(moments, boxes, k, boxes[top, X_MIN], boxes[top, Y_MIN])",
+        "0",
+        ("tests/backend/test_find_sources.py::test_of_equal_peaks_in_joined_arms_the_first_in_raster_order_counts",),
+        "a piece of an island is added up as if it began where the island does",
+        plain=True,
+    ),
+    Mutant(
+        "footprint/kernels/find_sources/cpu.py",
         "count[0] += count[0] // (FREED - 1) + 1",
         "count[0] -= count[0] // 2",
         AGAIN,

@@ -14,30 +14,22 @@ from footprint.kernels.common.copied import put
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import (
-    AFTER,
-    BEFORE,
-    CORNERS,
     FLAG,
     FREED,
     LABEL,
     LEFT,
     PEAK,
     PIXELS,
-    RIGHT,
     START,
-    SUM,
-    SUM_X,
-    SUM_Y,
     X_MAX,
     X_MIN,
     X_PEAK,
-    XX,
     XY,
     Y_MAX,
     Y_MIN,
     Y_PEAK,
-    YY,
 )
+from footprint.kernels.find_sources.cpu_moments import anchor, centre, gather, look_back, open_row, over
 from footprint.kernels.find_sources.squeeze import bright, chosen, root, squeeze
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 from footprint.kernels.sigma_clip.cpu import first_above
@@ -109,93 +101,6 @@ def _join(above, n_above, at, first, last, reach, boxes):
 
 
 @njit(cache=True, nogil=True)
-def _lowest(row, first, last):
-    """The peak of a run without a pixel above minus infinity, and where: NaN at the first where none is a number."""
-    for x in range(first, last + 1):
-        if row[x] == row[x]:
-            return -np.inf, x
-    return np.nan, first
-
-
-@njit(cache=True, nogil=True)
-def _over(a, b):
-    """Whether a peak takes another's place: NaN is under every number."""
-    return a > b or (a == a and b != b)
-
-
-@njit(cache=True, nogil=True)
-def _beside(row, at, background):
-    """The values left and right of a column."""
-    left = np.float64(row[at - 1]) - background if at > 0 else np.nan
-    right = np.float64(row[at + 1]) - background if at + 1 < row.size else np.nan
-    return left, right
-
-
-@njit(cache=True, nogil=True)
-def gather(row, before, first, last, y, background, moments, boxes, k):
-    """Add a run to its component; ``before`` is the row before, where y > 0."""
-    total, total_x, total_xx, peak, at = 0.0, 0.0, 0.0, -np.inf, first
-    for x in range(first, last + 1):
-        value = np.float64(row[x]) - background
-        total += value
-        total_x += value * x
-        total_xx += value * x * x
-        if value > peak:
-            peak, at = value, x
-    if peak == -np.inf:
-        # No pixel is over that: none at all is a number, or all that are have it.
-        peak, at = _lowest(row, first, last)
-    moments[k, SUM] += total
-    moments[k, SUM_X] += total_x
-    moments[k, SUM_Y] += total * y
-    moments[k, XX] += total_xx
-    moments[k, YY] += total * y * y
-    moments[k, XY] += total_x * y
-    boxes[k, PIXELS] += last - first + 1
-    boxes[k, X_MIN] = min(boxes[k, X_MIN], first)
-    boxes[k, X_MAX] = max(boxes[k, X_MAX], last)
-    boxes[k, Y_MIN] = min(boxes[k, Y_MIN], y)
-    boxes[k, Y_MAX] = max(boxes[k, Y_MAX], y)
-    if boxes[k, X_PEAK] < 0 or _over(peak, moments[k, PEAK]):
-        moments[k, PEAK] = peak
-        boxes[k, X_PEAK], boxes[k, Y_PEAK] = at, y
-        moments[k, LEFT], moments[k, RIGHT] = _beside(row, at, background)
-        moments[k, BEFORE:] = np.nan
-        if y > 0:
-            moments[k, BEFORE] = np.float64(before[at]) - background
-            moments[k, CORNERS], moments[k, CORNERS + 1] = _beside(before, at, background)
-
-
-@njit(cache=True, nogil=True)
-def look_back(row, y, background, moments, boxes, k):
-    """Where a component has its peak in the row before this, take the values after it."""
-    if boxes[k, Y_PEAK] == y - 1:
-        at = boxes[k, X_PEAK]
-        moments[k, AFTER] = np.float64(row[at]) - background
-        moments[k, CORNERS + 2], moments[k, CORNERS + 3] = _beside(row, at, background)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def centre(moments, k):
-    """Sums of squares as variances about the centre."""
-    total = moments[k, SUM]
-    x, y = moments[k, SUM_X] / total, moments[k, SUM_Y] / total
-    moments[k, XX] = moments[k, XX] / total - x * x
-    moments[k, YY] = moments[k, YY] / total - y * y
-    moments[k, XY] = moments[k, XY] / total - x * y
-
-
-@njit(cache=True, nogil=True)
-def open_row(moments, boxes, k):
-    """A component without pixels."""
-    moments[k, :] = 0.0
-    moments[k, PEAK] = np.nan
-    boxes[k, LABEL], boxes[k, PIXELS] = k, 0
-    boxes[k, X_MIN] = boxes[k, Y_MIN] = np.int64(1) << 62
-    boxes[k, X_MAX] = boxes[k, Y_MAX] = boxes[k, X_PEAK] = boxes[k, Y_PEAK] = -1
-
-
-@njit(cache=True, nogil=True)
 def walk_row(
     tested, row, before, flags, runs, n_runs, parity, y, least, largest, background, reach, needed, moments, boxes, places,
     min_area, least_peak,
@@ -255,17 +160,17 @@ def settle(moments, boxes, n, min_area, least_peak):
     for k in range(n):
         top = root(boxes, k)
         if top != k:
+            anchor(moments, boxes, top, boxes[k, X_MIN], boxes[k, Y_MIN])
+            anchor(moments, boxes, k, boxes[top, X_MIN], boxes[top, Y_MIN])
             for m in range(XY + 1):
                 if m != PEAK:
                     moments[top, m] += moments[k, m]
             boxes[top, PIXELS] += boxes[k, PIXELS]
             boxes[k, PIXELS] = 0
-            for low in (X_MIN, Y_MIN):
-                boxes[top, low] = min(boxes[top, low], boxes[k, low])
             for high in (X_MAX, Y_MAX):
                 boxes[top, high] = max(boxes[top, high], boxes[k, high])
             sooner = (boxes[k, Y_PEAK], boxes[k, X_PEAK]) < (boxes[top, Y_PEAK], boxes[top, X_PEAK])
-            if _over(moments[k, PEAK], moments[top, PEAK]) or (moments[k, PEAK] == moments[top, PEAK] and sooner):
+            if over(moments[k, PEAK], moments[top, PEAK]) or (moments[k, PEAK] == moments[top, PEAK] and sooner):
                 moments[top, PEAK] = moments[k, PEAK]
                 put(moments[top, LEFT:], moments[k, LEFT:])
                 boxes[top, X_PEAK], boxes[top, Y_PEAK] = boxes[k, X_PEAK], boxes[k, Y_PEAK]
@@ -275,7 +180,7 @@ def settle(moments, boxes, n, min_area, least_peak):
         top = boxes[k, LABEL]
         if top == k:
             keep = boxes[k, PIXELS] >= min_area and bright(moments, k, least_peak)
-            centre(moments, k)
+            centre(moments, boxes, k)
             islands += keep
             boxes[k, LABEL] = islands if keep else 0
         else:

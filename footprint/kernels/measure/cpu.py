@@ -11,7 +11,8 @@ from numba import prange
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.find_sources.contract import LABEL, PIXELS, X_MIN, Y_MIN
-from footprint.kernels.find_sources.cpu import centre, gather, least_peak, look_back, open_row, settle
+from footprint.kernels.find_sources.cpu import least_peak, settle
+from footprint.kernels.find_sources.cpu_moments import centre, gather, look_back, open_row
 from footprint.kernels.label.cpu import STRETCH, empty
 from footprint.kernels.sigma_clip.contract import BACKGROUND
 
@@ -97,7 +98,7 @@ def _measure(image, labels, last, last_ids, y, background, moments, boxes, conne
 def _close(moments, boxes):
     for k in range(boxes.shape[0]):
         boxes[k, LABEL] = k + 1
-        centre(moments, k)
+        centre(moments, boxes, k)
         if boxes[k, PIXELS] == 0:
             boxes[k, X_MIN] = boxes[k, Y_MIN] = 0
 
