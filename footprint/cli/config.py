@@ -32,7 +32,8 @@ def config_option(job: str) -> Callable[[F], F]:
             ctx.default_map = _defaults(path, job, ctx.command)
 
     nabu = ", or from a nabu .conf" if job == "reconstruct" else ""
-    help_text = f"Options from the table [{job}] of a TOML file (see footprint config){nabu}; options given here take precedence."
+    source = f"Options from the table [{job}] of a TOML file (see footprint config){nabu}"
+    help_text = f"{source}; options given here take precedence, and --no-FLAG unsets a flag."
     return click.option("--config", default=None, metavar="FILE", is_eager=True, expose_value=False, callback=read, help=help_text)
 
 

@@ -8,19 +8,17 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
+from footprint.cli.job import Job
+from footprint.cli.loading import load
 from footprint.cli.masks import beside_options, not_a_mask, open_beside, open_mask
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError
-
-# Pixels of the largest image of zeros that kernels are loaded with: it lies beside what a job plans.
-_WARM = 1 << 20
-# Weights along an axis of a mask that all larger ones share their kernels with.
-_LARGE = 65
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that decide the plan; ``footprint plan convolve`` takes the same."""
     for option in (
+        click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask."),
         click.option("--dtype", default=None, help="Dtype of sums and result: float16, float32 or float64."),
         click.option(
             "--nan",
@@ -70,8 +68,9 @@ def plan_only(
     method: str,
     memory: str | None,
     device: str,
+    correlate: bool = False,
 ) -> Any:
-    """The plan of the job; opens the files for their shapes, reads no pixels."""
+    """The plan of the job, which is a correlation's too; opens the files for their shapes, reads no pixels."""
     from footprint.api._mask import held_bytes
     from footprint.api.convolve_rows import plan_convolve_rows
     from footprint.api.stream import plan_convolve_frames
@@ -141,66 +140,11 @@ def _meant(source: Any, mask: Any, options: dict[str, Any]) -> str:
     return method_of(options["method"], op, spec, given, where(options["device"]))
 
 
-def _load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, Any]) -> None:
-    """Load libraries and compiled kernels with images and masks of a few pixels: what is measured after is the data's."""
-    import tempfile
-    from contextlib import suppress
-    from pathlib import Path
-
-    import numpy as np
-
-    from footprint.api._sides import BESIDE
-    from footprint.api.convolve import convolve
-    from footprint.api.stream import convolve_frames
-    from footprint.errors import FootprintError
-    from footprint.io.frame_source import FrameSource
-    from footprint.io.image import create_image
-    from footprint.kernels.common.few import SMALL, TOUCH
-
-    if isinstance(source, FrameSource):
-        source.load()
-    else:
-        source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
-    # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
-    weights = np.ones(tuple(min(n, _LARGE) for n in shape))
-    beside = {name: options[name].dtype for name in BESIDE if name in options}
-    wanted = options.get("result")
-    plain = {name: value for name, value in options.items() if name not in (*beside, "result")}
-
-    def sides(*shape: int) -> dict[str, Any]:
-        return plain | {name: np.zeros(shape, kind) for name, kind in beside.items()}
-
-    def run(*shape: int) -> Any:
-        return convolve(np.zeros(shape, source.dtype), weights, dtype=wanted, **sides(*shape))
-
-    # Equal weights go down columns that lie side by side by a kernel of its own.
-    few = run(2, _LARGE)
-    # More work goes to all threads, by a kernel of its own.
-    height, width = source.shape[-2:]
-    product = options["method"] == "separable"
-    taps = sum(weights.shape) if product else weights.size
-    rows = SMALL // (min(taps, TOUCH if beside or product else taps) * width) + 1
-    if options["method"] == "fft":
-        run(*((height, width) if height * width < _WARM else (1024, _WARM // 1024)))
-    elif rows <= height and rows * width <= 2 * _WARM:
-        run(rows, width)
-    if isinstance(source, FrameSource):
-        # Lanes have threads of their own, from which the kernels' are started once more.
-        frame = (min(rows, height, _WARM // width + 1), width)
-        made = {"result": wanted, **sides(*frame)}
-        convolve_frames(lambda _, block: block.fill(0), (2, *frame), source.dtype.str, weights, lambda *_: None, **made)
-    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
-    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        with create_image(Path(folder) / f"few{Path(target).suffix}", few.shape, few.dtype) as writer:
-            writer.write(slice(0, 2), few)
-
-
-@click.command()
+@click.command(cls=Job)
 @job_options
 @click.option(
     "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy, .zarr; a picture's .png, .jpg."
 )
-@click.option("--correlate", is_flag=True, help="Correlate: do not flip the mask.")
 @config_option("convolve")
 @common_options
 def command(
@@ -282,7 +226,7 @@ def command(
             _check_single(depth)
         alike = {name: options[name] for name in ("boundary", "nan", "device", "result", *beside)}
         alike["method"] = _meant(source, weights, options)
-        reporter.warm(lambda: _load(source, weights.shape, target, alike))
+        reporter.warm(lambda: load(source, weights.shape, target, alike))
         files = [f", {name} {Path(one.path).name}" for name, one in beside.items()]
         how = f"(mode {mode}, boundary {boundary}{'' if nan == 'propagate' else f', nan {nan}'}{''.join(files)})"
         header = _header(reporter, source, weights, f"{'correlated' if correlate else 'convolved'} {how}", mode, target)
@@ -356,7 +300,7 @@ def _picture(reporter: Reporter, image: str, mask: str, target: str, overwrite: 
         check_picture(picture, target, shape, overwrite)
         alike = {name: options[name] for name in ("boundary", "nan", "device", *BESIDE) if name in options}
         alike["method"] = _meant(picture, weights, {**options, "result": None})
-        reporter.warm(lambda: _load(pictures.unread(picture), weights.shape, target, alike))
+        reporter.warm(lambda: load(pictures.unread(picture), weights.shape, target, alike))
         with reporter.progress("convolving") as progress:
 
             def job(colour: Any, take: pictures.Take, told: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import click
 
 from footprint.cli.config import config_option
+from footprint.cli.job import Job
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, choose
 
@@ -81,7 +82,7 @@ def plan_only(
         return plan(name, source.shape, dtype=source.dtype.str, reading=source.host_bytes, writing=writing, **options)
 
 
-@click.command()
+@click.command(cls=Job)
 @job_options
 @click.option(
     "-o", "--out", "target", required=True, metavar="FILE", help="Result: .fits, .tif, .h5, .npy, .zarr; a picture's .png, .jpg."

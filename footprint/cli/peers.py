@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from footprint.cli.job import Job
 from footprint.errors import ArgumentError, choose
 
 # Another name of an option whose values are the same.
@@ -31,7 +32,7 @@ SPELLINGS = (
 """Every option that is understood and not shown."""
 
 
-class WithPeers(click.Command):
+class WithPeers(Job):
     """A command that takes them; its help does not list them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
+from footprint.cli.job import Job
 from footprint.cli.render import Reporter
 
 _JOBS = {
@@ -61,7 +62,7 @@ class _Jobs(click.Group):
         ):
             made = option(made)
         made = config_option(cmd_name)(made)
-        return click.command(name=cmd_name, cls=getattr(job, "parsed_by", click.Command))(made)
+        return click.command(name=cmd_name, cls=getattr(job, "parsed_by", Job))(made)
 
 
 @click.group(cls=_Jobs, subcommand_metavar="JOB [ARGS]...")

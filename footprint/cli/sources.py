@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from footprint.cli.config import config_option
+from footprint.cli.job import Job
 from footprint.cli.render import Reporter, common_options
 from footprint.errors import ArgumentError, FootprintError, FormatError, printable
 from footprint.units import counted
@@ -235,7 +236,7 @@ def _brightest(table: Any, rows: int = 20) -> str:
     return "\n".join([*lines, f"and {rest} more; -o FILE writes all of them"] if rest else lines)
 
 
-@click.command()
+@click.command(cls=Job)
 @click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
 @_options
 @click.option(

@@ -9,6 +9,7 @@ import tomllib
 import h5py
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import footprint as fp
 from footprint.cli.config import JOBS
@@ -136,3 +137,19 @@ def test_other_mistakes(said, scan, tmp_path):
     (tmp_path / "job.toml").write_text("[reconstruct]\ncutoff = 'high'\n")
     assert "'--cutoff': 'high' is not a valid float" in said(f"reconstruct {scan} -o v.h5 --config job.toml", code=2).output
     assert "did you mean reconstruct?" in str(said("config reconstrct", code=1).exception)
+
+
+def test_a_flag_of_the_file_is_unset_on_the_command_line(said, tmp_path):
+    """The command line takes precedence, also over a flag: one that was set in the file could not be taken back."""
+    np.save("a.npy", np.arange(30, dtype=np.float32).reshape(5, 6))
+    np.save("mask.npy", np.array([[1, 2, 3]], np.float32))
+    (tmp_path / "job.toml").write_text("[convolve]\ncorrelate = true\noverwrite = true\n")
+    job = ["convolve", "a.npy", "mask.npy", "-o", "b.npy", "--quiet"]
+    said(job)
+    turned = np.load("b.npy")
+    said([*job, "--overwrite", "--config", "job.toml"])
+    assert not np.array_equal(np.load("b.npy"), turned)
+    said([*job, "--config", "job.toml", "--no-correlate"])
+    assert np.array_equal(np.load("b.npy"), turned)
+    assert "exists" in str(CliRunner().invoke(main, [*job, "--config", "job.toml", "--no-overwrite"]).exception)
+    said(["plan", "convolve", "a.npy", "mask.npy", "--config", "job.toml", "--no-correlate"])
