@@ -151,10 +151,7 @@ def entry() -> None:
     except click.ClickException as error:
         _fail(printable(error.format_message()))
     except (KeyboardInterrupt, click.Abort):
-        if "--resume" in sys.argv:
-            # What is kept was told where it is kept.
-            _fail("stopped.", 130)
-        _fail("stopped; nothing half-written was left behind.", 130)
+        _fail(stop.said(), 130)
     except BrokenPipeError:
         # The reader of our output went away (head, less): nothing to report, and nobody to report it to.
         sys.stderr.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from footprint.cli import stop
 from footprint.cli.axis import CENTER, check_axis_png, set_upright, tilt_unknown
 from footprint.cli.cast import cast_of, cast_options
 from footprint.cli.chosen import axis_in, axis_shifts_in, chosen, chosen_options, detector_of, rows_in, shifts_in, size_in
@@ -249,6 +250,8 @@ def command(
     from footprint.cli.reconstruct_job import Run
 
     reporter = Reporter(quiet, as_json)
+    if resume:
+        stop.keep()
     read = (scan, *(options[name] for name in ("flats", "darks", "angles", "shifts", "axis_shifts") if options[name] is not None))
     check_names(read, {"out": target, "png": png, "axis-png": axis_png, "report": report, "log": log_file})
     files = Files(target, png, overwrite, resume, axis_png, report, compression, levels, zarr_format, image_format, quality)

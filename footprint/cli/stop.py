@@ -16,7 +16,7 @@ from footprint.backend import compiling
 _AGAIN = 0.05
 """Seconds after which a dropped stop is raised again: a callback has ended by then."""
 
-_dropped = threading.Event()
+_dropped, _kept = threading.Event(), threading.Event()
 
 
 def watch() -> None:
@@ -26,6 +26,16 @@ def watch() -> None:
         signal.signal(signal.SIGINT, _stop)
     sys.unraisablehook = _keep
     compiling.listen(_compiled)
+
+
+def keep() -> None:
+    """Let it be known that a stop leaves what is done, to be resumed."""
+    _kept.set()
+
+
+def said() -> str:
+    """What a stop says; what is kept was told where it is kept."""
+    return "stopped." if _kept.is_set() else "stopped; nothing half-written was left behind."
 
 
 def check() -> None:

@@ -310,8 +310,8 @@ MUTANTS = [
     ),
     Mutant(
         MAIN,
-        'nothing half-written was left behind.", 130)',
-        'nothing half-written was left behind.")',
+        "_fail(stop.said(), 130)",
+        "_fail(stop.said())",
         (UNIT + "exit_codes.py::test_an_error_is_a_sentence_and_a_code",),
         "exit code of Ctrl-C",
     ),

@@ -1,5 +1,6 @@
 """What the shell is told: 2 for a mistake, 130 for a stop, 0 for all else, and one sentence without a traceback."""
 
+import threading
 import warnings
 
 import click
@@ -55,3 +56,23 @@ def test_without_a_budget_a_job_may_take_four_fifths_of_what_is_free(monkeypatch
     assert _arrays.limits_and_budget("cpu", None)[1] == 800
     assert _arrays.limits_and_budget("cpu", "50%")[1] == 500
     assert _arrays.limits_and_budget("cpu", 4000)[1] == 4000
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_run_that_can_be_resumed_is_no_less_so_by_a_file(monkeypatch, tmp_path, capsys, resume):
+    """What it said went by the words of the command line: of `resume = true` in a file it said that nothing was left."""
+    (tmp_path / "job.toml").write_text(f"[reconstruct]\nresume = {str(resume).lower()}\n")
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main.stop, "watch", lambda: None)
+    monkeypatch.setattr(main.stop, "_kept", threading.Event())
+    monkeypatch.setattr("footprint.cli.outputs.check_names", stopped)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr("sys.argv", ["footprint", "reconstruct", "a.nx", "-o", "v.h5", "--config", str(tmp_path / "job.toml")])
+    with pytest.raises(SystemExit) as end:
+        main.entry()
+    said = capsys.readouterr().err.strip()
+    wanted = "footprint: stopped." if resume else "footprint: stopped; nothing half-written was left behind."
+    assert (end.value.code, said) == (130, wanted)
