@@ -103,19 +103,38 @@ ndarray.__module__, Tensor.__module__ = "cupy", "torch"
 
 
 class FarBackend(CpuBackend):  # type: ignore[misc]  # final for users; the tests look inside
-    """The CPU behind a bus."""
+    """The CPU behind a bus, by which it reaches what is ``pinned``: bytes by address; ``most`` at once, all of them in ``ever``."""
 
     def __init__(self) -> None:
         super().__init__()
         self.limits = limits()
+        self.pinned: dict[int, int] = {}
+        self.ever: list[int] = []
+        self.most = 1 << 40
+
+    def reaches(self, array: np.ndarray) -> bool:
+        first, end = np.lib.array_utils.byte_bounds(array)
+        return any(start <= first and end <= start + nbytes for start, nbytes in self.pinned.items())
+
+    def pin(self, array: np.ndarray) -> bool:
+        if sum(self.pinned.values()) + array.nbytes > self.most:
+            return False
+        self.pinned[array.ctypes.data] = array.nbytes
+        self.ever.append(array.ctypes.data)
+        return True
+
+    def unpin(self, address: int) -> None:
+        del self.pinned[address]
 
     def write(self, dst: Any, src: Any) -> None:
         """From the host, or from an array of the device in its strides."""
-        super().write(dst, getattr(src, "_host", src))
+        src = getattr(src, "_host", src)
+        super().write(dst.reshape(src.shape), src)
 
     def read(self, dst: Any, src: Any, wait: bool = True) -> None:
         """The other way."""
-        super().read(getattr(dst, "_host", dst), src, wait)
+        dst = getattr(dst, "_host", dst)
+        super().read(dst, src.reshape(dst.shape), wait)
 
     def adopt(self, array: Any, offset: int, spec: ArraySpec) -> np.ndarray:
         """By its address, as a GPU's driver would."""

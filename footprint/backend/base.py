@@ -74,6 +74,14 @@ class Backend(ABC):
         """Whether transfers come and go by themselves where an array lies, as where `host` put it: it needs no copy on the way."""
 
     @abstractmethod
+    def pin(self, array: np.ndarray) -> bool:
+        """Keep an array's pages where they are, so that this device `reaches` all of it until `unpin`; False where it cannot be."""
+
+    @abstractmethod
+    def unpin(self, address: int) -> None:
+        """Let the pages of the array at this address go; no transfer of them is under way."""
+
+    @abstractmethod
     def view(self, block: Block, offset: int, spec: ArraySpec) -> Array:
         """An array of ``spec`` that starts ``offset`` bytes into ``block``."""
 
@@ -84,6 +92,8 @@ class Backend(ABC):
     @abstractmethod
     def write(self, dst: Array, src: np.ndarray) -> None:
         """Host to device, or a casting copy between host arrays; ``src`` must stay as it is until `sync`.
+
+        Rows that lie apart go to a device in one transfer where it `reaches` them.
 
         On a device ``src`` may also be an array there, in any strides: a casting copy, queued.
         """

@@ -135,6 +135,13 @@ class CpuBackend(Backend):
         """Nothing is transferred."""
         return False
 
+    def pin(self, array: np.ndarray) -> bool:
+        """Nothing is transferred."""
+        return False
+
+    def unpin(self, address: int) -> None:
+        """Nothing is pinned."""
+
     def view(self, block: np.ndarray, offset: int, spec: ArraySpec) -> np.ndarray:
         """A view of the block."""
         return block[offset : offset + spec.nbytes].view(spec.dtype).reshape(spec.shape)

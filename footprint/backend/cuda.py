@@ -17,7 +17,7 @@ from footprint.backend import nvml
 from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.cuda_binary import binary
 from footprint.backend.cuda_launch import Baking
-from footprint.backend.cuda_turns import Current, address_of, marked
+from footprint.backend.cuda_turns import Current, address_of, in_rows, marked, rows_down, rows_up, span
 from footprint.backend.fft.base import transforms
 from footprint.errors import BackendError
 from footprint.kernels.common.launch import A, Launch, W
@@ -30,8 +30,8 @@ from footprint.units import format_bytes
 _ALIGN = 256
 # Of the on-chip memory a block may use the driver keeps this much.
 _RESERVED = 1024
-# cudaMemoryTypeHost.
-_PINNED = 1
+# cudaMemoryTypeHost, and cudaHostRegisterPortable: for all devices.
+_PINNED, _FOR_ALL = 1, 1
 
 
 class View(NamedTuple):
@@ -172,9 +172,23 @@ class CudaBackend(Backend):
         return np.frombuffer(held, np.uint8, nbytes)
 
     def reaches(self, array: np.ndarray) -> bool:
-        """Pinned memory, whoever's it is."""
-        first, nbytes = array.ctypes.data, array.nbytes
+        """Pinned memory, whoever's it is, also in rows that lie apart."""
+        first, nbytes = array.ctypes.data, span(array)
         return nbytes > 0 and all(runtime.pointerGetAttributes(at).type == _PINNED for at in (first, first + nbytes - 1))
+
+    def pin(self, array: np.ndarray) -> bool:
+        """The driver keeps other calls waiting meanwhile, some 25 ms for 1 GiB."""
+        try:
+            with cupy.cuda.Device(self.index):
+                runtime.hostRegister(array.ctypes.data, array.nbytes, _FOR_ALL)
+        except runtime.CUDARuntimeError:
+            return False
+        return True
+
+    def unpin(self, address: int) -> None:
+        """A driver that is gone has let them go."""
+        with contextlib.suppress(runtime.CUDARuntimeError), cupy.cuda.Device(self.index):
+            runtime.hostUnregister(address)
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
         """An address."""
@@ -190,8 +204,11 @@ class CudaBackend(Backend):
             with self._stream():
                 cupy.copyto(self._array(dst), src, casting="unsafe")
             return
-        src = np.ascontiguousarray(src, dst.spec.dtype)
         with self._stream() as stream:
+            if in_rows(src, dst.spec):
+                rows_up(dst.ptr, src, stream.ptr)
+                return
+            src = np.ascontiguousarray(src, dst.spec.dtype)
             runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
@@ -199,6 +216,10 @@ class CudaBackend(Backend):
         if isinstance(dst, cupy.ndarray):
             with self._stream():
                 cupy.copyto(dst, self._array(src), casting="unsafe")
+            return
+        if not wait and in_rows(dst, src.spec):
+            with self._stream() as stream:
+                rows_down(dst, src.ptr, stream.ptr)
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)

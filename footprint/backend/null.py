@@ -78,6 +78,13 @@ class NullBackend(Backend):
         """Nothing moves."""
         return False
 
+    def pin(self, array: np.ndarray) -> bool:
+        """Nothing moves."""
+        return False
+
+    def unpin(self, address: int) -> None:
+        """Nothing is pinned."""
+
     def view(self, block: int, offset: int, spec: ArraySpec) -> ArraySpec:
         """Check that the view lies inside."""
         if offset + spec.nbytes > block:

@@ -209,11 +209,18 @@ class OpenClBackend(Backend):
 
     def reaches(self, array: np.ndarray) -> bool:
         """Memory of `host`, which outlives what is queued."""
-        if not self._pinned:
+        if not self._pinned or not array.flags.c_contiguous:
             return False
         address = array.ctypes.data
         with self._lock:
             return any(start <= address < stop for start, stop in self._pinned.items())
+
+    def pin(self, array: np.ndarray) -> bool:
+        """OpenCL pins only what it has allocated."""
+        return False
+
+    def unpin(self, address: int) -> None:
+        """Nothing is pinned."""
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
         """A slice of the block's addresses."""

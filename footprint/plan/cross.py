@@ -14,6 +14,7 @@ import numpy as np
 from footprint.backend.base import Backend
 from footprint.plan.carry import Carry, Cutting, Lines, lines
 from footprint.plan.faces import COPIERS, fill_from, part_of, pieces, take_to
+from footprint.plan.pins import PINS
 from footprint.plan.slots import Ref, Step
 from footprint.spec import ArraySpec
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Bytes that are worth a thread of their own.
 _PIECE, _LEAST = 8 << 20, 1 << 20
+# Bytes of a row from which rows that lie apart cross one by one at the rate of the bus.
+_ROW = 16 << 10
 
 Window = tuple[tuple[int, int], ...]
 
@@ -40,7 +43,10 @@ class Crossing:
         self.lanes: dict[str, Lane] = {}
 
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
-        """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns, ``given`` free."""
+        """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns.
+
+        ``given`` is free then, but for pinned arrays, which are read until the job ends.
+        """
         backend = self.bound.backend
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
         if len(step.refs) == 2:
@@ -68,11 +74,16 @@ class Crossing:
             lane.events[0] = backend.mark()
             return
         where = lines(given, window, spec)
-        lies = self._reached(given, window, where)
-        if lies is not None:
-            backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), lies)
-            backend.wait(backend.mark())
-            return
+        if where is not None:
+            PINS.crosses(given, spec.nbytes, backend)
+            with PINS.lock:
+                lies = self._reached(given, window, where, spec.nbytes)
+                if lies is not None:
+                    # It is read while the job goes on, which keeps it until then.
+                    lane = self._lane(step.lane, stage, 0)
+                    backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), lies)
+                    lane.events[0] = backend.mark()
+                    return
         if where is not None:
             self._carry_up(step, given, where, spec, geometry, whole)
             return
@@ -116,13 +127,16 @@ class Crossing:
             take_to(given, window, block)
             return
         where = lines(given, window, spec)
-        lies = self._reached(given, window, where)
-        if lies is not None:
-            lane = self._lane(step.lane, stage, 0)
-            backend.read(lies, self._bytes(src, geometry, 0, spec.nbytes), wait=False)
-            # Those before it have ended when it has.
-            lane.events[0] = backend.mark()
-            return
+        if where is not None:
+            PINS.crosses(given, spec.nbytes, backend)
+            with PINS.lock:
+                lies = self._reached(given, window, where, spec.nbytes)
+                if lies is not None:
+                    lane = self._lane(step.lane, stage, 0)
+                    backend.read(lies, self._bytes(src, geometry, 0, spec.nbytes), wait=False)
+                    # Those before it have ended when it has.
+                    lane.events[0] = backend.mark()
+                    return
         if where is not None:
             self._carry_down(step, given, where, spec, geometry)
             return
@@ -151,11 +165,12 @@ class Crossing:
             # In one thread other steps may have the same host memory.
             lane.settle()
 
-    def _reached(self, given: Any, window: Window, where: Lines | None) -> np.ndarray | None:
-        """The bytes of a block that lies together where transfers come and go by themselves, else None."""
-        if where is None or where.stride:
+    def _reached(self, given: Any, window: Window, where: Lines, nbytes: int) -> np.ndarray | None:
+        """The bytes of a block, in rows where it does not lie together, where transfers come and go by themselves; else None."""
+        together = where.run == nbytes
+        if not together and not _ROW <= where.run <= where.stride:
             return None
-        block: np.ndarray = part_of(given, window).reshape(-1).view(np.uint8)
+        block: np.ndarray = part_of(given, window).reshape((-1,) if together else (nbytes // where.run, -1)).view(np.uint8)
         return block if self.bound.backend.reaches(block) else None
 
     def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:

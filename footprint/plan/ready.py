@@ -19,6 +19,7 @@ from footprint.backend.registry import device_limits
 from footprint.errors import BackendError
 from footprint.plan import exact
 from footprint.plan.bind import BoundPlan
+from footprint.plan.pins import PINS
 from footprint.plan.plan import Plan
 from footprint.plan.spent import SPENT
 from footprint.spec import Limits
@@ -207,6 +208,7 @@ class Ready:
     def clear(self) -> None:
         """Give all back, and read the setting again."""
         self.give_up()
+        PINS.clear()
         exact.forget()
         with self._lock:
             # New ones, since a dict that was large keeps its table. What another thread has put back meanwhile stays.
@@ -286,6 +288,7 @@ class Ready:
                 "plans": plans,
                 "pinned": sum(one.nbytes for arrays in self._pinned.values() for one in arrays),
                 "calls": self._kept - self._held,
+                "arrays": PINS.nbytes,
             }
 
     def forget(self) -> None:
@@ -320,9 +323,10 @@ def with_room(make: Callable[[], T]) -> T:
     try:
         return make()
     except (BackendError, MemoryError):
-        if not READY.kept():
+        if not READY.kept() and not PINS.nbytes:
             raise
     READY.give_up()
+    PINS.clear()
     return make()
 
 
@@ -339,7 +343,8 @@ def cache_info() -> dict[str, Any]:
     dict
         ``bytes``: of all that is kept; ``limit``: the bound in force (``FOOTPRINT_KEEP``); ``hits``, ``misses``; ``plans``: verb,
         device and bytes of each; ``pinned``: host memory on the way to devices, of plans too large to keep; ``calls``: bytes of
-        what is known of earlier calls beside them.
+        what is known of earlier calls beside them; ``arrays``: of the caller's own arrays that are pinned since they have crossed
+        to a device more than once, which are not among ``bytes``.
 
     Examples
     --------

@@ -7,9 +7,12 @@ import pytest
 import scipy.ndimage as nd
 
 import footprint as fp
-from footprint.plan import cross, stream
+from footprint.backend.registry import open_backend
+from footprint.plan import cross, pins, stream
 from footprint.plan.faces import COPIERS
+from footprint.plan.pins import PINS
 from footprint.spec import ArraySpec
+from tests import far
 
 
 def test_a_plan_too_large_to_keep_finds_its_host_memory_again(device, backend, monkeypatch, rng):
@@ -40,6 +43,8 @@ def test_a_transfer_that_fails_leaves_no_thread_behind(device, backend, monkeypa
     image, mask = rng.random((700, 1500), np.float32), np.ones((3, 3))
     want = fp.convolve(image, mask, device=device)
     fp.clear_cache()
+    # Pieces cross, as they do of an array that is not pinned.
+    monkeypatch.setattr(pins, "_LEAST", 1 << 60)
     for verb in ("write", "read"):
         inner, seen = getattr(type(backend), verb), []
 
@@ -54,7 +59,7 @@ def test_a_transfer_that_fails_leaves_no_thread_behind(device, backend, monkeypa
             seen.clear()
             with pytest.raises(OSError, match="the bus is gone"):
                 fp.convolve(image, mask, device=device)
-        monkeypatch.undo()
+        monkeypatch.setattr(type(backend), verb, inner)
         np.testing.assert_array_equal(fp.convolve(image, mask, device=device), want)
 
 
@@ -122,3 +127,137 @@ def test_results_of_a_stream_come_to_lie_where_a_device_reaches_them(monkeypatch
     for i, one in enumerate(seen):
         one[...] = i
     assert [one.max() for one in seen] == [one.min() for one in seen] == list(range(9)) and len(made) == 2
+
+
+@pytest.fixture
+def bus(monkeypatch):
+    """A device behind a bus, and arrays of 16 KiB and more worth pinning."""
+    monkeypatch.setattr(pins, "_LEAST", 16 << 10)
+    monkeypatch.setattr(cross, "_ROW", 256)
+    fp.clear_cache()
+    with far.far_device():
+        yield open_backend("cuda:0")
+        fp.clear_cache()
+    assert PINS.nbytes == 0
+
+
+def crossings(monkeypatch, run):
+    """How many blocks are copied to our own memory and from it while something runs."""
+    seen, carry = [], cross.Carry
+    monkeypatch.setattr(cross, "Carry", lambda *args: seen.append(args[-1]) or carry(*args))
+    run()
+    monkeypatch.setattr(cross, "Carry", carry)
+    return len(seen)
+
+
+@pytest.mark.parametrize("memory", [None, "300 kB"])
+def test_arrays_that_cross_again_are_pinned_and_cross_as_they_lie(bus, memory, monkeypatch, rng):
+    image, mask, out = rng.random((300, 400), np.float32), rng.random((5, 5)), np.empty((300, 400), np.float32)
+    wanted = nd.convolve(image, mask, mode="constant")
+    copied, run = [], lambda: fp.convolve(image, mask, out=out, memory=memory, device="cuda")
+    for turn in range(4):
+        out[...] = -1
+        copied.append(crossings(monkeypatch, run))
+        np.testing.assert_allclose(out, wanted, rtol=1e-5)
+        np.add(image, 1, out=image)
+        wanted = nd.convolve(image, mask, mode="constant")
+        assert turn or not bus.pinned
+    assert copied[0] >= 2 and copied[3] == 0
+    assert bus.pinned == {a.ctypes.data: a.nbytes for a in (image, out)}
+    assert fp.cache_info()["arrays"] == image.nbytes + out.nbytes
+
+
+def test_rows_that_lie_apart_cross_in_one_transfer(bus, monkeypatch, rng):
+    """Parts along the second axis, of an array that is pinned as a whole: also where a view of it is given."""
+    stack, shifts = rng.random((40, 60, 80), np.float32), np.linspace(-3, 3, 40)
+    wanted = fp.vertical_shift(stack[:, 5:, :], shifts, device="cpu")
+    results = []
+    run = lambda: results.append(fp.vertical_shift(stack[:, 5:, :], shifts, device="cuda"))
+    copied = [crossings(monkeypatch, run) for _ in range(4)]
+    for one in results:
+        np.testing.assert_array_equal(one, wanted)
+    # What is new every time crosses as before.
+    assert list(bus.pinned) == [stack.ctypes.data] and copied[0] > copied[3] == 1
+
+
+def test_pages_go_with_the_array(bus, rng):
+    image, mask = rng.random((300, 400), np.float32), np.ones((3, 3))
+    for _ in range(3):
+        fp.convolve(image, mask, device="cuda")
+    assert list(bus.pinned) == [image.ctypes.data]
+    shown = image[5:, ::2]
+    del image
+    assert bus.pinned
+    del shown
+    assert not bus.pinned and PINS.nbytes == 0
+
+
+def test_no_more_is_pinned_than_may_be(bus, monkeypatch, rng):
+    """Those known longest give way; what is larger than all that may be pinned crosses as before."""
+    images = [rng.random((100, 400), np.float32) for _ in range(3)]
+    large = rng.random((400, 400), np.float32)
+    monkeypatch.setattr(pins, "free_host_bytes", lambda: 5 * images[0].nbytes)
+    monkeypatch.setattr(pins, "resident_bytes", lambda: 0)
+    for one in (*images, large):
+        for _ in range(3):
+            np.testing.assert_allclose(fp.convolve(one, np.full((1, 1), 2.0), device="cuda"), 2 * one, rtol=1e-6)
+        assert PINS.nbytes <= 2.5 * images[0].nbytes
+    assert bus.ever == [one.ctypes.data for one in images] and list(bus.pinned) == bus.ever[1:]
+
+
+def test_what_cannot_be_pinned_crosses_as_before(bus, tmp_path, monkeypatch, rng):
+    """Small arrays, memory that is not NumPy's own, what the driver refuses; and nothing where nothing may be kept."""
+    values, mask = rng.random((300, 400), np.float32), np.ones((3, 3))
+    mapped = np.memmap(tmp_path / "image", np.float32, "w+", shape=values.shape)
+    mapped[...] = values
+    foreign = np.frombuffer(bytearray(values.tobytes()), np.float32).reshape(values.shape)
+    wanted = nd.convolve(values, mask, mode="constant")
+
+    def several(image):
+        for _ in range(4):
+            np.testing.assert_allclose(fp.convolve(image, mask, device="cuda"), wanted[: len(image)], rtol=1e-5)
+
+    several(mapped)
+    several(foreign)
+    assert not bus.ever
+    bus.most = 0
+    several(values)
+    bus.most = 1 << 40
+    monkeypatch.setenv("FOOTPRINT_KEEP", "0")
+    fp.clear_cache()
+    several(values)
+    assert not bus.ever
+
+
+def test_a_stream_pins_the_frames_that_come_again(bus, rng):
+    """As those of a camera's ring of buffers do."""
+    ring = [rng.integers(0, 4096, (300, 160), np.uint16) for _ in range(3)]
+    mask, frames = np.ones((3, 3)), 12
+
+    def camera():
+        for i in range(frames):
+            yield ring[i % 3]
+
+    results = list(fp.stream(camera(), mask=mask, device="cuda"))
+    for i, got in enumerate(results):
+        np.testing.assert_allclose(got, nd.convolve(ring[i % 3].astype(np.float32), mask, mode="constant"), rtol=1e-5)
+    assert sorted(bus.ever) == sorted(frame.ctypes.data for frame in ring)
+
+
+def test_memory_that_is_short_gives_pinned_arrays_up(bus, monkeypatch, rng):
+    """Their page tables lie on the device."""
+    image, mask = rng.random((300, 400), np.float32), np.ones((3, 3))
+    for _ in range(3):
+        fp.convolve(image, mask, device="cuda")
+    assert bus.pinned
+    alloc, tried = type(bus).alloc, []
+
+    def short(self, nbytes):
+        tried.append(dict(bus.pinned))
+        if bus.pinned:
+            raise MemoryError
+        return alloc(self, nbytes)
+
+    monkeypatch.setattr(type(bus), "alloc", short)
+    fp.gaussian_filter(image, 2, device="cuda")
+    assert tried[0] and not tried[-1]

@@ -22,9 +22,46 @@ FITTED = (
     "tests/unit/test_ready.py::test_a_fitted_plan_serves_budgets_it_would_be_chosen_for",
 )
 CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and_no_other_is_touched",)
+PINS, BUS = "footprint/plan/pins.py", "tests/backend/test_pinned.py::test_"
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 MUTANTS = [
+    Mutant(
+        PINS,
+        "elif known.crossed > _OFTEN * known.nbytes and",
+        "elif",
+        (BUS + "arrays_that_cross_again_are_pinned_and_cross_as_they_lie",),
+        "an array that crosses once is pinned",
+    ),
+    Mutant(
+        PINS,
+        "                weakref.finalize(owner, self._gone, key).atexit = False\n",
+        "",
+        (BUS + "pages_go_with_the_array",),
+        "pages stay pinned when their array is gone",
+    ),
+    Mutant(
+        PINS,
+        "    while isinstance(array.base, np.ndarray):\n        array = array.base\n",
+        "",
+        (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
+        "views of one array are not known as its own",
+    ),
+    Mutant(PINS, "array if array.flags.owndata else None", "array", (BUS + "what_cannot_be_pinned_crosses_as_before",)),
+    Mutant(PINS, "                break\n", "                pass\n", (BUS + "no_more_is_pinned_than_may_be",), "all give way to one"),
+    Mutant(
+        "footprint/plan/cross.py",
+        "if not together and not _ROW <= where.run <= where.stride:",
+        "if not together:",
+        (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
+    ),
+    Mutant(
+        READY,
+        "if not READY.kept() and not PINS.nbytes:",
+        "if not READY.kept():",
+        (BUS + "memory_that_is_short_gives_pinned_arrays_up",),
+        devices="cpu",
+    ),
     Mutant(
         "footprint/kernels/common/kept.py",
         "hexdigest()[:32]",

@@ -70,14 +70,18 @@ class Taps:
         """What undoes the taps in ``n`` pixels about pixel ``n // 2``, on a grid of so many cells; float64."""
         # Smooth and even in the pixel, so that it is summed at a few places and read off a polynomial between them.
         most = max(n // 2, 1) / cells
+        return np.polynomial.chebyshev.chebval((np.arange(n) - n // 2) / cells / most, self._series(most))
+
+    @functools.lru_cache(64)  # noqa: B019  there are three of them; every plan that is tried for a budget asks anew
+    def _series(self, most: float) -> np.ndarray:
+        """The gains as Chebyshev polynomials of the distance from the middle, up to ``most`` of the grid's period."""
         at = most * np.cos(np.pi * (np.arange(_PLACES) + 0.5) / _PLACES)
         z, weight = _nodes()
         taps = np.stack([np.polyval(row, z) for row in self.coefficients().T.astype(np.float64)], axis=1)
         distance = (1 - z[:, None]) / 2 - self.count / 2 + np.arange(self.count)
         wave = (taps[None] * np.exp(2j * np.pi * at[:, None, None] * distance)).sum(2)
         found = (wave.real @ weight) / (np.abs(wave) ** 2 @ weight)
-        poly = np.polynomial.chebyshev.chebfit(at / most, found, _PLACES - 1)
-        return np.polynomial.chebyshev.chebval((np.arange(n) - n // 2) / cells / most, poly)
+        return np.polynomial.chebyshev.chebfit(at / most, found, _PLACES - 1)
 
 
 _PLACES, _FRACTIONS = 24, 32
