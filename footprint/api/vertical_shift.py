@@ -11,8 +11,12 @@ from footprint.api._call import call, plan_verb
 from footprint.api._recall import again, looks, recall, remember
 from footprint.errors import ArgumentError, ShapeError
 from footprint.ops.vertical_shift import VerticalShift, are_near, dtype_of_shifts, split_near, split_shifts
+from footprint.plan.exact import Latest
 from footprint.plan.plan import Plan
 from footprint.spec import ArraySpec
+
+# Shifts of the last calls and what they were split into, which together take at most three times their bytes.
+_TABLES: Latest[np.ndarray] = Latest(times=3)
 
 
 def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory = None, device: str = "auto") -> Any:
@@ -54,8 +58,8 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     look = looks("vertical_shift", (memory, device), radios, out, shifts)
     known = recall(look)
     if known is not None and known.small:
-        values = np.asarray(shifts, np.float64)
-        found = again(look, [radios, split_near(values, known.small)], out) if are_near(values) else None
+        table = _known_table(np.asarray(shifts, np.float64), known.small)
+        found = again(look, [radios, table], out) if table is not None else None
         if found is not None:
             return found
     source = receive(radios, "radios")
@@ -105,6 +109,16 @@ def plan_vertical_shift(
     kind = _kind(result.dtype)
     table = ArraySpec((n_angles, 2), dtype_of_shifts(result.shape[1], kind))
     return plan_verb("vertical_shift", VerticalShift(kind), [spec, table], where(device), memory)
+
+
+def _known_table(values: np.ndarray, dtype: str) -> np.ndarray | None:
+    """Whole rows and the rest of each shift, as when the same were given before; None where the long way must look at them."""
+    data = values.tobytes()
+    table = _TABLES.get(data, dtype)
+    if table is None and are_near(values):
+        table = split_near(values, dtype)
+        _TABLES.put(data, table, dtype)
+    return table
 
 
 def _kind(dtype: str) -> str:

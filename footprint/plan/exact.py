@@ -7,12 +7,14 @@ import hashlib
 import marshal
 from collections import deque
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from footprint import settings
 from footprint.dtypes import ACCEPTED
+
+T = TypeVar("T")
 
 # Types whose values their repr tells from all others: 1, 1.0, True and "1" apart, 0.0 and -0.0 apart, every digit of a float.
 _PLAIN = frozenset((int, float, str, bool, type(None)))
@@ -20,12 +22,8 @@ _PLAIN = frozenset((int, float, str, bool, type(None)))
 _ARRAYS = (np.ndarray, np.memmap)
 # Longer texts go by their digest.
 _LONG = 512
-# The last arrays that were digested, of so many bytes at most, and of such a share of what may be kept: to see that one is the same
-# again takes a hundredth of the time.
-_LATEST: deque[tuple[bytes, str]] = deque(maxlen=4)
+# Bytes of arrays that are known again, at most, and the share of what may be kept that they are.
 _MOST, _SHARE = 64 << 10, 16
-# Their bytes, counted when one comes: every call of any verb asks for them.
-_held = 0
 
 
 def exact(*values: Any) -> str | None:
@@ -61,31 +59,68 @@ def digest(*parts: bytes | memoryview) -> str:
     return found.hexdigest()
 
 
+class Latest(Generic[T]):
+    """What was made of the last few small arrays: to see that one is the same again takes a fraction of the time of making it.
+
+    Parameters
+    ----------
+    times
+        What is kept of an array takes so many times its bytes.
+
+    Attributes
+    ----------
+    nbytes
+        Of all that is kept here, counted when something comes: every call of any verb asks for it.
+    """
+
+    every: ClassVar[list[Latest[Any]]] = []
+
+    def __init__(self, times: int = 1) -> None:
+        self._times = times
+        self._found: deque[tuple[bytes, object, int, T]] = deque(maxlen=4)
+        self.nbytes = 0
+        Latest.every.append(self)
+
+    def get(self, data: bytes, how: object = None) -> T | None:
+        """What was made, in such a way, of an array of these bytes."""
+        for known, made, _, value in tuple(self._found):
+            if known == data and made == how:
+                return value
+        return None
+
+    def put(self, data: bytes, value: T, how: object = None) -> None:
+        """Keep what was made of an array, where it is small."""
+        nbytes = self._times * len(data)
+        if nbytes <= min(_MOST, settings.kept_bytes() // _SHARE):
+            self._found.append((data, how, nbytes, value))
+            self.nbytes = sum(one[2] for one in tuple(self._found))
+
+    def clear(self) -> None:
+        """Give it back."""
+        self._found.clear()
+        self.nbytes = 0
+
+
+_DIGESTS: Latest[str] = Latest()
+
+
 def kept() -> int:
-    """Bytes of what was digested last."""
-    return _held
+    """Bytes of what was made of the last small arrays."""
+    return sum(one.nbytes for one in Latest.every)
 
 
 def forget() -> None:
     """Give them back."""
-    _LATEST.clear()
-    _count()
-
-
-def _count() -> None:
-    global _held
-    _held = sum(len(data) for data, _ in tuple(_LATEST))
+    for one in Latest.every:
+        one.clear()
 
 
 def _digest_of(array: np.ndarray) -> str:
     data = array.tobytes()
-    for known, text in tuple(_LATEST):
-        if known == data:
-            return text
-    text = digest(data)
-    if len(data) <= min(_MOST, settings.kept_bytes() // _SHARE):
-        _LATEST.append((data, text))
-        _count()
+    text = _DIGESTS.get(data)
+    if text is None:
+        text = digest(data)
+        _DIGESTS.put(data, text)
     return text
 
 

@@ -48,7 +48,9 @@ MUTANTS = [
         "views of one array are not known as its own",
     ),
     Mutant(PINS, "array if array.flags.owndata else None", "array", (BUS + "what_cannot_be_pinned_crosses_as_before",)),
-    Mutant(PINS, "                break\n", "                pass\n", (BUS + "no_more_is_pinned_than_may_be",), "all give way to one"),
+    Mutant(
+        PINS, "                break\n", "                pass\n", (BUS + "no_more_is_pinned_than_may_be",), "all give way to one"
+    ),
     Mutant(
         "footprint/plan/cross.py",
         "if not together and not _ROW <= where.run <= where.stride:",
@@ -133,7 +135,7 @@ MUTANTS = [
     ),
     Mutant(READY, "if known.key == key]", "if known.key != key]", WITH_PLANS, "calls stay when their plan goes"),
     Mutant(READY, "if known.key not in self._idle or look", "if look", WITH_PLANS, "calls are remembered whose plan is not kept"),
-    Mutant(READY, "        self.give_up()\n        exact.forget()\n", "        exact.forget()\n", WITH_PLANS, "clear keeps plans"),
+    Mutant(READY, "        self.give_up()\n        PINS.clear()\n", "        PINS.clear()\n", WITH_PLANS, "clear keeps plans"),
     Mutant(READY, "            self._remembered += nbytes\n", "", WITH_PLANS, "what is known of calls is not counted"),
     Mutant(
         READY,
