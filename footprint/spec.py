@@ -18,6 +18,10 @@ class ArraySpec:
     shape: tuple[int, ...]
     dtype: str = "float32"
     axes: str = field(default="", compare=False)
+    # Elements, bytes of one, and bytes of all: every block that moves is asked for them.
+    size: int = field(init=False, repr=False, compare=False)
+    itemsize: int = field(init=False, repr=False, compare=False)
+    nbytes: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -27,23 +31,10 @@ class ArraySpec:
         if shape and min(shape) < 0:
             # Priced as it stands, it would make a plan of negative bytes, or of other lengths than were asked for.
             raise ShapeError("shape", self.shape, "whole numbers, 0 or more")
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "dtype", np.dtype(self.dtype).str)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return np.dtype(self.dtype).itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole array."""
-        return self.size * self.itemsize
+        kind, size = np.dtype(self.dtype), math.prod(shape)
+        found = self.__dict__
+        found["shape"], found["dtype"] = shape, kind.str
+        found["size"], found["itemsize"], found["nbytes"] = size, kind.itemsize, size * kind.itemsize
 
     def length(self, axis: str) -> int:
         """Length along a named axis."""

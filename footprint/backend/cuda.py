@@ -201,40 +201,40 @@ class CudaBackend(Backend):
     def write(self, dst: View, src: np.ndarray) -> None:
         """Host to device, queued: pinned ``src`` must stay as it is until `sync`; other memory is staged before this returns."""
         if isinstance(src, cupy.ndarray):
-            with self._stream():
+            with self.inside(1):
                 cupy.copyto(self._array(dst), src, casting="unsafe")
             return
-        with self._stream() as stream:
+        with self.inside(1) as stream:
             if in_rows(src, dst.spec):
-                rows_up(dst.ptr, src, stream.ptr)
+                rows_up(dst.ptr, src, stream)
                 return
             src = np.ascontiguousarray(src, dst.spec.dtype)
-            runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+            runtime.memcpyAsync(dst.ptr, src.ctypes.data, src.nbytes, runtime.memcpyHostToDevice, stream)
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
         """Device to host."""
         if isinstance(dst, cupy.ndarray):
-            with self._stream():
+            with self.inside(1):
                 cupy.copyto(dst, self._array(src), casting="unsafe")
             return
         if not wait and in_rows(dst, src.spec):
-            with self._stream() as stream:
-                rows_down(dst, src.ptr, stream.ptr)
+            with self.inside(1) as stream:
+                rows_down(dst, src.ptr, stream)
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)
         target = dst if whole else np.empty(src.spec.shape, src.spec.dtype)
-        with self._stream() as stream:
-            runtime.memcpyAsync(target.ctypes.data, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+        with self.inside(1) as stream:
+            runtime.memcpyAsync(target.ctypes.data, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToHost, stream)
             if wait or not whole:
-                stream.synchronize()
+                runtime.streamSynchronize(stream)
         if not whole:
             np.copyto(dst, target, casting="unsafe")
 
     def clear(self, dst: View) -> None:
         """Zeros, queued."""
         if dst.spec.nbytes:
-            with self._stream() as stream:
-                runtime.memsetAsync(dst.ptr, 0, dst.spec.nbytes, stream.ptr)
+            with self.inside(1) as stream:
+                runtime.memsetAsync(dst.ptr, 0, dst.spec.nbytes, stream)
 
     def lane(self, number: int, threads: int) -> contextlib.AbstractContextManager[Any]:
         """A stream of its own, kept for the next job; made current on this device."""
@@ -251,14 +251,14 @@ class CudaBackend(Backend):
 
     def mark(self) -> Any:
         """An event on the current stream."""
-        with self._stream() as stream:
-            return marked(stream)
+        with self.inside(1):
+            return marked()
 
     def after(self, event: Any) -> None:
         """The current stream waits."""
         if event is not None:
-            with self._stream() as stream:
-                stream.wait_event(event)
+            with self.inside(1) as stream:
+                runtime.streamWaitEvent(stream, event.ptr)
 
     def wait(self, event: Any) -> None:
         """Wait here; who need not wait need not let another thread have the interpreter either."""
@@ -268,8 +268,8 @@ class CudaBackend(Backend):
     def copy(self, dst: View, src: View) -> None:
         """A copy, or one pass of the kernel ``cast``."""
         if dst.spec.dtype == src.spec.dtype:
-            with self._stream() as stream:
-                runtime.memcpyAsync(dst.ptr, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
+            with self.inside(1) as stream:
+                runtime.memcpyAsync(dst.ptr, src.ptr, src.spec.nbytes, runtime.memcpyDeviceToDevice, stream)
             return
         self.launch(self.compile("cast", (src.spec, dst.spec), {}), (src, dst))
 
@@ -302,11 +302,11 @@ class CudaBackend(Backend):
 
     def launch(self, kernel: list[Ready], arrays: tuple[View, ...]) -> None:
         """Queue the launches on the current stream."""
-        with self._stream() as stream:
+        with self.inside(1) as stream:
             for entry, args, launch, tables in kernel:
                 for address, index in tables:
                     table = arrays[index]
-                    runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream.ptr)
+                    runtime.memcpyAsync(address, table.ptr, table.spec.nbytes, runtime.memcpyDeviceToDevice, stream)
                 values = tuple(np.uint64(arrays[a].ptr) if isinstance(a, int) else a for a in args)
                 entry(launch.grid, launch.group, values, launch.local, enable_cooperative_groups=launch.together)
 
@@ -353,8 +353,8 @@ class CudaBackend(Backend):
 
     def sync(self) -> None:
         """Wait for the current stream."""
-        with self._stream() as stream:
-            stream.synchronize()
+        with self.inside(1) as stream:
+            runtime.streamSynchronize(stream)
 
     def rest(self) -> None:
         """Wait for the device."""
@@ -374,15 +374,6 @@ class CudaBackend(Backend):
         """A view as CuPy's array, for its copies; it owns nothing."""
         held = cupy.cuda.UnownedMemory(view.ptr, view.spec.nbytes, self, self.index)
         return cupy.ndarray(view.spec.shape, view.spec.dtype, cupy.cuda.MemoryPointer(held, 0))
-
-    @contextlib.contextmanager
-    def _stream(self) -> Iterator[Any]:
-        """With this device current, the stream the caller has chosen on it."""
-        if runtime.getDevice() == self.index:
-            yield cupy.cuda.get_current_stream()
-        else:
-            with cupy.cuda.Device(self.index):
-                yield cupy.cuda.get_current_stream()
 
     def fault(self, error: BaseException) -> BackendError | None:
         """What the runtime and the driver raise; after most of them nothing of this process runs on the device any more."""

@@ -12,10 +12,10 @@ from cupy.cuda import runtime
 from footprint.spec import ArraySpec
 
 
-def marked(stream: Any) -> Any:
-    """An event on a stream; whoever waits for it sleeps: threads that spin hold the driver's lock against those that work."""
+def marked() -> Any:
+    """An event on the current stream; who waits for it sleeps: threads that spin hold the driver's lock against those that work."""
     event = cupy.cuda.Event(block=True, disable_timing=True)
-    event.record(stream)
+    event.record()
     return event
 
 

@@ -75,7 +75,6 @@ class Crossing:
             return
         where = lines(given, window, spec)
         if where is not None:
-            PINS.crosses(given, spec.nbytes, backend)
             with PINS.lock:
                 lies = self._reached(given, window, where, spec.nbytes)
                 if lies is not None:
@@ -128,7 +127,6 @@ class Crossing:
             return
         where = lines(given, window, spec)
         if where is not None:
-            PINS.crosses(given, spec.nbytes, backend)
             with PINS.lock:
                 lies = self._reached(given, window, where, spec.nbytes)
                 if lies is not None:
@@ -167,11 +165,12 @@ class Crossing:
 
     def _reached(self, given: Any, window: Window, where: Lines, nbytes: int) -> np.ndarray | None:
         """The bytes of a block, in rows where it does not lie together, where transfers come and go by themselves; else None."""
-        together = where.run == nbytes
+        backend, together = self.bound.backend, where.run == nbytes
+        pinned = PINS.crosses(given, nbytes, backend)
         if not together and not _ROW <= where.run <= where.stride:
             return None
         block: np.ndarray = part_of(given, window).reshape((-1,) if together else (nbytes // where.run, -1)).view(np.uint8)
-        return block if self.bound.backend.reaches(block) else None
+        return block if pinned or backend.reaches(block) else None
 
     def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:
         """Plain bytes to the device: while some transfers cross, the threads fill the places of others."""

@@ -57,11 +57,11 @@ class Pins:
         self._known: dict[int, _Known] = {}
         self.nbytes = 0
 
-    def crosses(self, array: np.ndarray, nbytes: int, backend: Backend) -> None:
-        """So many bytes of an array are about to cross: pin it where it has proved worth it."""
+    def crosses(self, array: np.ndarray, nbytes: int, backend: Backend) -> bool:
+        """So many bytes of an array are about to cross: whether it is pinned, now where it has proved worth it."""
         owner = _owner(array)
-        if owner is None or owner.nbytes < _LEAST or not settings.kept_bytes():
-            return
+        if owner is None or owner.nbytes < _LEAST:
+            return False
         key = id(owner)
         with self.lock:
             known = self._known.get(key)
@@ -73,10 +73,11 @@ class Pins:
                 if backend not in known.backends:
                     known.backends.append(backend)
             elif known.crossed > _OFTEN * known.nbytes and not known.refused:
-                known.refused = not (self._room(known.nbytes) and backend.pin(owner))
+                known.refused = not (settings.kept_bytes() and self._room(known.nbytes) and backend.pin(owner))
                 if not known.refused:
                     known.backends.append(backend)
                     self.nbytes += known.nbytes
+            return bool(known.backends)
 
     def clear(self) -> None:
         """Unpin all; what crosses again is pinned again."""
