@@ -205,7 +205,7 @@ def check_writable(given: Array, array: Any, name: str) -> None:
     if given.device == "cpu" and not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
     if 0 in given.data.strides and any(n > 1 and not step for n, step in zip(given.data.shape, given.data.strides)):
-        raise ShapeError(name, "a view that has one number at several places (a stride of 0)", "memory for every number")
+        raise ShapeError(name, "a view that repeats its elements (a stride of 0)", "an array with memory for every element")
 
 
 def finished(target: Array, out: Any) -> Any:

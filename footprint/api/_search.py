@@ -63,7 +63,7 @@ def rules_of(
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
     if residual and checked.get("smooth") is not None:
-        raise ArgumentError("residual", "beside matched_filter", "one of them")
+        raise ArgumentError("residual", "it together with matched_filter", "one of the two")
     least = lowest(lower) if chosen else level
     pixels = check_min_area(min_area, beam_area, least, lower)
     # Through a filter points are larger than the beam.

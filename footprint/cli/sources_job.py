@@ -128,7 +128,7 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
             name = getattr(job, option)
             if name is not None and name in taken:
                 raise ArgumentError(
-                    f"--{_word(option)}", f"{name} for {taken[name]} and for {job.image}", "images of different names"
+                    f"--{_word(option)}", f"{name} for {taken[name]} and for {job.image}", "images with different names"
                 )
             taken[name] = job.image
     return made

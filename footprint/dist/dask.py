@@ -182,7 +182,7 @@ def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]
     if isinstance(image._meta, np.ma.MaskedArray):
         if masked is not None:
             fix = "give dask.array.ma.getdata(image) and both masks in one"
-            raise ArgumentError("masked", "an array, beside an image whose chunks are masked arrays", "one of the two", fix)
+            raise ArgumentError("masked", "an array, although the image's chunks are masked arrays", "one of the two", fix)
         # Chunks that happen to have nothing masked are summed as the others are.
         image, masked = da.ma.getdata(image), da.ma.getmaskarray(image)
     sides = sides | {"masked": masked}

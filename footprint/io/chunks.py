@@ -319,7 +319,7 @@ class Chunks:
                 return
             says = announced(code, values, os.pread(self._fd, min(size, 64), offset))
             if says is not None and says != self.nbytes:
-                raise Damaged(f"announces {says} bytes, its shape wants {self.nbytes}")
+                raise Damaged(f"declares {says} bytes, its shape needs {self.nbytes}")
 
     def _by_hdf5(self, index: tuple[int, ...], made: np.ndarray) -> None:
         box = tuple(slice(k * c, min((k + 1) * c, n)) for k, c, n in zip(index, self.chunk, self.shape))

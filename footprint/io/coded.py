@@ -146,7 +146,7 @@ class Bitshuffled:
         head = os.pread(fd, HEADER, offset) if size >= HEADER else b""
         nbytes, said = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
         if nbytes != self._total * self._width or not self._good(said):
-            raise Damaged(f"announces {nbytes} bytes in blocks of {said}, its shape wants {self._total * self._width}")
+            raise Damaged(f"declares {nbytes} bytes in blocks of {said}, its shape needs {self._total * self._width}")
         if self._bounded(said) > self.block:
             raise Damaged(f"has blocks of {said} bytes, others have {self.block}")
         layout = Layout(self._total, self._bounded(said) // self._width, self._width, size, self._swap if swap else 0)

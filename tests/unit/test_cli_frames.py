@@ -304,7 +304,7 @@ def test_a_video_of_another_count_than_its_packets_is_refused(shell, tmp_path, m
         with monkeypatch.context() as patched:
             patched.setattr(frame_source.Video, "__init__", counts)
             code, _, err = shell("convolve", "film.mkv", "mask.npy", "-o", "new.npy", "-q")
-        assert code == 2 and f"film.mkv: announces {12 + wrong} frames and has {found}" in err
+        assert code == 2 and f"film.mkv: declares {12 + wrong} frames and has {found}" in err
         assert not (tmp_path / "new.npy").exists()
 
 

@@ -90,7 +90,7 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     code, printed = run(monkeypatch, capsys, *found)
     assert code == 0 and "pairs" in json.loads(printed.out)
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--residual")
-    assert code == 2 and "--residual: got no fits, wanted fits to take off the image; give --fit" in printed.err
+    assert code == 2 and "--residual: got no fits, wanted fits to subtract from the image; give --fit" in printed.err
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)

@@ -213,7 +213,7 @@ CASES: dict[str, tuple[Callable[[Path], None], str]] = {
     "image-endless.fits.gz": (_endless_gz, "has a header without an END card in its first 16 MiB"),
     "image-name.fits.gz": (_gz_name, "is not a FITS"),
     "image-axes.fits": (_axes, "has NAXIS = 2000000000 in header 0, wanted 0 to 999"),
-    "image-header.npy": (_npy_header, "announces a header of 3221225472 bytes, wanted at most 10000"),
+    "image-header.npy": (_npy_header, "declares a header of 3221225472 bytes, wanted at most 10000"),
     "shifts-large.npy": (_large, "takes 2 GiB"),
     "shifts-large.txt": (_large, "takes 2 GiB"),
     "shifts-many.txt": (

@@ -288,7 +288,7 @@ def _bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
     cases = {
         "missing": (folder / "none.nx", "there is no such file"),
         "empty folder": (folder / "folder", r"holds no \.tif"),
-        "not HDF5": (folder / "text.h5", "is none of HDF5, TIFF, JPEG 2000 and .npy"),
+        "not HDF5": (folder / "text.h5", "is not HDF5, TIFF, JPEG 2000 or .npy"),
         "empty file": (folder / "zero.h5", "the file is empty"),
         "truncated": (folder / "cut.nx", "is truncated: its header announces"),
         "no projections": (folder / "flats.nx", "holds no projections among its 3 frames"),

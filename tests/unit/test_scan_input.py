@@ -152,7 +152,7 @@ def test_names_with_a_star_and_files_of_several_pages(tmp_path):
     for name in ("a.nx::/entry/data", "a.nx:entry/data"):
         with pytest.raises(FormatError, match=r'no such file; a dataset is named ".*a\.nx:/NAME"'):
             fp.open_scan(f"{tmp_path}/{name}")
-    with pytest.raises(FormatError, match="'': is no name"):
+    with pytest.raises(FormatError, match="'': is not a name"):
         fp.open_scan("")
 
 
