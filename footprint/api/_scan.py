@@ -283,7 +283,7 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
             f"log=False treats the projections as line integrals: the scan's {found} are not used", UserWarning, stacklevel=3
         )
     if i0 != "auto" and (scan.n_flats or not log):
-        why = "the scan has flats, which tell the open beam" if log else "projections are line integrals"
+        why = "the scan has flats, which give the open beam" if log else "projections are line integrals"
         warnings.warn(f"i0={i0!r} is not used: {why}", UserWarning, stacklevel=3)
     if not log or scan.n_flats or i0 != "auto" or np.dtype(getattr(scan, "counted", scan.dtype)).kind != "f":
         return

@@ -59,7 +59,7 @@ def rules_of(
     if levels is not None and not levels.clip:
         for name, value in (("lesson", lesson or None), ("maxiters", maxiters)):
             if value is not None:
-                got = f"{value!r} where background and noise are of a mesh or maps"
+                got = f"{value!r} with background and noise from a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
     if residual and checked.get("smooth") is not None:

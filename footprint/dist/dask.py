@@ -196,7 +196,7 @@ def _beside_image(name: str, array: Any, image: Any) -> Any:
         if array.shape == image.shape:
             array = da.from_array(array, chunks=image.chunks)
     if array.shape != image.shape:
-        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to makes it so")
+        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to does that")
     return array
 
 

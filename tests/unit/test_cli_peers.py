@@ -226,7 +226,7 @@ def test_what_is_no_configuration_is_one_sentence(said, tmp_path, text, wanted):
     (tmp_path / "bad.conf").write_text(text)
     refused = said("reconstruct --config bad.conf -o v.h5", code=1).exception
     assert isinstance(refused, fp.FormatError) and wanted in str(refused) and "\n" not in str(refused)
-    assert "none of its jobs" in str(said("sources f.fits -o c.ecsv --config nabu.conf", code=1).exception)
+    assert "nabu has no job" in str(said("sources f.fits -o c.ecsv --config nabu.conf", code=1).exception)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_a_compressed_volume_is_resumed_by_its_settings(tmp_path, rng):
     volume.write(slice(0, 2), values[:2])
     volume.flush()
     done.add(0, 2)
-    with pytest.warns(UserWarning, match="--resume goes on"):
+    with pytest.warns(UserWarning, match="--resume continues"):
         volume.discard()
     with pytest.raises(fp.FormatError, match="compression and levels was gzip, 2, and is none, 2 now"):
         begin(compression="none", levels=2)
