@@ -249,7 +249,7 @@ def convolve_frames(
     Returns
     -------
     dict
-        Frames, seconds, frames a second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
+        Frames, seconds, frames per second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
         95 %, largest.
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)

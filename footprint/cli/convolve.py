@@ -177,7 +177,7 @@ def command(
 
     IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance, in as many bits as it has; needs PyAV: pip install "footprint[video]"). Every
-    frame is filtered; later ones are read while earlier ones are written, and the report has frames a second and their latencies.
+    frame is filtered; later ones are read while earlier ones are written, and the report has frames per second and latencies.
     In a picture (PNG, JPEG, TIFF in colour) every colour is convolved and rounded to what the picture holds; transparency is kept.
 
     Pixels that --masked marks are left out of every sum, and --weight says how much the others count: results are weighted means,

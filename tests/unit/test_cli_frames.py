@@ -189,7 +189,7 @@ def test_people_see_frames_a_second_and_latencies(shell, tmp_path, monkeypatch):
     code, out, err = shell("convolve", "in.npy", "mask.npy", "-o", "out.npy", "--device", "cpu")
     assert (code, out) == (0, "") and max(map(len, err.splitlines())) <= 80
     latencies = ("median latency  ", "latency of 95 %  ", "largest latency  ")
-    for words in ("12/12", "frames a second  ", *latencies, "\n  measured  read "):
+    for words in ("12/12", "frames per second  ", *latencies, "\n  measured  read "):
         assert words in err, err
 
 
