@@ -119,8 +119,8 @@ def plan_paganin(
     --------
     >>> import footprint as fp
     >>> plan = fp.plan_paganin((8, 64, 64), delta_beta=100, energy=20, distance=0.1, pixel_size=5e-6, device="cpu")
-    >>> plan.notes[0][:40]
-    'phase: a row counts for 64 to both sides'
+    >>> plan.notes[0][:43]
+    'phase: each row needs 64 rows on both sides'
     """
     op = phase_of(delta_beta, energy, distance, pixel_size, padding, density)
     return planned_stack("paganin", shape, dtype, op, memory, device)

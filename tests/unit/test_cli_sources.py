@@ -355,7 +355,7 @@ def test_other_images_and_known_places(monkeypatch, capsys, image, tmp_path):
     assert np.allclose(known["x"], table["x"], atol=1e-6) and list(known["label"]) == [1, 2] and known["fit_flux"].unit == "Jy"
     assert np.all(known["fit_peak"] > 30) and {"aper1_flux", "snr", "ra"} <= set(known.colnames)
     for more, sentence in (
-        (("--deblend", "--at", out), "--deblend: got True beside --at"),
+        (("--deblend", "--at", out), "--deblend: got True together with --at"),
         (("--segmentation", "s.npy", "--at", out), "--segmentation: got s.npy beside --at"),
         (("--at", tmp_path / "none.csv"), "none.csv"),
         (("--shapes", "catalogue"), "--shapes: got catalogue without --at"),

@@ -86,7 +86,7 @@ def test_any_order_threads_and_stop_make_the_same_file(tmp_path, rng, monkeypatc
         whole = heap.read_bytes()
         # A chunk that was torn, and what was never a chunk.
         heap.write_bytes(whole[:-9] if row else whole + bytes(99))
-    with pytest.raises(fp.FormatError, match=r"compression was .*, and is none now"):
+    with pytest.raises(fp.FormatError, match=r"compression was .* and is now none"):
         fp.create_volume(tmp_path / "x.h5", values.shape, "f4", resume=True)
     volume, done = begin()
     volume.write(slice(4, 6), values[4:])

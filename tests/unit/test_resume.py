@@ -103,7 +103,7 @@ def test_another_job_is_refused_by_name(scan, whole, tmp_path, changes, word):
         run(scan, target, stop_after=2)
     before = {name: (tmp_path / name).read_bytes() for name in left(target)}
     kept = pytest.warns(UserWarning, match="nothing was done; what the previous run did is kept in .v.h5.unfinished")
-    with pytest.raises(fp.FormatError, match=f"cannot be resumed: {word}.* was .* is .* now"), kept:
+    with pytest.raises(fp.FormatError, match=f"cannot be resumed: {word}.* was .* and is now .*"), kept:
         run(scan, target, **changes)
     assert {name: (tmp_path / name).read_bytes() for name in left(target)} == before
     run(scan, target)
