@@ -277,7 +277,7 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
 
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured(), counting(page, budget):
             for number, plane in enumerate(planes):
-                with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
+                with open_image(job.image, plane) as image, reporter.progress("finding sources") as progress:
                     told = {"on_plan": largest if number == 0 else None, "progress": progress}
                     try:
                         found = _one(job, image, **sink(number), **told, **options)
