@@ -40,7 +40,7 @@ def floating(dtype: object, name: str = "dtype") -> tuple[str, str]:
     except (TypeError, ValueError):
         kind = np.dtype(object)
     if kind.kind not in "fc" or kind.itemsize > {"f": 8, "c": 16}[kind.kind]:
-        fix = "round the result, as by numpy.rint, where whole numbers are wanted" if kind.kind in "iub" else ""
+        fix = "round the result, for example with numpy.rint, if you want whole numbers" if kind.kind in "iub" else ""
         wanted = "float16, float32 or float64; complex64 or complex128 where numbers are complex"
         raise ArgumentError(name, repr(dtype), wanted, fix)
     return sum_dtype(kind), native(kind)

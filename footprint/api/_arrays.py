@@ -70,7 +70,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     """See an argument as an array without a copy, from NumPy, CuPy, PyTorch, JAX or Numba; lists are copied."""
     library = array_kind(array)
     if library.later:
-        fix = "give its .compute(); where that does not fit into memory, write it to a file, and open that"
+        fix = "give its .compute(); if that does not fit into memory, write it to a file and open that"
         raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
     if library.labelled and hasattr(array, "data"):
         return receive(array.data, name, kinds)
@@ -96,9 +96,9 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
             # What a sparse array answers.
             raise ArgumentError(name, kind_of(array), "an array", _as_array(array)) from None
     elif isinstance(array, str | os.PathLike):
-        fix = "read it into one, or open it with footprint.open_image(...) where the verb takes that, as find_sources does"
+        fix = "read it into one, or open it with footprint.open_image(...) if the function takes that, as find_sources does"
         if name == "out":
-            fix = "save the result, or where the verb writes to files, as reconstruct does, give footprint.create_volume(...)"
+            fix = "save the result, or if the function writes to files, as reconstruct does, give footprint.create_volume(...)"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
@@ -151,7 +151,7 @@ def limits_and_budget(device: str, memory: Memory, fft: str = "auto") -> tuple[L
     if isinstance(memory, np.generic):
         memory = memory.item()
     share = "" if limits.free is None else ", or a share of free memory such as '80%'"
-    fix = f"{device} does not report what is free, so a share of it is unknown" if limits.free is None else ""
+    fix = f"{device} does not report what is free, so a share of it has no meaning" if limits.free is None else ""
     try:
         return limits, parse_bytes(memory, limits.free)
     except ValueError as error:
@@ -170,7 +170,7 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
     kind, wanted = np.dtype(given.data.dtype).kind, np.dtype(spec.dtype).kind
     if kind != wanted and (wanted in "fc" or kind == "c"):
         sort = {"f": "floating ", "c": "complex "}.get(wanted, "")
-        fix = "round the result, as by numpy.rint, where whole numbers are wanted" if wanted == "f" and kind in "iub" else ""
+        fix = "round the result, for example with numpy.rint, if you want whole numbers" if wanted == "f" and kind in "iub" else ""
         raise ShapeError(name, f"dtype {given.data.dtype}", f"a {sort}dtype such as {np.dtype(spec.dtype).name}", fix)
     return given
 
@@ -205,7 +205,7 @@ def check_writable(given: Array, array: Any, name: str) -> None:
     if given.device == "cpu" and not given.data.flags.writeable:
         raise ShapeError(name, "a read-only array", "a writable one")
     if 0 in given.data.strides and any(n > 1 and not step for n, step in zip(given.data.shape, given.data.strides)):
-        raise ShapeError(name, "a view that has one number at several places (a stride of 0)", "memory for every number")
+        raise ShapeError(name, "a view that repeats its elements (a stride of 0)", "an array with memory for every element")
 
 
 def finished(target: Array, out: Any) -> Any:

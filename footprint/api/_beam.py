@@ -86,7 +86,7 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...]) -> BeamMask:
     sky, why = celestial(header)
     if sky is None:
         told = f"no celestial coordinates{', ' + why if why else ''}"
-        raise ArgumentError("header", told, "those of an image of the sky, by which the beam is known in pixels")
+        raise ArgumentError("header", told, "the WCS keywords of a sky image, which give the beam in pixels")
     if header.get("CASAMBM", False):
         raise ArgumentError(
             "header", "CASAMBM, a beam for every channel", "one beam", "match planes whose own beam is in their header"
@@ -105,7 +105,7 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...]) -> BeamMask:
     covariance, half = _sampled(in_pixels, (inverse @ _covariance(wanted) @ inverse.T))
     if 2 * max(half) + 1 > _WIDER * max(shape):
         got = f"a beam of {_words(wanted)}, whose mask is {2 * max(half) + 1} pixels wide"
-        raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", "a beam is in degrees")
+        raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", "beams are given in degrees")
     gain = _gain(unit_of(header), wanted.major * wanted.minor / (own.major * own.minor))
     return BeamMask((2 * half[1] + 1, 2 * half[0] + 1), covariance, gain, wanted, f"beam {_words(wanted)}")
 
@@ -170,7 +170,7 @@ def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, 
         if not off <= allowed:
             raise ArgumentError(
                 "target",
-                "a beam nearer to the image's than its pixels can tell",
+                "a beam too close to the image's own for its pixels to tell apart",
                 "one that is wider by a pixel or so in every direction",
             )
     return _three(trial), reach
@@ -206,7 +206,7 @@ def _gain(unit: str, areas: float) -> float:
     found = parse_unit(unit)
     powers = dict(zip(getattr(found, "bases", ()), getattr(found, "powers", ())))
     if u.beam not in powers:
-        raise ArgumentError("header", f"BUNIT {unit!r}", "a unit that is read, such as 'Jy/beam' or 'Jy/pixel'")
+        raise ArgumentError("header", f"BUNIT {unit!r}", "a unit that is understood, such as 'Jy/beam' or 'Jy/pixel'")
     return float(areas ** -float(powers[u.beam]))
 
 

@@ -137,7 +137,7 @@ def with_light(scan: Any, row: int, shifts: Any, axis_shifts: Any) -> tuple[Any,
     if not len(found):
         return scan, shifts, axis_shifts
     left = Without(scan, found)
-    said = f"{left} are left out: give black_frames=keep to have them back"
+    said = f"{left} are left out; give black_frames=keep to include them"
     warnings.warn(f"{getattr(scan, 'path', 'the scan')} has {said}", UserWarning, stacklevel=3)
     return left, left.of(shifts), left.of(axis_shifts)
 

@@ -24,7 +24,7 @@ def check_noise(clip: Clip, found: int) -> None:
     """A noise of 0 is never a threshold: whatever differs from most pixels would be a source."""
     if clip.std > 0 or not found:
         return
-    fix = "give blank='zero' where zeros mean no data" if clip.median == 0 else "give an image that has noise"
+    fix = "give blank='zero' if zeros mean no data" if clip.median == 0 else "give an image that has noise"
     raise ArgumentError("image", f"noise 0, as most of its pixels are {clip.median:.6g}", "a noise above 0", fix)
 
 

@@ -49,7 +49,7 @@ class PixelCounts:
         full = f"{self.saturated:,} of {self.values:,} values are saturated ({self.level or 0:g} and more)"
         found = [dead] * bool(self.pixels) + [full] * (self.level is not None)
         words = " and ".join(found) if found else "neither dead nor saturated pixels were looked for"
-        return f"{words}; their neighbours along the row replace them" if self.dead or self.saturated else words
+        return f"{words}; they are replaced from their neighbours along the row" if self.dead or self.saturated else words
 
 
 @dataclass

@@ -40,7 +40,7 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
         return share
     if share != _CONTRAST:
         raise ArgumentError(
-            "contrast", f"{contrast!r} where no island is taken apart", "it beside deblend=True", "or leave contrast out"
+            "contrast", f"{contrast!r} without deblend=True", "it together with deblend=True", "or leave contrast out"
         )
     return None
 

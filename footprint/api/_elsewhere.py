@@ -201,7 +201,7 @@ def others_of(
     names = [name for name, _ in named]
     if not names or len(set(names)) < len(names) or not all(names):
         got = "no image" if not names else f"images called {', '.join(map(repr, names))}"
-        raise ArgumentError("measure_on", got, "images of different names", "give a mapping {name: image}" if names else "")
+        raise ArgumentError("measure_on", got, "images with different names", "give a mapping {name: image}" if names else "")
     found = []
     for number, (name, one) in enumerate(named, 1):
         held = unwrap(one)

@@ -131,7 +131,7 @@ def filtered(
     if mask_of_image is not None:
         if beside[0] is not None:
             fix = "give image.data and both masks in one"
-            raise ArgumentError("masked", "an array, beside an image that is a masked array", "one of the two", fix)
+            raise ArgumentError("masked", "an array, although the image is a masked array", "one of the two", fix)
         image, beside = data, (mask_of_image, beside[1])
     if not (is_quantity(image) or is_quantity(mask)):
         return _run(image, mask, flip, how, number(cval), out, memory, device, beside, look)

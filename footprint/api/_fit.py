@@ -50,9 +50,9 @@ def check_models(fit: Fit | None, apart: float | None, residual: bool, saved: di
     kept = {name: value for name, value in saved.items() if value is not None}
     for name in (*(["residual"] if flag("residual", residual) else []), *(f"save_{name}" for name in kept)):
         if fit is None:
-            raise ArgumentError(name, "no fits", "fits to take off the image", "give fit='point' or 'gaussian'")
+            raise ArgumentError(name, "no fits", "fits to subtract from the image", "give fit='point' or 'gaussian'")
     if residual and apart is None:
-        raise ArgumentError("residual", "islands that are not taken apart", "deblending", "give deblend=True")
+        raise ArgumentError("residual", "islands that are not deblended", "deblending", "give deblend=True")
     return kept
 
 

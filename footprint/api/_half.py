@@ -58,7 +58,8 @@ def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, ce
     """Warn of what a half acquisition did not see, and of a scan that looks like one and is not reconstructed as one."""
     if field is not None and field.unseen:
         warnings.warn(
-            f"the rotation axis lies {field.unseen:.2f} pixels off the detector: what was never seen is taken as its last pixel",
+            f"the rotation axis lies {field.unseen:.2f} pixels beyond the detector's edge: "
+            "what was never seen is filled with its last pixel",
             UserWarning,
             stacklevel=3,
         )

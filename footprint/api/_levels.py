@@ -123,7 +123,7 @@ def kinds_of(background: str | None, noise: str | None, cells: Cells, saved: tup
     for name in saved:
         if kinds[name] == "map":
             raise ArgumentError(
-                f"save_{name}", f"beside a {name} map that is given", f"a {name} that is found", f"leave save_{name} out"
+                f"save_{name}", f"it together with a {name} map", f"a {name} that is measured", f"leave save_{name} out"
             )
     if "mesh" not in kinds.values():
         _without_mesh(cells)
@@ -134,7 +134,7 @@ def _without_mesh(cells: Cells) -> None:
     """Refuse what only a mesh has, where it was set."""
     for name, value, usual in (("box", cells.size, Cells.size), ("filter_size", cells.width, Cells.width)):
         if value != usual:
-            raise ArgumentError(name, f"{value} where there is no mesh", "it beside background='mesh'", f"or leave {name} out")
+            raise ArgumentError(name, f"{value} without a mesh", "it together with background='mesh'", f"or leave {name} out")
 
 
 def _map(name: str, value: Any, image: Image, sky: Sky) -> Image:

@@ -43,7 +43,7 @@ def weights_of(
     if scaled:
         values = np.asarray(on_host(seen.data))
         if not all(map(_has_sum, values if several else [values])):
-            raise ArgumentError("mask", "weights whose sum is 0 or next to it", *_NO_SUM)
+            raise ArgumentError("mask", "weights whose sum is 0 or close to it", *_NO_SUM)
     if several and flip and len(seen.spec.shape):
         # All axes are turned below, and this one back.
         seen = Array(seen.data[::-1], seen.kind, seen.device)
@@ -80,7 +80,7 @@ def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -
         if not np.isfinite(row).all():
             raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
     if scaled and not _has_sum(block):
-        raise FormatError(mask.path, "holds weights whose sum is 0 or next to it", "results are scaled by it, " + _NO_SUM[1])
+        raise FormatError(mask.path, "holds weights whose sum is 0 or close to it", "results are scaled by it, " + _NO_SUM[1])
     if flip:
         # The first half of the elements changes places with the second.
         flat, at = block.reshape(-1), 0

@@ -75,7 +75,9 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
         return Made(chosen, [mask], weighed) if found is None else _handed(found, True)
     if len(op.taps) != 2 or 0 in op.taps or op.batch or op.masks != "one":
         asked = "images of a batch" if op.batch else "several masks" if op.masks != "one" else f"a mask of shape {op.taps}"
-        raise ArgumentError("method", f"'separable' for {asked}", "'direct' there", "only an image's mask is, one at a time")
+        raise ArgumentError(
+            "method", f"'separable' for {asked}", "'direct' there", "only the mask of a single image can be separable"
+        )
     # Shapes that do not fit are told before the mask is taken apart.
     op.out_specs(image, mask.spec)
     short = limits.host and budget is not None and separating_bytes(op.taps) > budget
@@ -122,7 +124,7 @@ def _direct_only(method: str) -> None:
         raise ArgumentError(
             "method",
             f"{method!r} for masked or weighted pixels, where nan is not 'propagate', or for complex numbers",
-            "'direct' there, or of complex numbers 'fft'",
+            "'direct' there, or 'fft' for complex numbers",
         )
 
 

@@ -111,7 +111,7 @@ def _values(table: Any, column: str, unit: str) -> np.ndarray:
         # Hours, minutes and seconds, mostly; whether a text of numbers is in hours or degrees is not for us to guess.
         got = f"{str(next(iter(table[column]), ''))!r} in the column {column}"
         fix = "astropy's SkyCoord(ra, dec, unit=('hourangle', 'deg')) has such text in degrees, as .ra.deg and .dec.deg"
-        raise ArgumentError("positions", got, "numbers, of angles in degrees", fix) from None
+        raise ArgumentError("positions", got, "numbers; angles are in degrees", fix) from None
     own = str(getattr(table[column], "unit", None) or "")
     if own in ("", unit):
         return found

@@ -201,7 +201,7 @@ class ScanJob:
         libraries = tuple(one for one in plan.libraries if one.name != _KEPT)
         libraries += (Library(_KEPT, rows * row, False),) if rows else ()
         times = min(self.scan.decodings(max(rows, height)), -(-reach // max(rows, height)))
-        said = f"the scan is decompressed {times} times, {max(rows, height)} of its rows each: more memory makes it fewer"
+        said = f"the scan is decompressed {times} times, {max(rows, height)} rows at a time; more memory reduces that"
         notes = (*plan.notes, said) if times > 1 else plan.notes
         # What is kept is decompressed fewer times than parts would have it.
         shape = plan.inputs[0].nominal(plan.cuts)
@@ -279,9 +279,11 @@ def say_of_logarithms(scan: Any, log: bool, i0: str | float) -> None:
     darks = getattr(scan, "n_darks", 0)
     if not log and (scan.n_flats or darks):
         found = f"{counted(scan.n_flats, 'flats')} and {counted(darks, 'darks')}"
-        warnings.warn(f"log=False takes projections for line integrals: the scan's {found} are not used", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"log=False treats the projections as line integrals: the scan's {found} are not used", UserWarning, stacklevel=3
+        )
     if i0 != "auto" and (scan.n_flats or not log):
-        why = "the scan has flats, which tell the open beam" if log else "projections are line integrals"
+        why = "the scan has flats, which give the open beam" if log else "projections are line integrals"
         warnings.warn(f"i0={i0!r} is not used: {why}", UserWarning, stacklevel=3)
     if not log or scan.n_flats or i0 != "auto" or np.dtype(getattr(scan, "counted", scan.dtype)).kind != "f":
         return

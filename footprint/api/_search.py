@@ -59,11 +59,11 @@ def rules_of(
     if levels is not None and not levels.clip:
         for name, value in (("lesson", lesson or None), ("maxiters", maxiters)):
             if value is not None:
-                got = f"{value!r} where background and noise are of a mesh or maps"
+                got = f"{value!r} with background and noise from a mesh or maps"
                 raise ArgumentError(name, got, "one clip of the whole image", f"leave {name} out, or give background='global'")
     maps = None if levels is None else levels.record
     if residual and checked.get("smooth") is not None:
-        raise ArgumentError("residual", "beside matched_filter", "one of them")
+        raise ArgumentError("residual", "it together with matched_filter", "one of the two")
     least = lowest(lower) if chosen else level
     pixels = check_min_area(min_area, beam_area, least, lower)
     # Through a filter points are larger than the beam.

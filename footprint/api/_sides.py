@@ -29,7 +29,7 @@ def arrays_beside(beside: Beside, shape: tuple[int, ...], of: str = "image") -> 
     found = {name: receive(one, name) for name, one in zip(BESIDE, beside) if one is not None}
     for name, one in found.items():
         if one.spec.shape != shape:
-            fix = "numpy.broadcast_to makes it so without a copy"
+            fix = "numpy.broadcast_to does that without a copy"
             raise ShapeError(name, f"shape {one.spec.shape}", f"the {of}'s {shape}", fix)
     return found
 

@@ -39,31 +39,32 @@ def apertures(
     device: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
 ) -> Any:
-    """Sum the light within discs about given positions, sum_i A_i (image_i - background_i), A_i being the area of pixel i inside.
+    """Sum the light within discs around given positions, sum_i A_i (image_i - background_i), A_i being the area of pixel i inside.
 
-    Areas are exact, as photutils' and SEP's are. What is not finite, masked, or where a noise map is not above 0 has no data: it is
-    left out, and flagged. The image is read once, in arrays where they lie, in files by blocks of rows, to the same bits.
+    Areas are exact, as photutils' and SEP's are. Pixels that are not finite or are masked, or where a noise map is not above 0,
+    have no data: they are left out, and flagged. The image is read once, arrays in place and files by blocks of rows, to the same
+    bits.
 
     Parameters
     ----------
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
         As in `find_sources`.
     positions : array (n, 2), SkyCoord, or table
-        x and y, pixels' centres being whole numbers from 0; positions on the sky where the header has a WCS; of a table as in
+        x and y, counted from 0 at the centre of the first pixel; positions on the sky if the header has a WCS; a table as in
         `measure_at`.
     radii : number, str, Quantity, or a list of them
         In pixels; words such as ``"1.5 beam"`` (the geometric mean of its full widths at half maximum) or ``"10 arcsec"``; angles
-        go by the pixel's size at the reference point.
+        are converted by the pixel's size at the reference point.
     annulus : two radii, optional
         Radii between which the sky is measured, the mean of the pixels there by their areas, and subtracted.
     background, noise : number, or array or open image (n_y, n_x)
-        What is taken off every pixel; the standard deviation of a pixel's noise, without which there are no errors.
+        What is subtracted from every pixel; the standard deviation of a pixel's noise, without which there are no errors.
     mask : array or open image (n_y, n_x), optional
         No data where it is not 0.
     header : mapping, optional
         FITS header of the image, for units, positions and the beam.
     memory : str, int or float, optional
-        The most the run may take beside the arrays.
+        The most memory the run may take beyond the arrays.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     on_plan : callable, optional
@@ -72,15 +73,15 @@ def apertures(
     Returns
     -------
     astropy.table.Table
-        One row a position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
-        aper1_flux_err (noise that is correlated by the beam where one is known, and the annulus's), aper1_area (square pixels
-        with data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the image's end, 4 where there was
-        no data at all, and the flux is NaN.
+        One row per position: x, y; for every radius aper1_flux (in Jy where the image is in Jy/beam and the beam is known),
+        aper1_flux_err (noise that is correlated by the beam where one is known, and the annulus's), aper1_area (square pixels with
+        data), aper2_flux and so on; aper_flags, a sum: 1 where pixels had no data, 2 beyond the image's end, 4 where there was no
+        data at all, and the flux is NaN.
 
     Raises
     ------
     ShapeError, ArgumentError, BudgetError, BackendError
-        Shapes that differ, an argument out of range, a budget that is too small, a device that is not there.
+        Shapes that differ, an argument out of range, a budget that is too small, a device that is not available.
 
     Examples
     --------

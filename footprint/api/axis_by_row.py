@@ -65,9 +65,9 @@ def axis_by_row(
 ) -> AxisByRow:
     """Find the rotation axis at twelve heights of the detector, and the line through them.
 
-    `rotation_axis` searches the axis at each, in at most 16 rows, near where it is in the middle. Of all lines through two of the
-    places the one whose median distance from all is least tells which places belong to it, and the line of least squares through
-    those is the result: fewer than half of the places may be wrong.
+    `rotation_axis` searches for the axis at each, in at most 16 rows, near where it is in the middle. Of all lines through two of
+    the heights, the one whose median distance from all is least decides which heights belong to it, and the line of least squares
+    through those is the result: fewer than half of the heights may be wrong.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def axis_by_row(
     method, search, i0, log
         As in `rotation_axis`.
     order : {1, 2}
-        Of the polynomial in z: a line, as of a detector that is rolled, or a parabola.
+        Order of the polynomial in z: a line, as for a rolled detector, or a parabola.
     memory : str, int or float, optional
-        The most it may take: no more than `rotation_axis`.
+        The most memory it may take: no more than `rotation_axis`.
 
     Returns
     -------
@@ -88,12 +88,12 @@ def axis_by_row(
     Raises
     ------
     ArgumentError, BudgetError
-        Too few rows, or rows with something to register, or as `rotation_axis`.
+        Too few rows, or too few rows with something to register, or as `rotation_axis`.
 
     Warns
     -----
     UserWarning
-        Where places lie more than 0.3 pixels (standard deviation) from the line, or a third of them does not belong to it.
+        If heights lie more than 0.3 pixels (standard deviation) from the line, or a third of them do not belong to it.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _judge(axis: AxisByRow) -> None:
     share = float(axis.used.mean())
     others = "look at single rows with center=try:A:B:STEP, or give center=N"
     if share < _AGREE:
-        wrong = f"at {len(axis.used) - axis.used.sum()} of {len(axis.used)} heights the axis was not found, or lies elsewhere"
+        wrong = f"the axis was not found, or lies elsewhere, at {len(axis.used) - axis.used.sum()} of {len(axis.used)} heights"
         warnings.warn(f"the rotation axis by rows is doubtful: {wrong}; {others}", UserWarning, stacklevel=3)
     elif axis.spread > _SPREAD:
         wrong = f"heights lie {axis.spread:.2f} pixels from it (their standard deviation)"

@@ -35,16 +35,17 @@ def background(
 ) -> tuple[Any, Any]:
     """Maps of background and noise: clipped statistics of cells of box x box pixels, a median filter, a bicubic spline.
 
-    Values further than kappa standard deviations from a cell's median are clipped until none is. As sources only add, a normal
-    distribution cut off a deviation over the background is then matched to what lies below it (``robust``), so that a crowd of
-    sources raises neither map much. Cells with fewer than 30 % of their pixels take the values of those around. Where the beam is
-    known, noise is told higher by what a cell's few beams make it too low: 2.2 times the beam's area over the cell's.
+    Values farther than kappa standard deviations from a cell's median are clipped until there are none. Since sources only add, a
+    normal distribution truncated one deviation above the background is then matched to what lies below that (``robust``), so that a
+    crowd of sources raises neither map much. Cells with data in less than 30 % of their pixels take the values of those around
+    them. If the beam is known, the noise is corrected for being too low in cells of few beams: by 2.2 times the beam's area over
+    the cell's.
 
     Parameters
     ----------
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides, or what holds them, as in `find_sources`; what is masked or not finite is
-        ignored.
+        Real numbers of any dtype, byte order and strides, or what holds them, as in `find_sources`; pixels that are masked or not
+        finite are ignored.
     box : int
         Pixels along a side of a cell, 4 to 1024: several times the largest source.
     filter_size : int
@@ -58,14 +59,14 @@ def background(
     out : tuple of two arrays (n_y, n_x), optional
         Where background and noise go.
     memory : str, int or float, optional
-        The most the run may take beside the arrays.
+        The most memory the run may take beyond the arrays.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
     Returns
     -------
     tuple of two arrays
-        Background and noise: float32, for wider images float64.
+        Background and noise: float32, or float64 for images of wider dtypes.
 
     Raises
     ------

@@ -46,17 +46,17 @@ def convolve(
     Parameters
     ----------
     image : array (n_x,), (n_y, n_x), (n_z, n_y, n_x), or with more axes
-        Numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored.
-        NaN and infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN
-        (scipy.ndimage leaves such weights out), unless ``nan`` says otherwise. Of an astropy Quantity the
-        unit is carried on, times the mask's; an NDData or CCDData with a mask, unit or uncertainty is refused.
+        Numbers of any dtype, byte order and strides; bool and integers of 8 and 16 bits are read as they are stored. NaN and
+        infinities spread to every output they touch, also under a weight of zero, as 0 times NaN is NaN (scipy.ndimage leaves such
+        weights out), unless ``nan`` says otherwise. The unit of an astropy Quantity is kept, times the mask's; an NDData or CCDData
+        with a mask, unit or uncertainty is refused.
     mask : array (k_x,), (k_y, k_x) or (k_z, k_y, k_x)
-        Any size, odd or even, real or complex, of as many dimensions as the image, or as ``axes`` has.
+        Any size, odd or even, real or complex, with as many dimensions as the image, or as ``axes`` has entries.
     mode : {"same", "full", "valid"}
-        The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis,
-        "same" the n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask
-        ``scipy.ndimage.convolve`` puts the centre one further), "valid" the n - k + 1 that reach nothing outside: there
-        is none where the mask is the larger, so that is refused (SciPy exchanges the two; do so yourself if you mean it).
+        The size of the result, with the conventions of ``scipy.signal.convolve``: "full" has n + k - 1 outputs an axis, "same" the
+        n in the middle of them (starting at (k - 1) // 2, so c = (k - 1) // 2; for an even mask ``scipy.ndimage.convolve`` puts the
+        centre one further), "valid" the n - k + 1 that reach nothing outside. If the mask is larger than the image there are none,
+        so that is refused (SciPy swaps the two; do so yourself if you mean it).
     boundary : {"constant", "nearest", "reflect", "mirror", "wrap"}
         What lies outside: ``cval``; the last sample; abcd|dcba (the "reflect" of scipy.ndimage, numpy.pad's
         "symmetric"); abcd|cba (numpy.pad's "reflect"); abcd|abcd. Other libraries' names are accepted where no two
@@ -64,48 +64,45 @@ def convolve(
     cval : float
         Value outside for "constant"; NaN means that it is not known.
     nan : {"propagate", "interpolate", "ignore"}
-        What is done about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the
-        share of the mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which
-        the mask's sum is over a hundredth of that of its magnitudes), and NaN where there is none; or NaN adds nothing
-        (astropy's "fill" with 0).
+        What to do about NaN in the image: it spreads; or each result is the sum over what is a number, divided by the share of the
+        mask's sum that fell on numbers (``astropy.convolution`` with ``normalize_kernel=False``, for which the mask's sum is over a
+        hundredth of that of its magnitudes), and NaN where there is none; or NaN adds nothing (astropy's "fill" with 0).
     masked : array, optional
         Of the image's shape; what is not 0 marks pixels that are left out (``mask=`` of ``astropy.convolution``), as NaN is by
         ``nan="interpolate"``, or by "ignore" where that is asked for. By "propagate" NaN that is not masked still spreads. A
         ``numpy.ma`` array brings its own.
     weight : array, optional
-        Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight),
-        the normalised convolution; what is not above 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What
-        lies outside as ``cval`` has no weight; beside ``masked`` alone it is known, unless ``cval`` is NaN. Where weight times
-        image is beyond float32, as where variances are of tiny units, scale the weights, or ask for ``dtype="float64"``.
+        Of the image's shape: how much each pixel counts, (sum of mask weight image) times (sum of mask) / (sum of mask weight), the
+        normalised convolution; what is not above 0 is left out. By ``nan="ignore"`` the sum of mask weight image alone. What lies
+        outside as ``cval`` has no weight; with ``masked`` alone it counts as known, unless ``cval`` is NaN. If weight times image
+        exceeds float32, as with variances in tiny units, scale the weights, or ask for ``dtype="float64"``.
     origin : int or tuple of int
         Moves the mask's centre c, along all axes or each, in mode "same"; 0 lies on it.
     axes : tuple of int, optional
-        Axes of the image that the mask's are, in order; along the others every image is filtered on its own. They must
-        be given where the image has more than the mask. On a device they are the image's last, in order.
+        The axes of the image that the mask's axes stand for, in order; along the others every image is filtered on its own.
+        Required if the image has more axes than the mask. On a device they are the image's last, in order.
     masks : {"one", "all", "each"}
-        With "all" the mask's first axis counts masks: all filter the image, which is brought once, and the result has their axis in
-        front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
+        With "all" the mask's first axis counts masks: each of them filters the image, which is brought in once, and the result has
+        their axis in front. With "each" the image's first axis counts images, and each is filtered by the mask of its own number.
     method : {"auto", "direct", "separable", "fft"}
-        "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the
-        weights are finite. Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the
-        largest |image| of the tile, so beside what is very much brighter, direct sums keep more digits; NaN and infinities
-        reach what they reach in direct sums. "separable": the mask as a sum of products of a column and a row, found by its
-        singular values until what is left is at most 2^-24 (float64: 2^-48) of the sum of |mask|; refused where it has too
-        many. "auto" takes "fft" where, by the shapes of image and mask alone, it is predicted to be the quicker (on the CPU
-        twice as quick), as for large images and masks from about 15 x 15 on, of some 200 samples or of 9 x 9 x 9, on
-        GPUs 14 x 14; and "direct" otherwise, and with ``nan``, ``masked`` or
-        ``weight``. Where both sums of a product are predicted to be quicker still, as for images of 512 x 512 and more under
-        masks of about 11 x 11 to 19 x 19 (on GPUs 13 x 13 to 63 x 63), it looks at the weights of a mask in host memory, and is
-        "separable" for one every weight of which is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a row, as
-        Gaussians and boxes are. No method depends on memory, threads or parts; the plan says which, and why.
+        "direct" sums, tap by tap. "fft": transforms of tiles (overlap-save) of signals, images and volumes; the weights are finite.
+        Results are within 1e-6 (float64: 1e-14) of the sum of |mask| times the largest |image| of the tile, so next to something
+        very much brighter, direct sums keep more digits; NaN and infinities reach what they reach in direct sums. "separable": the
+        mask as a sum of products of a column and a row, found by its singular values until what is left is at most 2^-24 (float64:
+        2^-48) of the sum of |mask|; refused if it has too many. "auto" takes "fft" if, by the shapes of image and mask alone, it is
+        predicted to take at most 0.75 of the time of direct sums (0.85 on GPUs), as for large images and masks from about 13 x 13
+        on, of some 110 samples or of 9 x 9 x 9, on GPUs 14 x 14; and "direct" otherwise, and with ``nan``, ``masked`` or
+        ``weight``. If the two sums of a product are predicted to be faster still, it examines the weights of a mask in host memory,
+        and takes "separable" if every weight is, to 2^-22 (float64: 2^-48) of itself, the product of a column and a row, as in
+        Gaussians and boxes. The choice does not depend on memory, threads or parts; the plan says which method, and why.
     dtype : dtype, optional
-        Of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums,
-        rounded at the end.
+        Dtype of the sums and the result, "float32" or "float64" ("complex64", "complex128"); "float16" gives float32 sums, rounded
+        at the end.
     out : array, optional
         Where the result goes: a floating array of the result's shape, apart from ``image``.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. Rows are worked
-        on in blocks where the whole does not fit; the result is the same to the last bit.
+        The most memory a run may take beyond the arrays you pass in: "2GB", bytes, or a share of the free memory. Rows are
+        processed in blocks if the whole does not fit; the result is the same to the last bit.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

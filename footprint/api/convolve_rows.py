@@ -114,8 +114,8 @@ def convolve_rows(
     Parameters
     ----------
     read : callable
-        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, cast to its dtype. Called in a thread
-        of the job's, or in one for each of several devices, at once.
+        ``read(start, stop, out)`` puts rows start to stop of the image into ``out``, cast to its dtype. Called in a thread of the
+        job, or in one for each of several devices at once.
     shape, dtype
         Of the image.
     mask, mode, boundary, cval, nan, method, result, memory, device
@@ -123,7 +123,7 @@ def convolve_rows(
     masked, weight : open image or array, optional
         As in `convolve`; an open image is read by rows, in the thread that reads the image.
     write : callable
-        ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, also where several
+        ``write(start, stop, block)`` takes rows start to stop of the result, in order and one block at a time, even if several
         devices share the work.
     flip : bool
         False correlates.

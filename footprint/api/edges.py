@@ -142,7 +142,7 @@ def unsharp_mask(
     radius : float or tuple of float
         Standard deviation in pixels.
     amount : float
-        How much of the difference is added; negative ones smooth.
+        How much of the difference is added; a negative amount smooths.
     axes : tuple of int, optional
         Along which it is taken; two of three: (1, 2) of a stack of planes, (0, 1) of a picture (n_y, n_x, colours).
     output, mode, cval, memory, device

@@ -87,13 +87,13 @@ def fbp(
     """Reconstruct slices by filtered backprojection, f(x, y) = sum of weight_a (q * p_a)(h_a(x, y)).
 
     ``h = center + cos(t) (x - center) - sin(t) (y - center)`` is where a pixel falls on the detector, q the filter, and each
-    angle's weight half the gap to its neighbours modulo 180 degrees, so that uneven angles and full turns come out right. All
-    that was seen from one direction, as in several turns, shares its weight.
+    angle's weight is half the gap to its neighbours modulo 180 degrees, so uneven angles and full turns come out right. Projections
+    seen from one direction, as in several turns, share its weight.
 
     Parameters
     ----------
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
-        Line integrals: minus the logarithm of the transmission. Any real dtype; worked on in float32; left as it is.
+        Line integrals: minus the logarithm of the transmission. Any real dtype; computed in float32; not changed.
     angles : array (n_angles,), optional
         Radians; equally spaced over [0, pi) by default.
     center : float, optional
@@ -102,22 +102,22 @@ def fbp(
         "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none", or gains at
         ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
     padding : {"constant", "edge", "reflect", "symmetric", "wrap"}
-        What lies beyond the detector while filtering: zeros; aaa|abcd|ddd; dcb|abcd|cba (scipy.ndimage's "mirror");
-        cba|abcd|dcb (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; others are accepted where no two
-        libraries differ: "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
+        What lies beyond the detector while filtering: zeros; aaa|abcd|ddd; dcb|abcd|cba (scipy.ndimage's "mirror"); cba|abcd|dcb
+        (scipy.ndimage's "reflect"); bcd|abcd|abc. The names are numpy.pad's; others are accepted where no two libraries differ:
+        "nearest" is "edge", "mirror" is "reflect", "circular" is "wrap".
     method : {"direct", "fourier"}
         Direct summation, or the adjoint non-uniform FFT of the filtered polar spectrum: on the CPU about ten times as fast for
-        thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle to what sharp
-        edges allow; outside that circle direct takes what the detector missed as 0, Fourier as the filter's tail.
+        thousands of angles, with a grid of frequencies larger than a slice. The two agree within the seen circle as far as sharp
+        edges allow; outside it direct sums treat what the detector missed as 0, Fourier as the filter's tail.
     interpolation : {"linear", "sinc"}
         Between the samples of a filtered row: "linear", which weakens high frequencies and noise with them, or "sinc", which keeps
         them (Fourier method only). Fourier weakens frequencies as linear interpolation does, without its aliases.
     accuracy : {1e-3, 1e-4, 1e-5}
-        Of the Fourier method: root mean square error on white noise, as a share of the slice's own. Direct sums ignore it.
+        For the Fourier method: root mean square error on white noise, as a share of the slice's own. Direct sums ignore it.
     roi : (x0, x1, y0, y1), optional
         Region of the slice, end-exclusive, in pixels of the n_x by n_x square.
     pixel_size : float, optional
-        Divides the result: with centimetres it is in 1/cm.
+        Divides the result: in centimetres, it gives 1/cm.
     circle : bool
         Zeros outside the circle that every projection has seen.
     axis_shifts : array (n_angles,), optional
@@ -125,22 +125,22 @@ def fbp(
     cutoff : float
         Share of the Nyquist frequency above which the filter passes nothing.
     centered : bool
-        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in what is
-        moved.
+        Move slices so that the axis lies in their middle, at ((n - 1) / 2, (n - 1) / 2) of n by n pixels; ``roi`` counts in the
+        moved slice.
     margin : int
-        Pixels by which slices are larger than the detector is wide, at all four sides; where ``roi`` is given, it says so alone.
+        How many pixels slices extend beyond the detector's width, on all four sides; a ``roi`` decides this alone.
     out : array (n_y, n_x) or (n_z, n_y, n_x), optional
         Where the slices go, of a floating dtype.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. Slices are worked on in
-        chunks; one that does not fit is cut into groups of angles, then into tiles of rows.
+        The most memory a run may take beyond the arrays you pass in: "2GB", bytes, or a share of the free memory. Slices are
+        processed in chunks; one that does not fit is cut into groups of angles, then into tiles of rows.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     fft : str
-        What transforms rows: "auto" is our own kernel where a row fits on the chip, else the device's usual library; or the name
-        of a library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
+        What transforms rows: "auto" is our own kernel if a row fits on the chip, otherwise the device's usual library; or name a
+        library for all rows: "cufft" or "vkfft" on CUDA, "stockham" (ours) or "vkfft" on OpenCL (extra ``vkfft``).
     progress : callable, optional
-        ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
+        ``progress(slices_done, slices)``; if one slice is made in tiles, it counts rows.
 
     Returns
     -------

@@ -79,10 +79,10 @@ def find_sources(
 ) -> Any:
     """Find islands of pixels with image - background > sigma noise, and measure them.
 
-    Background and noise are the median and the standard deviation left after clipping at kappa (see `sigma_clip`), or differ from
-    place to place: on a mesh (see `background`), or by maps that are given. Islands are connected components, numbered by the
-    raster order of their first pixel, as SciPy does. The image is read about three times and never copied: arrays where they
-    lie, files by blocks of rows, with the same result to the last bit.
+    Background and noise are the median and the standard deviation left after clipping at kappa (see `sigma_clip`), or vary from
+    place to place: on a mesh (see `background`), or as maps that you give. Islands are connected components, numbered by the raster
+    order of their first pixel, as SciPy does. The image is read about three times and never copied: arrays in place, files by
+    blocks of rows, with the same result to the last bit.
 
     Parameters
     ----------
@@ -92,79 +92,81 @@ def find_sources(
     sigma, kappa : float
         Threshold, and half width of the clip, in standard deviations.
     flood : float, optional
-        A lower threshold down to which islands reach; those whose peak is over sigma are sources. The same unless given.
+        A lower threshold down to which islands reach; those whose peak is over sigma are sources. By default the same as sigma.
     maxiters : int, optional
-        Clips of the whole image at most; None for until nothing changes, as in the cells of a mesh.
+        The most clips of the whole image; with None, until nothing changes, as in the cells of a mesh.
     connectivity : {4, 8}
-        Whether pixels that touch at corners belong together.
+        8 if pixels that touch only at corners belong together, 4 if not.
     min_area : int or str
-        Pixels an island has at least, or a share of the beam's area, such as "0.3 beam"; with deblend every part of one, too.
-        "auto" takes half of what a point source whose peak is at sigma has over the flood, the beam's area times
+        The fewest pixels of an island, or a share of the beam's area, such as "0.3 beam"; with deblend, of every part of one, too.
+        "auto" takes half the pixels that a point source whose peak is at sigma has over the flood, which is the beam's area times
         ln(sigma / flood); 1 without a beam or a flood.
     matched_filter : bool, "beam" or float, optional
-        Find sources in the image seen through a filter, the mean of each pixel's surroundings by the beam's shape (True or "beam")
-        or a round Gaussian of so many pixels' full width, over background and noise of that image; and measure them on the image
-        itself. A GPU takes the image whole.
+        Find sources in a filtered image, and measure them on the image itself. The filter is the mean of each pixel's surroundings,
+        weighted by the beam's shape (True or "beam") or by a round Gaussian of this full width in pixels; background and noise are
+        those of the filtered image. A GPU takes the image whole.
     deblend : bool
-        Take apart what stands on one island: every pixel goes to the summit it climbs to, and a summit over sigma is a source
-        of its own where it rises 1.5 times the noise, and contrast times the higher summit it meets, over the pass between them.
-        Give a flood below sigma, such as 3, and connectivity 8 where neighbours are correlated. A GPU
-        takes the image whole.
+        Separate sources that share an island: every pixel goes to the summit it climbs to, and a summit over sigma is a source of
+        its own if it rises above the pass to a higher summit by 1.5 times the noise and by contrast times the height of that
+        summit. Give a flood below sigma, such as 3, and connectivity 8 if neighbours are correlated. A GPU takes the image whole.
     contrast : float
-        What a summit has to rise over a pass at least, as a share of the higher summit beyond it; 0 to 1.
+        The least a summit must rise above a pass, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
-        Fit a Gaussian to every source, neighbours' subtracted: of the beam's shape, or of a shape of its own.
+        Fit a Gaussian to every source, with its neighbours subtracted: of the beam's shape, or with a shape of its own.
     residual : bool
-        Search what the fits leave once more, with deblend, over a mesh of its own where there is one, and fit all that was found.
-        Of what is found so flags have 8, the island is 0, and no pixel has the label; what fits make little of goes.
+        Search again in what the fits leave, with deblend, over a mesh of its own if there is one, and fit everything that was
+        found. Sources found this way have 8 in flags, island 0, and no pixel with their label; those whose fit is faint are
+        dropped.
     pairs : bool
-        Part what is better told by two points, or by a point beside a Gaussian, than by one of them in noise that is correlated as
-        the image's is; with fit="gaussian", deblend and residual. Both rows have 32 in flags, the fainter, a new one, 8, too.
+        Split a fit where two points, or a point beside a Gaussian, describe the image better than one of them, in noise correlated
+        as the image's is; with fit="gaussian", deblend and residual. Both rows have 32 in flags; the fainter, which is a new row,
+        also has 8.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional
-        Radii between which the sky about the discs is measured, as in `apertures`; else it is the background.
+        Radii between which the sky around the discs is measured, as in `apertures`; by default the sky is the background.
     kron : bool or float
-        Sum over ellipses of 2.5, or so many, Kron radii.
+        Sum over ellipses of 2.5 Kron radii, or of this many.
     windowed : bool or float
-        Centres in Gaussian windows about themselves, as SExtractor's XWIN_IMAGE: of the beam's size (without one, each
-        source's own), or of so many pixels' full width.
+        Centres in Gaussian windows about themselves, like SExtractor's XWIN_IMAGE: of the beam's size (without a beam, each
+        source's own), or of this full width in pixels.
     measure_on : mapping of str to image, list of images, or image, optional
-        Measure what is found on these images, too, each of this one's shape: other bands, planes of a cube, epochs. Arrays are
-        taken to have this image's unit and beam; columns end in their names, or in those of their files, or in 1, 2 and so on.
+        Measure what is found on these images, too, which have the same shape: other bands, planes of a cube, epochs. Arrays are
+        assumed to have this image's unit and beam; columns end in the images' names, in those of their files, or in 1, 2 and so on.
     reliability : float, optional
-        The share of detections that are to be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
-        which the inverted image has so few (see the page of sources). Where none does, sigma stays, or is the highest negative's.
+        The share of detections that should be real, such as 0.9: sigma becomes the lowest threshold, from 3 or the flood up, at
+        which the inverted image has few enough detections (see docs/sources.md). If there is none, sigma stays, or becomes the
+        highest negative's.
     negatives : bool
         Also return the detections of the inverted image, by the same rules, as a table of their own.
     lesson : bool
-        Take the background as 0, as the Carpentries' GPU lesson does: its numbers come out.
+        Take the background as 0, as the Carpentries' GPU lesson does, to reproduce its numbers.
     blank : {"auto", "nan", "zero", "none"}
-        Which values mean that there is no data: what is not finite always does; zeros do with "zero", and with "auto" where a
-        floating image is padded with them, which is said in a warning.
+        Which values mean that there is no data: those that are not finite always do; zeros do with "zero", and with "auto" if a
+        floating-point image is padded with them, in which case a warning says so.
     mask, weight : array or open image (n_y, n_x), optional
         No data where the mask is not 0, or where the weight is not above 0.
     header : mapping, optional
         FITS header of the image, for positions and units; an image from a file brings its own.
     background : {"global", "mesh"}, or array or open image (n_y, n_x), or a number
-        Where the background comes from: one clip of the whole image, a mesh of cells, a map, or a number that is all pixels'.
+        Where the background comes from: one clip of the whole image, a mesh of cells, a map, or one number for all pixels.
     noise : {"mesh"}, or array or open image (n_y, n_x), or a number, optional
-        Where the noise comes from: as the background unless given; the mesh, where that is a map. Where a map of it is not above 0
-        there is no data. Maps are in the image's unit.
+        Where the noise comes from: by default the same as the background, or a mesh if that is a map. Where a noise map is not
+        above 0 there is no data. Maps are in the image's unit.
     box, filter_size : int
         Pixels along a side of the mesh's cells, several times the largest source; cells along a side of its median filter.
     save_background, save_noise : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
         Receive background and noise at every pixel.
     save_model, save_residual : array (n_y, n_x) of a floating dtype, or an object with ``write(rows, array)``, optional
-        Receive the sum of all fits at every pixel, and the image less that.
+        Receive the sum of all fits at every pixel, and the image minus that.
     labels : array (n_y, n_x) of int32, or an object with ``write(rows, array)``, optional
         Receives the label of each pixel, 0 outside islands.
     capacity : int, optional
         Components the plan has room for (on the CPU, once ended, islands alone), with deblend parts and twice as many summits: one
-        for every 768 pixels unless given, fewer, and more summits than that, in a small budget. Where an image needs more, it is
-        planned again with a number that does, if the budget allows and none was given.
+        for every 768 pixels unless given, fewer, and more summits than that, in a small budget. If an image needs more, it is
+        planned again with enough, if the budget allows and you gave no number.
     memory : str, int or float, optional
-        The most the run may take beside the image and the labels.
+        The most memory the run may take beyond the image and the labels.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
     on_plan : callable, optional
@@ -175,30 +177,31 @@ def find_sources(
     Returns
     -------
     astropy.table.Table
-        One row an island: label; x, y (flux-weighted centre, counted from 0), ra, dec (ICRS, where the header has a WCS);
-        peak; flux (sum over pixels less the background: in Jy where the image is in Jy/beam and the beam is known, else the
-        sum as it is, as its unit says); npix; x_min, x_max, y_min, y_max (inclusive); x_peak, y_peak; a, b, theta (standard
-        deviations of the light along its axes in pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak
-        between pixels: of a point source the best of its position, and its flux density to the noise); snr (peak over noise);
-        flux_err, x_err, y_err, ra_err, dec_err (what the noise, correlated by the beam where one is known, makes of the sum and of
-        the centre; not what a threshold cuts off); name (IAU, by the position); and where they differ from place to place,
-        background and noise at the peak, from which snr and errors then come. With ``deblend`` rows are parts of islands, as
-        ``labels`` are: island (its number without deblending), component (in it, from the brightest) and flags come after label: 1
-        where the island has other parts, 2 where it reaches the image's edge, 4 where a fit failed, 16 where it is narrower than
-        the beam, in a sum. With ``fit``, each with its error (in noise correlated by the beam): fit_x, fit_y (fit_ra, fit_dec),
-        fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off), of "gaussian" fit_a, fit_b, fit_theta, and of a
-        known beam deconv_a, deconv_b, deconv_theta (what is left without it); fit_chi2 (over degrees of freedom, as if
-        pixels were independent). NaN where a fit went nowhere. With ``apertures`` aper1_flux, aper1_flux_err, aper1_area and so on,
-        and aper_flags, as `apertures` has them; with ``kron`` kron_radius (in units of a and b), kron_flux, kron_flux_err and
-        kron_flags, which has 8 where the ellipse would be less than a disc of 1.75 pixels, and is that. With ``measure_on``, for
-        every image NAME: flux_NAME, flux_err_NAME, peak_NAME, snr_NAME (of the same pixels, over that image's own background,
-        found as this one's is); fit_peak_NAME, fit_flux_NAME with their errors, fit_chi2_NAME and fit_npix_NAME (of Gaussians whose
-        places and shapes are held, see `measure_at`), and apertures about the same centres.
-        With ``windowed`` x_win, y_win, x_win_err, y_win_err, NaN where there is no light or no place it settles near.
-        With a ``matched_filter`` filtered_snr is the peak of the filtered image over its noise there, by which sources are found.
-        ``meta`` has what was asked for, background, noise (of mesh and maps a typical value), the clip, and the beam.
-        With ``negatives`` a pair: that table, and a table of what is found in the image turned about its background, the one that
-        noise makes. It has the same columns but those of fits and apertures; peak, flux and snr are below 0, as in the image.
+        One row per island; with ``negatives``, a pair: that table, and one of what is found in the image mirrored about its
+        background, which noise makes. ``meta`` has what was asked for, background and noise (typical values of a mesh or maps),
+        the clip, and the beam. flux, x, y, ra, dec, x_win, y_win and fitted values have errors (NAME_err) of the noise, correlated
+        by the beam if that is known.
+
+        * label; x, y (flux-weighted centre, from 0); ra, dec (ICRS, if the header has a WCS); peak; flux (sum over pixels minus the
+          background: in Jy if the image is in Jy/beam and the beam is known, otherwise the plain sum, as its unit says); npix;
+          x_min, x_max, y_min, y_max (inclusive); x_peak, y_peak; a, b, theta (standard deviations of the light along its axes in
+          pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak between pixels: for a point source the best
+          position and flux density); snr (peak over noise); name (IAU, by the position); background and noise at the peak, if they
+          vary. Errors do not include what a threshold cuts off.
+        * ``deblend``: rows and labels are parts of islands. island (its number without deblending); component (in it, from the
+          brightest); flags, a sum: 1 if the island has other parts, 2 at the image's edge, 4 where a fit failed, 16 where it is
+          narrower than the beam.
+        * ``fit``: fit_x, fit_y (fit_ra, fit_dec), fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off);
+          "gaussian" also fit_a, fit_b, fit_theta and, if the beam is known, deconv_a, deconv_b, deconv_theta (without the beam);
+          fit_chi2 (per degree of freedom, as if pixels were independent). NaN where a fit failed.
+        * ``apertures``: aper1_flux, aper1_flux_err, aper1_area and so on, aper_flags, see `apertures`. ``kron``: kron_radius (in
+          units of a and b), kron_flux, kron_flux_err, kron_flags (8: a disc of 1.75 pixels, as the ellipse would be smaller).
+        * ``measure_on``, for every image NAME: flux_NAME, flux_err_NAME, peak_NAME, snr_NAME (of the same pixels, over that image's
+          own background); fit_peak_NAME, fit_flux_NAME, fit_chi2_NAME, fit_npix_NAME (Gaussians of fixed positions and shapes, see
+          `measure_at`), and apertures about the same centres.
+        * ``windowed``: x_win, y_win, NaN where there is no light or no place where it settles. ``matched_filter``: filtered_snr,
+          the filtered image's peak over its noise, by which sources are found. ``negatives``: the same columns except those of
+          fits and apertures; peak, flux and snr are below 0, as in the image.
 
     Raises
     ------

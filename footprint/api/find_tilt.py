@@ -56,11 +56,11 @@ def find_tilt(
     log: bool = True,
     memory: Memory = None,
 ) -> Tilt:
-    """Find the tilt of a scan's rotation axis: the one by which projections are turned until the axis is the same in all rows.
+    """Find the tilt of a scan's rotation axis: the angle by which projections must be turned to have it upright.
 
-    The slope of `axis_by_row` shows a tilt, but less of it than there is, since a row's opposite is another row on both sides of
-    an axis that leans. So projections are turned by what was found and searched again, until nothing is left (by the secant rule,
-    mostly three searches). Works on some rows of a few projections, on the processor.
+    The slope of `axis_by_row` shows a tilt, but less than there is, because a row's opposite is another row on both sides of a
+    leaning axis. So projections are turned by what was found and searched again, until nothing is left (by the secant rule, mostly
+    three searches). Uses some rows of a few projections, on the CPU.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def find_tilt(
     method, search, i0, log
         As in `rotation_axis`.
     memory : str, int or float, optional
-        The most it may take.
+        The most memory it may take.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def find_tilt(
     Warns
     -----
     UserWarning
-        An error above 0.1 degrees, or heights of which more than a third do not belong to one line.
+        An error above 0.1 degrees, or more than a third of the heights off the line.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def find_tilt(
             wanted = f"a tilt within {MOST:g} degrees, rows show {axis.degrees:.3g}"
             raise ArgumentError("tilt", "'auto'", wanted, "is one projection moved against the other? Give the tilt in degrees")
     if abs(rest) > max(_NOTHING, 3 * axis.error):
-        wanted = f"rows that tell it: after {len(tried)} searches they still show {rest:.3g} degrees"
+        wanted = f"rows that agree on it; after {len(tried)} searches they still show {rest:.3g} degrees"
         raise ArgumentError("tilt", "'auto'", wanted, "give the tilt in degrees")
     error = axis.error if abs(rest) <= _NOTHING else max(axis.error, abs(rest))
     error /= min(max(abs(_shown(tried)), _LEAST), _SHOWN[1])

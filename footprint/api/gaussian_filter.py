@@ -38,9 +38,9 @@ def gaussian_filter(
     Parameters
     ----------
     input : array (n_x,), (n_y, n_x) or (n_z, n_y, n_x)
-        Real numbers of any dtype, byte order and strides. NaN and infinities spread to all that their weights reach.
+        Real numbers of any dtype, byte order and strides. NaN and infinities spread to everything their weights reach.
     sigma : float or tuple of float
-        Standard deviation in pixels, of all axes or of each; an axis of 0 is left as it is.
+        Standard deviation in pixels, for all axes or for each; an axis with 0 is not filtered.
     order : int or tuple of int
         0 for the Gaussian, 1 for its first derivative, and so on.
     output : array or dtype, optional
@@ -53,20 +53,20 @@ def gaussian_filter(
     truncate : float
         Standard deviations after which the weights end.
     radius : int or tuple of int, optional
-        Pixels after which they end, in place of ``truncate``.
+        Pixels after which the weights end, in place of ``truncate``.
     axes : tuple of int, optional
-        Along which it is filtered; all unless given.
+        Axes to filter along; all by default.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. The result is the
-        same to the last bit, whatever parts it is made in.
+        The most memory a run may take beyond the arrays you pass in: "2GB", bytes, or a share of the free memory. The result is the
+        same to the last bit, however it is cut into parts.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
     Returns
     -------
     array
-        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage cuts the results
-        of integers to integers; cast them where that is wanted. Within 1e-6 of the sum of |w| |x| (float64: 1e-14).
+        float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates the
+        results of integers to integers; cast them if you want that. Within 1e-6 of the sum of |w| |x| (float64: 1e-14).
 
     Raises
     ------
@@ -135,12 +135,12 @@ def uniform_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the mean of a box round every pixel.
+    """Take the mean of a box around every pixel.
 
     Parameters
     ----------
     size : int or tuple of int
-        Of the box, along all axes or each.
+        Size of the box, along all axes or each.
     origin : int or tuple of int
         Moves the box, which is centred at 0, towards smaller indices.
     input, output, mode, cval, axes, memory, device

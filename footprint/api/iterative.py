@@ -34,23 +34,23 @@ def sirt(
     """Reconstruct slices by SIRT, x += C A' R (b - A x), from x = 0.
 
     A is `project` and A' its exact transpose; R and C hold one over the sums of A along its rows and columns, or 0 where such a sum
-    is below a hundredth of a pixel. |b - A x|, weighted by R, falls in every iteration, towards its least.
+    is below a hundredth of a pixel. |b - A x|, weighted by R, falls in every iteration, towards its minimum.
 
     Parameters
     ----------
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
-        Line integrals: minus the logarithm of the transmission. Any real dtype; worked on in float32; left as it is.
+        Line integrals: minus the logarithm of the transmission. Any real dtype; computed in float32; not changed.
     angles : array (n_angles,), optional
-        Radians, spaced as they like; equally spaced over [0, pi) by default.
+        Radians, with any spacing; equally spaced over [0, pi) by default.
     iterations : int
-        How many: few give soft slices, many sharper ones with more of the noise.
+        How many: few give soft slices, many give sharper ones with more noise.
     nonnegative : bool
-        Set what is below 0 to 0 in every iteration.
+        Set values below 0 to 0 in every iteration.
     center : float, optional
         Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default.
     roi : (x0, x1, y0, y1), optional
-        Region of the slice, end-exclusive, in pixels of the n_x by n_x square. What is around it is taken as empty: give a larger
-        one where the object reaches beyond the detector, not a smaller one.
+        Region of the slice, end-exclusive, in pixels of the n_x by n_x square. Everything around it is taken to be empty: if the
+        object reaches beyond the detector, give a larger region, not a smaller one.
     pixel_size : float, optional
         Divides the result: with centimetres it is in 1/cm.
     circle : bool
@@ -60,7 +60,7 @@ def sirt(
     out : array (n_y, n_x) or (n_z, n_y, n_x), optional
         Where the slices go, of a floating dtype.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given. Slices are worked on in chunks, each through all iterations.
+        The most memory a run may take beyond the arrays you pass in. Slices are processed in chunks, each through all iterations.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
@@ -157,7 +157,7 @@ def cgls(
     Returns
     -------
     array (n_y, n_x) or (n_z, n_y, n_x)
-        As of `sirt`.
+        As for `sirt`.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def tv(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Reconstruct slices of little total variation: the least of |A x - b|² / 2 + weight sum |grad x|.
+    """Reconstruct slices of little total variation: the minimum of |A x - b|² / 2 + weight sum |grad x|.
 
     grad x holds the differences to the next column and the next row, 0 at the last, and |grad x| is its length at each pixel. By
     the primal-dual method of Chambolle and Pock, with a step for every ray and pixel from the sums of A along rows and columns.
@@ -245,7 +245,7 @@ def tv(
     Returns
     -------
     array (n_y, n_x) or (n_z, n_y, n_x)
-        As of `sirt`.
+        As for `sirt`.
 
     Raises
     ------

@@ -26,13 +26,13 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     Parameters
     ----------
     mask : array (n_y, n_x) or (n_x,)
-        Set where not zero; NaN counts as set, as in NumPy. bool and uint8 are read where they lie.
+        Set where not zero; NaN counts as set, as in NumPy. bool and uint8 are read in place.
     connectivity : {4, 8}
-        Whether pixels that touch at corners belong together.
+        8 if pixels that touch only at corners belong together, 4 if not.
     out : array of the mask's shape, optional
         Where the labels go: int32, or int64.
     memory : str, int or float, optional
-        The most the run may take beside the arrays given.
+        The most memory the run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

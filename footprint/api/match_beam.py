@@ -33,11 +33,11 @@ def match_beam(
     memory: Memory = None,
     device: str = "auto",
 ) -> tuple[Any, Any]:
-    """Convolve an image to a common Gaussian beam: the beam of the result is ``target``, and fluxes stay what they are.
+    """Convolve an image to a common Gaussian beam: the beam of the result is ``target``, and fluxes are preserved.
 
-    The mask is the Gaussian whose covariance is the target's less the image's, on the sky and through the header's matrix of
-    pixels, so pixels need be neither square nor upright. Its weights add up to 1 where a pixel's value is by the pixel, by solid
-    angle or a temperature, and to the ratio of the beams' areas where it is by the beam: a point source keeps its peak in Jy/beam.
+    The mask is the Gaussian whose covariance is the target's minus the image's, on the sky and converted by the header's pixel
+    matrix, so pixels need be neither square nor upright. Its weights add up to 1 if values are per pixel, per solid angle or
+    temperatures, and to the ratio of the beams' areas if they are per beam: a point source keeps its peak in Jy/beam.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def match_beam(
     header : mapping or astropy.io.fits.Header
         BMAJ, BMIN, BPA (or the last AIPS CLEAN line of its history), celestial coordinates, BUNIT.
     target : (major, minor, angle), float or Beam
-        Full widths at half maximum in degrees (or with units) and the angle of the major axis from north through east; a number
-        is a round beam; the ``beam`` of an open image and radio_beam's are taken, too.
+        Full widths at half maximum in degrees (or with units) and the angle of the major axis from north through east; a number is
+        a round beam; the ``beam`` of an open image and radio_beam's also work.
     boundary, cval, nan, method, dtype, out, memory, device
-        As in `convolve`; weights of a Gaussian that is not upright are no product.
+        As in `convolve`; the weights of a rotated Gaussian are not separable.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def match_beam(
     Raises
     ------
     ArgumentError
-        No beam or no sky in the header; a target that the image's beam does not lie within, or that is nearer to it than pixels
-        can tell.
+        No beam or no sky in the header; a target that the image's beam does not lie within, or that is too close to it for the
+        pixels to tell apart.
 
     Examples
     --------

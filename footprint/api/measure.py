@@ -42,9 +42,9 @@ _NAMES = ("label", "x", "y", "peak", "flux", "npix", "x_min", "x_max", "y_min", 
 def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory = None, device: str = "auto") -> Any:
     """Measure each label's pixels: number, sum, peak, flux-weighted centre (SciPy's center_of_mass) and bounding box.
 
-    Sums are float64 over all pixels of the label, negative ones included; a label whose sum is 0 has its centre at infinity
-    or NaN, and NaN pixels make NaN sums. Peaks pass NaN over (SciPy's maximum would be NaN); a label of NaN alone, or without
-    pixels, has the peak NaN.
+    Sums are float64 over all pixels of the label, negative ones included; a label whose sum is 0 has its centre at infinity or NaN,
+    and NaN pixels make NaN sums. Peaks ignore NaN (SciPy's maximum would be NaN); a label with only NaN, or without pixels, has the
+    peak NaN.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
     labels : integer array (n_y, n_x)
         0 outside islands; see `label`.
     count : int, optional
-        Labels 1 to count are measured; the largest label unless given.
+        Labels 1 to count are measured; by default up to the largest label.
     memory : str, int or float, optional
-        The most the run may take beside the arrays given.
+        The most memory the run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
     Returns
     -------
     astropy.table.Table
-        One row a label: label, x, y (counted from 0), peak, flux (the sum), npix, x_min, x_max, y_min, y_max (inclusive), x_peak,
+        One row per label: label, x, y (counted from 0), peak, flux (the sum), npix, x_min, x_max, y_min, y_max (inclusive), x_peak,
         y_peak; a, b, theta (standard deviations of the light along its axes in pixels, degrees from x towards y); x_interp,
         y_interp, peak_interp (the vertex of a quadratic surface through the peak and its neighbours). A label without pixels has
         npix 0.
@@ -86,7 +86,7 @@ def measure(image: Any, labels: Any, count: int | None = None, *, memory: Memory
         # Kernels read int32: what that does not hold would come round as a label that was asked for.
         low, high = int(ids.data.min()), int(ids.data.max())
         if not -(2**31) <= low <= high < 2**31:
-            raise ShapeError("labels", f"numbers {low} to {high}", "numbers an int32 holds", "number them anew, as `label` does")
+            raise ShapeError("labels", f"numbers {low} to {high}", "numbers an int32 holds", "renumber them, as `label` does")
     if count is None:
         count = max(int(ids.data.max()), 0) if ids.spec.size else 0
     op = _op(count)

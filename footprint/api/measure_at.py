@@ -62,7 +62,7 @@ def measure_at(
     device: str = "auto",
     on_plan: Callable[[Plan], None] | None = None,
 ) -> Any:
-    """Measure the sources that a catalogue knows: heights a_k of Gaussians g_k of fixed places and shapes, all at once.
+    """Measure the sources of a catalogue: heights a_k of Gaussians g_k of fixed positions and shapes, all at once.
 
     Linear least squares: sum_p g_k(p) (image(p) - background(p) - sum_j a_j g_j(p)) = 0 for every source k, over the pixels within
     a quarter of its full width at half maximum (as few pixels are best in noise correlated by the beam; to a hundredth of its peak
@@ -74,18 +74,18 @@ def measure_at(
     image : array (n_y, n_x), or an open image with ``read(rows, out)``
         As in `find_sources`.
     positions : table, SkyCoord, or array (n, 2)
-        A table's ra and dec (degrees, ICRS) where the image has a WCS, else its x and y; arrays are x and y, pixels' centres being
-        whole numbers from 0. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1) and the like are understood.
+        A table's ra and dec (degrees, ICRS) where the image has a WCS, otherwise its x and y; arrays are x and y, counted from 0 at
+        the centre of the first pixel. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1) and the like are understood.
         `read_catalog` reads files.
     shapes : array (n, 3) or (3,), or "catalogue", optional
         Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes fit_a, fit_b, fit_theta, or a,
-        b, theta, of the table. Unless given all have the beam's.
+        b, theta, of the table. By default all have the beam's.
     apertures, annulus
-        Discs about the positions, summed, too, as in `find_sources`.
+        Also sum over discs around the positions, as in `find_sources`.
     kappa, blank, mask, weight, header, background, noise, box, filter_size
         As in `find_sources`.
     memory : str, int or float, optional
-        The most the run may take beside the image.
+        The most memory the run may take beyond the image.
     device : str
         As in `find_sources`.
     on_plan : callable, optional
@@ -94,12 +94,12 @@ def measure_at(
     Returns
     -------
     astropy.table.Table
-        One row a position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec
+        One row per position, in their order: name, label, id, number or source_id, where the table given has them; x, y, ra and dec
         (where the image has a WCS); fit_peak, fit_peak_err, fit_flux (over the whole plane; in Jy where `find_sources` has them
         so), fit_flux_err, fit_chi2 (over degrees of freedom, as if pixels were independent), fit_npix (pixels fitted), snr
         (fit_peak over its error), and what the apertures hold, as in `apertures`. Errors are of noise correlated by the beam where
-        one is known, with the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two lie at
-        one place, and where so many are so close together that 100 steps do not settle their heights.
+        one is known, with the heights of up to seven neighbours unknown. NaN where there are no pixels with data, where two have
+        the same position, and where so many are so close together that 100 steps do not settle their heights.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def muladd(
         One an axis (missing ones and None are whole axes), negative starts, stops and steps as in NumPy; an int keeps
         its axis. The two regions must be of equal size and not empty.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

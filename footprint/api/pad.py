@@ -43,7 +43,7 @@ def pad(
 ) -> Any:
     """Pad an array as ``numpy.pad`` does, or gather rows and columns, out[y, x] = array[rows_index[y], cols_index[x]].
 
-    One pass, and no index image: borders are worked out where they are copied.
+    One pass, without an index image: borders are computed as they are copied.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def pad(
     out : array, optional
         Where the result goes, apart from ``array``.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

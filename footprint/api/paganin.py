@@ -38,10 +38,10 @@ def paganin(
     Parameters
     ----------
     projections : array (n_z, n_x) or (n_angles, n_z, n_x)
-        Transmission, 1 in the open beam, with no NaN; any real dtype, worked on in float32.
+        Transmission, 1 in the open beam, with no NaN; any real dtype, computed in float32.
     delta_beta : float or str
-        Ratio of the refractive index's decrement to its absorption part; or the formula of a material, such as "SiO2", whose own it
-        is, by the extra ``optics`` (xraydb).
+        Ratio of the refractive index's decrement to its absorption part; or the formula of a material, such as "SiO2", to take its
+        ratio from the extra ``optics`` (xraydb).
     energy : float
         Of the beam, in keV.
     distance : float
@@ -56,7 +56,7 @@ def paganin(
     out : array like the projections, optional
         Where the result goes: a floating array of its own.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
@@ -72,9 +72,9 @@ def paganin(
 
     Notes
     -----
-    Paganin et al., Journal of Microscopy 206, 33 (2002). A row of the result is a sum over about 10 L rows to both sides, not over
+    Paganin et al., Journal of Microscopy 206, 33 (2002). A row of the result is a sum over about 10 L rows on both sides, not over
     all, so that any part of the rows can be made alone: what is left out changes no frequency by more than 1e-4 of the lowest, for
-    L below 3 pixels, where 64 rows at most count, by 1.6e-3. The plan's notes say both numbers.
+    L below 3 pixels, where 64 rows at most count, by 1.6e-3. The plan's notes give both numbers.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def plan_paganin(
     --------
     >>> import footprint as fp
     >>> plan = fp.plan_paganin((8, 64, 64), delta_beta=100, energy=20, distance=0.1, pixel_size=5e-6, device="cpu")
-    >>> plan.notes[0][:40]
-    'phase: a row counts for 64 to both sides'
+    >>> plan.notes[0][:43]
+    'phase: each row needs 64 rows on both sides'
     """
     op = phase_of(delta_beta, energy, distance, pixel_size, padding, density)
     return planned_stack("paganin", shape, dtype, op, memory, device)

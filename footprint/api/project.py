@@ -28,30 +28,30 @@ def project(
 ) -> Any:
     """Project slices onto the detector, p(a, s) = sum over pixels of f(x, y) max(0, 1 - |h_a(x, y) - s|).
 
-    Every pixel falls between two bins, h = center + cos(t) (x - center) - sin(t) (y - center), and is shared by them: the exact
-    transpose of backprojection by linear interpolation, ``backproject(..., weighted=False)``. What a projection adds up to is what
-    the slice does.
+    Every pixel falls between two bins, at h = center + cos(t) (x - center) - sin(t) (y - center), and is shared by them: the exact
+    transpose of backprojection by linear interpolation, ``backproject(..., weighted=False)``. A projection has the same sum as the
+    slice.
 
     Parameters
     ----------
     volume : array (n_y, n_x') or (n_z, n_y, n_x')
-        Slices, of any real dtype; worked on in float32; left as it is.
+        Slices, of any real dtype; computed in float32; not changed.
     angles : array (n_angles,), or int
-        Radians, or how many, equally spaced over [0, pi).
+        Radians, or a number of angles, equally spaced over [0, pi).
     center : float, optional
         Rotation axis in pixels from the centre of pixel 0 of the detector; (n_x - 1) / 2 by default. It lies at pixel
         (center, center) of the slice, as in `fbp`.
     n_x : int, optional
         Detector pixels; as many as the slice's columns by default.
     roi : (x0, x1, y0, y1), optional
-        Where the slices lie, end-exclusive, in pixels of the n_x by n_x square that `fbp` makes; from (0, 0) on by default. There
-        is nothing around them.
+        Where the slices lie, end-exclusive, in pixels of the n_x by n_x square that `fbp` makes; from (0, 0) on by default. Around
+        them everything is 0.
     axis_shifts : array (n_angles,), optional
         Shift of each projection on the detector, in pixels: added to h.
     out : array (n_angles, n_x) or (n_z, n_angles, n_x), optional
         Where the sinograms go, of a floating dtype.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

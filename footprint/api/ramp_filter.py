@@ -34,7 +34,7 @@ def ramp_filter(
     Parameters
     ----------
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
-        Any real dtype; worked on in float32.
+        Any real dtype; computed in float32.
     filter, padding, cutoff
         As in `fbp`.
     out : array like the sinogram, optional

@@ -1,4 +1,4 @@
-"""Medians, other ranks, minima and maxima of the window round every pixel."""
+"""Medians, other ranks, minima and maxima of the window around every pixel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def median_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the median of the window round every pixel: of n sorted values the one at n // 2, counted from 0.
+    """Take the median of the window around every pixel: of n sorted values the one at n // 2, counted from 0.
 
     The signature of ``scipy.ndimage.median_filter``, and its values to the bit where the image holds no NaN. Columns of windows
     are sorted by networks of comparisons, in registers.
@@ -32,12 +32,12 @@ def median_filter(
     Parameters
     ----------
     input : array (n_x,), (n_y, n_x) or (n_z, n_y, n_x)
-        Real numbers of any dtype, byte order and strides; what it is compared in holds every value of it.
+        Real numbers of any dtype, byte order and strides; they are compared in a type that holds every value.
     size : int or tuple of int
-        Of the window: one for all axes, or one for each; at most 11. Of three axes it is 1 along one, as in
+        Size of the window: one for all axes, or one for each; at most 11. With three axes it is 1 along one, as in
         ``size=(1, 3, 3)`` or ``size=3, axes=(1, 2)`` of a stack of planes, ``size=3, axes=(0, 1)`` of a picture's colours.
     footprint : array of bool, optional
-        In place of ``size``: the window, of which only true elements count, such as a disk or a cross; to 11 along an axis.
+        In place of ``size``: the window, of which only true elements count, such as a disk or a cross; at most 11 along an axis.
     output : array or dtype, optional
         Where the result goes: an array of the image's shape, and a dtype that holds the image's, apart from ``input``; or
         the dtype of a new one.
@@ -45,14 +45,14 @@ def median_filter(
         What lies outside: abcd|dcba (numpy.pad's "symmetric"); ``cval``; the last pixel; abcd|cba (numpy.pad's "reflect");
         abcd|abcd. Other libraries' names are accepted where no two differ in meaning.
     cval : float
-        Value outside for "constant"; one that the image's dtype holds.
+        Value outside for "constant"; the image's dtype must be able to hold it.
     origin : int or tuple of int
         Moves the window, which is centred at 0, towards smaller indices.
     axes : tuple of int, optional
-        Along which ``size``, ``mode`` and ``origin`` are meant; all unless given. The window is 1 along others.
+        The axes that ``size``, ``mode`` and ``origin`` refer to; all by default. The window is 1 along others.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory. The result is the
-        same to the last bit, whatever parts it is made in.
+        The most memory a run may take beyond the arrays you pass in: "2GB", bytes, or a share of the free memory. The result is the
+        same to the last bit, however it is cut into parts.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
@@ -63,7 +63,7 @@ def median_filter(
 
     Notes
     -----
-    NaN is larger than every number, as ``numpy.sort`` has it: a median is NaN only where more than half of its window is, a
+    NaN is larger than every number, as in ``numpy.sort``: a median is NaN only where more than half of its window is, a
     minimum where all of it is, a maximum where any of it is. -0.0 comes before 0.0.
 
     Raises
@@ -95,7 +95,7 @@ def percentile_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take a percentile of the window round every pixel: of n sorted values the one at int(n percentile / 100), from 0.
+    """Take a percentile of the window around every pixel: of n sorted values the one at int(n percentile / 100), from 0.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def rank_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the value of one rank of the window round every pixel.
+    """Take the value of one rank of the window around every pixel.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def minimum_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the smallest value of the window round every pixel.
+    """Take the smallest value of the window around every pixel.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def maximum_filter(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Take the largest value of the window round every pixel.
+    """Take the largest value of the window around every pixel.
 
     Parameters
     ----------

@@ -82,57 +82,58 @@ def reconstruct(
     scan : open scan
         See `open_scan`, or any object with its attributes and methods.
     center : float, str, or array (n_z,)
-        Rotation axis in pixels from the centre of pixel 0; "auto", or a method of `rotation_axis`, searches it in rows of the whole
-        detector, whichever are reconstructed. An axis for every row of the detector, or "auto:per-slice" (or a method and
-        ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
+        Rotation axis in pixels from the centre of pixel 0; "auto", or a method of `rotation_axis`, searches for it in rows of the
+        whole detector, whichever rows are reconstructed. An axis for every row of the detector, or "auto:per-slice" (or a method
+        and ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
     filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff, centered, margin
         As in `fbp`; ``method`` may also be "sirt", "cgls" or "tv", which filter nothing.
     iterations, weight, nonnegative
-        As in `sirt`, `cgls` and `tv`: for these methods alone.
+        As in `sirt`, `cgls` and `tv`, and only for these methods.
     pixel_size : float or "auto", optional
-        As in `fbp`; "auto" takes the scan's own, where it has one, in centimetres.
+        As in `fbp`; "auto" takes the scan's own, in centimetres, if it has one.
     shifts : array (n_angles,), optional
         Vertical shift of each projection in pixels; a positive one reads from larger z. Beyond the detector there is air.
     i0 : "auto", "border" or float
-        The open beam where the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is
-        1 for floating-point projections, which are taken as corrected already, and "border" for counts.
+        The open beam if the scan has no flats: each row's mean over 1/32 of its pixels at both ends, or a number. "auto" is 1 for
+        floating-point projections, which are taken as corrected already, and "border" for counts.
     log : bool
-        False where projections are line integrals already: then neither flats and darks nor the logarithm are taken.
+        False if projections are already line integrals: then neither flats and darks nor the logarithm are used.
     half_acquisition : bool, optional
         Whether the axis lies near the detector's edge and the projections of a whole turn see one half of the sample each: rows are
         then widened to the whole field, about twice the detector, rays seen twice blended along a line, and slices are as large
         as the field, with the axis in their middle. By default as the scan's ``field_of_view`` says.
     black_frames : {"exclude", "keep"}
-        Projections without light, as when a shutter closed, are left out with a warning, and their neighbours in angle weigh more.
-        They are looked for in a row among the first that are read.
+        Projections without light, as when a shutter closed, are left out with a warning, and their neighbours in angle get more
+        weight. They are looked for in one of the first rows that are read.
     steps : callable, optional
         Given the list of the usual steps (`footprint.ops.reconstruct.default_steps`: open beam, minus log, dead pixels,
         transposition, vertical shifts and a half acquisition's field if any, FBP), returns the list to run: operations inserted,
-        replaced or removed. Each works on what the one before it left, an ``Op`` with its axes, cut and halo, and may bring its
+        replaced or removed. Each is an ``Op`` with its axes, cut and halo, works on what the one before it left, and may bring its
         own kernels.
     out_dtype : {"float32", "uint8", "uint16"}
-        Of the volume; whole numbers are rounded shares of ``out_range``, and value = low + number * (high - low) / largest number.
+        Dtype of the volume; whole numbers are rounded shares of ``out_range``, and value = low + number * (high - low) / largest
+        number.
     out_range : (low, high)
-        Values that 0 and the largest number stand for, others are clipped; `value_range` finds some. NaN becomes 0.
+        Values that 0 and the largest number stand for; others are clipped. `value_range` finds suitable ones. NaN becomes 0.
     out : array (n_rows, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the volume goes, slices counted from 0; slices made in tiles come as ``write((slices, rows), array)``. A volume
-        created with ``resume=True`` goes on where a stopped run of the same job was, to the same bits.
+        created with ``resume=True`` continues where a stopped run of the same job was, to the same bits.
     memory : str, int or float, optional
-        The most the run may take beside a volume that is an array: "2GB", bytes, or a share of the free memory. Slices are
-        worked on in chunks; where not even one's sinogram fits, its angles are corrected, filtered and summed in groups; where
+        The most memory the run may take, not counting a volume that is an array: "2GB", bytes, or a share of the free memory.
+        Slices are processed in chunks; if not even one sinogram fits, its angles are corrected, filtered and summed in groups; if
         the slice itself does not fit, it is made in tiles of rows, and its projections are read again for each. A step that needs
-        all angles at once forbids groups.
+        all angles at once rules out groups.
     device, fft : str
         As in `fbp`.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
     on_counts : callable, optional
-        Called at the end with how many of the detector's pixels are dead, and of the values read saturated: ``dead`` of ``pixels``
-        and ``saturated`` of ``values``; as text they are a sentence.
+        Called at the end with the number of dead detector pixels and of saturated values: ``dead`` of ``pixels`` and ``saturated``
+        of ``values``; ``str()`` of it is a sentence.
     progress : callable, optional
-        ``progress(slices_done, slices)``; rows of it where there is one slice, made in tiles.
+        ``progress(slices_done, slices)``; if one slice is made in tiles, it counts rows.
 
     Returns
     -------

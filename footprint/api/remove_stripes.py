@@ -32,35 +32,34 @@ def remove_stripes(
     memory: Memory = None,
     device: str = "auto",
 ) -> Any:
-    """Remove from a sinogram what stands still from angle to angle, and would be rings in a slice.
+    """Remove stripes from a sinogram: what does not change from angle to angle, and would make rings in a slice.
 
     Parameters
     ----------
     sinogram : array (n_angles, n_x) or (n_z, n_angles, n_x)
-        Any real dtype; worked on in float32. Line integrals, with no NaN.
+        Any real dtype; computed in float32. Line integrals, with no NaN.
     method : str
-        ``mean``: less what of the mean over angles a Gaussian of ``sigma`` does not leave; ``mean-division``: over it.
-        ``double-flatfield``: the same of -log of the mean transmission, exp(-line): what a second flat field of all projections
-        takes off.
-        ``sorting``: every column's values in order, medians over ``size`` columns of equal rank, back to their angles; for
-        stripes of a few pixels that vary slowly. ``large``: columns divided by what their mean is over that of their neighbours'
-        medians, and replaced where they stand out by more than ``snr``; for broad stripes. ``dead``: columns that fluctuate far
-        less or more than others interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small`` columns.
-        ``fw``: of ``level`` levels of a wavelet transform, what of the details along x is slow along the angle.
+        ``mean``: subtract what a Gaussian of ``sigma`` removes from the mean over angles; ``mean-division``: divide by it.
+        ``double-flatfield``: the same with -log of the mean transmission, exp(-line), which is what a second flat field made of all
+        projections removes. ``sorting``: every column's values in order, medians over ``size`` columns of equal rank, back to their
+        angles; for stripes of a few pixels that vary slowly. ``large``: columns divided by the ratio of their mean to that of their
+        neighbours' medians, and replaced if they stand out by more than ``snr``; for broad stripes. ``dead``: columns that
+        fluctuate far less or more than others interpolated, then ``large``. ``all``: ``dead``, then ``sorting`` over ``small``
+        columns. ``fw``: in ``level`` levels of a wavelet transform, remove what is slow along the angle from the details along x.
     size : int, optional
-        Columns of the median: 21, of ``large``, ``dead`` and ``all`` 61.
+        Columns of the median: 21, or 61 for ``large``, ``dead`` and ``all``.
     small : int
         Columns of the sorting that ends ``all``.
     snr : float
-        How far outside noise a column is a stripe; smaller finds more.
+        How far outside the noise a column counts as a stripe; a smaller number finds more.
     sigma : float, optional
-        Of ``mean`` and its like, in columns: 30. Of ``fw``, in periods over all angles: 1; larger removes more.
+        For ``mean`` and the like, in columns: 30. For ``fw``, in periods over all angles: 1; larger removes more.
     level, wavelet : int, str
-        Of ``fw``: how often the sinogram is halved, and haar, db2, db4, db5, db8, db15, sym4, sym8 or sym16.
+        For ``fw``: how often the sinogram is halved, and the wavelet: haar, db2, db4, db5, db8, db15, sym4, sym8 or sym16.
     out : array like the sinogram, optional
         Where the result goes: a floating array, or ``sinogram`` itself.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

@@ -22,15 +22,15 @@ def remove_zingers(
     Parameters
     ----------
     projections : array (n_z, n_x) or (n_angles, n_z, n_x)
-        Counts or transmissions; any real dtype, worked on in float32. NaN stays, and counts as above everything.
+        Counts or transmissions; any real dtype, computed in float32. NaN stays, and counts as above everything.
     threshold : float
-        0.1 is a tenth above the median; should be several times the noise.
+        0.1 is a tenth above the median; it should be several times the noise.
     size : int
         Side of the window, odd, at most 15.
     out : array like the projections, optional
         Where the result goes: a floating array of its own.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

@@ -18,23 +18,24 @@ _BY_ROWS = ("keep", "decodings", "window_bytes")
 def select(
     scan: Any, *, exclude: Iterable[int] | None = None, every: int = 1, start: int = 0, binning: int = 1, flip: bool = False
 ) -> Any:
-    """Take a scan for one of fewer projections, of pixels averaged in squares, or seen from behind; nothing is read.
+    """Select projections of a scan, average its pixels in squares, or reverse its columns; nothing is read.
 
-    The result goes wherever a scan goes: `reconstruct`, `rotation_axis`, `try_axes`, `value_range`, and their plans.
+    The result can be used wherever a scan can: `reconstruct`, `rotation_axis`, `try_axes`, `value_range`, and their plans.
 
     Parameters
     ----------
     scan : open scan
         See `open_scan`.
     exclude : whole numbers, optional
-        Projections that are left out, counted from 0; their neighbours in angle weigh more.
+        Projections to leave out, counted from 0; their neighbours in angle get more weight.
     every, start : int
-        Of those left, one in so many is taken, from that number on, counted from 0: ``every=2, start=1`` takes the odd ones.
+        Take every so many of the remaining projections, beginning with number ``start``, counted from 0: ``every=2, start=1`` takes
+        the odd ones.
     binning : int
-        Means of squares of so many pixels a side, of projections, flats and darks, take their place; rows and columns that fill no
-        square are left out. Its pixels are so many times as large.
+        Average squares of this many pixels a side in projections, flats and darks; rows and columns that do not fill a square are
+        left out. The pixel size is multiplied by it.
     flip : bool
-        Detector columns in reverse order, after binning. Of parallel beams such rays are those of half a turn later: slices are
+        Reverse the detector columns, after binning. With a parallel beam these are the rays of half a turn later, so slices are
         turned by 180 degrees about the axis.
 
     Returns
@@ -47,7 +48,7 @@ def select(
     Raises
     ------
     ArgumentError
-        Where nothing would be left, or projections are named that the scan does not have.
+        If nothing would be left, or the scan does not have the projections named.
 
     Examples
     --------

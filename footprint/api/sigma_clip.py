@@ -59,22 +59,22 @@ def sigma_clip(
 ) -> Clip:
     """Clip at median -+ sigma std repeatedly until nothing changes, and describe what is left.
 
-    Count and median are exactly those of a sort in float64; no pixel is moved. What is not finite is ignored. A clip that
-    would leave nothing, as of a constant image, is not made.
+    Count and median are exactly those of a sort in float64, though no pixel is moved. Values that are not finite are ignored. A
+    clip that would leave nothing, as in a constant image, is not made.
 
     Parameters
     ----------
     image : array of any shape, or an open image with ``read(rows, out)``
-        Real numbers of any dtype, byte order and strides; of more than two axes on a device, C-contiguous. Not copied; where
-        kernels cannot read it as it lies, blocks of rows are. What a masked array masks is left out, as NaN is.
+        Real numbers of any dtype, byte order and strides; of more than two axes on a device, C-contiguous. Not copied; if kernels
+        cannot read it in place, blocks of rows are. What a masked array masks is left out, like NaN.
     sigma : float
-        Half the width kept, in standard deviations.
+        Half the width that is kept, in standard deviations.
     maxiters : int, optional
-        Clips at most; None for until nothing changes (astropy's default is 5).
+        The most clips; with None, until nothing changes (astropy's default is 5).
     strict : bool
         Keep low < x < high; False keeps low <= x <= high, as astropy does.
     memory : str, int or float, optional
-        The most the run may take beside the image.
+        The most memory the run may take beyond the image.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

@@ -66,30 +66,30 @@ def stream(
     frames : iterable of arrays (n_y, n_x)
         All of one shape and dtype, on the host. Integers of 8 and 16 bits cross to a GPU as they are.
     verb : {"convolve", "correlate"} or an operation
-        What is done to each; an operation of one input and one output is done as it is.
+        What is done to each frame; or an operation with one input and one output.
     mask, mode, boundary, cval, nan, method
-        As in `convolve`, but for "separable", which no frames are filtered by.
+        As in `convolve`, except that "separable" is not available for frames.
     masked, weight : array (n_y, n_x), optional
         As in `convolve`; one for all frames.
     dtype : dtype, optional
-        Of sums and results, as in `convolve`; of an operation's results.
+        Dtype of sums and results, as in `convolve`; for an operation, of its results.
     depth : int
-        Copies of what lies between two stages: 2 for the least latency, more where times vary.
+        Copies of what lies between two stages: 2 for the least latency, more if times vary.
     memory : str, int or float, optional
-        The most the stream may take beside the frames and results that others hold.
+        The most memory the stream may take beyond the frames and results that others hold.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
     Returns
     -------
     FrameStream
-        An iterator of results. An array that nobody holds any more is used again. ``statistics`` has frames a second and latencies;
-        ``close`` (or ``with``) ends it early, and closes ``frames`` where that is a generator.
+        An iterator of results. An array that nobody holds any more is used again. ``statistics`` has frames per second and
+        latencies; ``close`` (or ``with``) ends it early, and closes ``frames`` if that is a generator.
 
     Raises
     ------
     ShapeError, ArgumentError, BudgetError
-        No frame, frames that differ, a word that is unknown, a budget that is too small.
+        No frame, frames that differ, an unknown word, a budget that is too small.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def convolve_frames(
     Returns
     -------
     dict
-        Frames, seconds, frames a second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
+        Frames, seconds, frames per second; milliseconds from the beginning of a frame's reading to the end of its writing: median,
         95 %, largest.
     """
     sums = floating(result, "result")[0] or sum_dtype(dtype)

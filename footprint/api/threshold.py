@@ -32,7 +32,7 @@ def threshold(
     out : bool array of the image's shape, optional
         Where the mask goes.
     memory : str, int or float, optional
-        The most the run may take beside the arrays given.
+        The most memory the run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 
@@ -43,7 +43,7 @@ def threshold(
     Raises
     ------
     ArgumentError, ShapeError, BudgetError
-        A level that is no number, an ``out`` that does not fit, a budget that is too small.
+        A level that is not a number, an ``out`` that does not fit, a budget that is too small.
 
     Examples
     --------

@@ -49,8 +49,8 @@ def try_axes(
 ) -> Any:
     """Reconstruct one detector row about each of several rotation axes: ``out[k]`` is the slice about ``centers[k]``.
 
-    Each slice is what `reconstruct` makes of that row about that axis, to the last bit. The rows it is made of are read once and
-    kept where ``memory`` allows it, and for every axis where not.
+    Each slice is what `reconstruct` makes of that row about that axis, to the last bit. The rows it is made from are read once and
+    kept if ``memory`` allows it, and read for every axis if not.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def try_axes(
     out : array (n_centers, n_y, n_x), or an object with ``write(slices, array)``, optional
         Where the slices go, in the order of ``centers``.
     memory : str, int or float, optional
-        The most the run may take beside ``out``.
+        The most memory the run may take beyond ``out``.
     on_plan : callable, optional
         Called with the plan before anything is allocated or read.
     progress : callable, optional
@@ -83,7 +83,7 @@ def try_axes(
     Raises
     ------
     ArgumentError, ShapeError, BudgetError, FormatError
-        As `reconstruct`, and where there are no axes.
+        As `reconstruct`, and if there are no axes.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _prepare(scan: Any, centers: Sequence[float], row: int | None, taken: Taken,
     notes = (
         *plan.notes,
         said,
-        f"the scan is read anew for every axis: {counted(nbytes, 'bytes')} more would keep its {named}",
+        f"the scan is read again for every axis; {counted(nbytes, 'bytes')} more would keep its {named} in memory",
     )
     return _Trial(axes, job, way.needed, how.fbp.roi, result, False, budget, replace(plan, name="try_axes", notes=notes))
 

@@ -19,20 +19,20 @@ MOST = 10.0
 def untilt(projections: Any, degrees: float, *, out: Any = None, memory: Memory = None, device: str = "auto") -> Any:
     """Turn projections in their plane, about the detector's middle, so that a leaning rotation axis stands upright.
 
-    Bilinear: out(z, x) is the projection at middle + (cos(t) dz - sin(t) dx, sin(t) dz + cos(t) dx), where (dz, dx) is (z, x) less
+    Bilinear: out(z, x) is the projection at middle + (cos(t) dz - sin(t) dx, sin(t) dz + cos(t) dx), where (dz, dx) is (z, x) minus
     the middle ((n_z - 1) / 2, (n_x - 1) / 2).
 
     Parameters
     ----------
     projections : array (n_z, n_x) or (n_angles, n_z, n_x)
-        Any real dtype, worked on in float32.
+        Any real dtype, computed in float32.
     degrees : float
         The tilt t: the axis lies at x = c + tan(t) (z - middle), so that a positive one is at larger x in rows of larger z.
         -10 to 10.
     out : array like the projections, optional
         Where the result goes: a floating array of its own.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given.
+        The most memory a run may take beyond the arrays you pass in.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

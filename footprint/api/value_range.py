@@ -51,13 +51,13 @@ def value_range(
     scan : open scan
         See `open_scan`.
     percentiles : (low, high)
-        Percent of the pixels below each end. Up to 262,144 pixels are looked at, every so many of each slice.
+        Percent of the pixels below each end. Up to 262,144 pixels are examined, at regular intervals in each slice.
     rows : slice or (first, stop), optional
         Detector rows of the volume.
     center, i0, log, black_frames, device, fft
-        As in `reconstruct`; an axis that is to be found is found once.
+        As in `reconstruct`; an axis that must be found is found once.
     memory : str, int or float, optional
-        The most it may take, 3.4 MB of it for the pixels.
+        The most memory it may take, 3.4 MB of it for the pixels.
     progress : callable, optional
         ``progress(slices_done, slices)``.
     **settings
@@ -70,7 +70,7 @@ def value_range(
     Raises
     ------
     ArgumentError
-        Percentiles that are none, or slices of one value.
+        Invalid percentiles, or slices with only one value.
 
     Examples
     --------

@@ -68,12 +68,12 @@ def verify(job: str, devices: Sequence[str] = ("cpu", "cuda"), *, size: int = 10
     Returns
     -------
     list of Verdict
-        One a device, in order.
+        One per device, in order.
 
     Raises
     ------
     ArgumentError, BackendError
-        For an unknown job or a device that is not here.
+        For an unknown job or a device that is not available.
 
     Examples
     --------

@@ -23,19 +23,19 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     """Shift each projection along z, out[a, z] = (1 - f) radios[a, z + s] + f radios[a, z + s + 1], s + f =
     shifts[a], s whole.
 
-    Rows from outside the projection are 0; a positive shift reads from larger z. A whole shift copies rows exactly
-    and reads no second one, so that a NaN there stays where it is.
+    Rows from outside the projection are 0; a positive shift reads from larger z. A whole shift copies rows exactly and reads no
+    second row, so a NaN in it does not spread.
 
     Parameters
     ----------
     radios : array (n_angles, n_z, n_x)
         Real numbers of any dtype, byte order and strides.
     shifts : array (n_angles,)
-        Pixels, finite; one per angle, whatever chunks the stack is worked on in.
+        Pixels, finite; one per angle, however the stack is cut.
     out : array, optional
         Where the result goes: a floating array like ``radios``, or ``radios`` itself, which is then shifted in place.
     memory : str, int or float, optional
-        The most a run may take beside the arrays given: "2GB", bytes, or a share of the free memory.
+        The most memory a run may take beyond the arrays you pass in: "2GB", bytes, or a share of the free memory.
     device : str
         "auto", "cpu", "cuda", "cuda:1", "opencl".
 

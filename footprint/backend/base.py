@@ -180,7 +180,7 @@ class Backend(ABC):
 def failed(device: str, error: BaseException) -> BackendError:
     """What `fault` returns: a device that fell off the bus, ran into an error of its own, or was taken away."""
     said = str(error).strip().split("\n")[0][:200]
-    fix = "start the job anew, on another device where this one is lost; with --resume (resume=True) it goes on where it was"
+    fix = "start the job again, on another device if this one is lost; with --resume (resume=True) it continues where it was"
     problem = BackendError(device, f"failed during a run ({said})", fix)
     # It is handed from a lane's thread to the caller's before it is raised.
     problem.__cause__ = error

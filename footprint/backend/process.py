@@ -15,7 +15,7 @@ FORKED: list[bool] = []
 def check(device: str) -> None:
     """Raise BackendError in a forked process: threads, locks and a GPU's context do not survive, and what uses them hangs."""
     if FORKED:
-        problem = "this process was forked from one that had used Footprint already, and threads do not survive that"
+        problem = "this process was forked from one that had already used Footprint, and threads do not survive a fork"
         raise BackendError(device, problem, "start workers with the spawn method: multiprocessing.get_context('spawn')")
 
 

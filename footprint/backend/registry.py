@@ -70,7 +70,7 @@ def _different(device: Device) -> Device:
     seen: set[tuple[str, int, str]] = set()
     for one in device.each if len(device.each) > 1 else ():
         if (one.kind, one.number, one.profile) in seen:
-            raise ArgumentError("device", f"{str(device)!r}, in which {str(one)!r} is twice", "every device once")
+            raise ArgumentError("device", f"{str(device)!r}, which names {str(one)!r} twice", "every device once")
         seen.add((one.kind, one.number, one.profile))
     return device
 
@@ -89,7 +89,7 @@ def running_backend(name: str) -> Backend:
         For ``null``; and in a process that was forked after its parent had opened a device.
     """
     if name.startswith("null"):
-        raise BackendError(name, "it plans and runs nothing", "plan with it, and run on another device")
+        raise BackendError(name, "it only plans, and runs nothing", "plan with it, and run on another device")
     process.check(name)
     return open_backend(name)
 

@@ -52,7 +52,7 @@ def _defaults(path: str, job: str, command: click.Command) -> dict[str, Any]:
             raise FormatError(path, f"[{job}] has the unknown key {key!r}", fix)
         param = known[name]
         if param.name in found:
-            raise FormatError(path, f"[{job}] says {name} twice, or what is the opposite of it", "say it once")
+            raise FormatError(path, f"[{job}] gives {name} twice, or together with its opposite", "give it once")
         if param.name in mine:
             found[str(param.name)] = _value(path, name, param, value)
     return found
@@ -62,9 +62,7 @@ def _table(path: str, job: str) -> dict[str, Any]:
     """The job's table of the file."""
     if is_nabu(path):
         if job != "reconstruct":
-            raise FormatError(
-                path, f"is a configuration of nabu, and {job} is none of its jobs", f"footprint config {job} writes one"
-            )
+            raise FormatError(path, f"is a nabu configuration, and nabu has no job {job}", f"footprint config {job} writes one")
         found = read_nabu(path)
         click.get_current_context().meta[TRANSLATED] = (path, found)
         return found.table

@@ -170,19 +170,19 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may be a name, too:
+    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may also be a name:
     gaussian:sigma=2 (or fwhm=5; truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a
     Gaussian; or beam:12 (arcsec, or beam:12x8,pa=30), the Gaussian that gives a FITS image this beam, by its header. The image is
     read, filtered and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
-    IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
+    IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance, in as many bits as it has; needs PyAV: pip install "footprint[video]"). Every
-    frame is filtered; later ones are read while earlier ones are written, and the report has frames a second and their latencies.
-    Of a picture (PNG, JPEG, TIFF in colour) every colour is convolved and rounded to what the picture holds; transparency is kept.
+    frame is filtered; later ones are read while earlier ones are written, and the report has frames per second and latencies.
+    In a picture (PNG, JPEG, TIFF in colour) every colour is convolved and rounded to what the picture holds; transparency is kept.
 
     Pixels that --masked marks are left out of every sum, and --weight says how much the others count: results are weighted means,
-    times the sum of the mask. Both are images of IMAGE's size in any of its formats, read in blocks as it is; a stack's are for
-    every frame.
+    times the sum of the mask. Both are images of IMAGE's size in any of its formats, read in blocks like IMAGE; for a stack they
+    apply to every frame.
 
     \b
       footprint convolve mosaic.fits beam.npy -o smooth.fits --boundary reflect

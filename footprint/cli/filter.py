@@ -23,7 +23,7 @@ def _known(_ctx: click.Context, _param: click.Parameter, word: str) -> str:
 
     name = word.replace("-", "_").removesuffix("_filter")
     if name not in OPTIONS and Path(word).exists():
-        raise ArgumentError("filter", f"the file {word}", "a filter's name, as it comes before the image", "give median IMAGE")
+        raise ArgumentError("filter", f"the file {word}", "a filter's name, which comes before the image", "give median IMAGE")
     return choose("filter", name if name in OPTIONS else word, list(OPTIONS))
 
 
@@ -108,10 +108,10 @@ def command(
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
     FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset), or a folder of Zarr. It is read, filtered and written in blocks of rows that
     fit --memory; the result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
-    floating-point numbers. Of a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
+    floating-point numbers. In a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
     holds; transparency is kept.
 
-    IMAGE may be a stack of frames, too: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
+    IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video. Every frame is filtered as an image of its own; --plane takes one of them.
 
     \b

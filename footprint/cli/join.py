@@ -15,9 +15,9 @@ from footprint.units import counted
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(parts: tuple[str, ...], target: str, overwrite: bool, as_json: bool) -> None:
-    """Make one volume of PARTS that were reconstructed from rows of one scan, without copying them.
+    """Join PARTS, reconstructed from rows of one scan, into one volume, without copying them.
 
-    It is an HDF5 file with a virtual dataset over the parts, which have to stay where they are, seen from it. They are checked:
+    It is an HDF5 file with a virtual dataset over the parts, which must stay where they are relative to it. They are checked:
     the same options, scan and size, and every row once.
 
     \b

@@ -92,10 +92,10 @@ def _matching(path: str, beam: tuple[float, float, float], source: Any, mode: st
     if mode != "same":
         raise ArgumentError("mode", repr(mode), "same, for a mask that is a beam")
     if source.header is None:
-        raise FormatError(source.path, "has no header, by which its beam is known", "give a FITS image")
+        raise FormatError(source.path, "has no header that gives its beam", "give a FITS image")
     try:
         return beam_mask(source.header, beam, source.shape[-2:])
     except ArgumentError as error:
         if error.name == "target":
             raise ArgumentError("mask", error.got if error.got is not beam else path, error.wanted, error.fix) from None
-        raise FormatError(source.path, f"has {error.got} in its header", f"wanted is {error.wanted}") from None
+        raise FormatError(source.path, f"has {error.got} in its header", f"wanted {error.wanted}") from None

@@ -49,7 +49,7 @@ def read_nabu(path: str) -> Translation:
     except (configparser.Error, UnicodeDecodeError, OSError) as error:
         problem = " ".join(str(error).split())
         raise FormatError(
-            path, f"is no configuration of nabu ({problem})", "it has lines such as [dataset] and key = value"
+            path, f"is not a nabu configuration ({problem})", "it has lines such as [dataset] and key = value"
         ) from None
     if not set(parser.sections()) & set(SECTIONS):
         raise FormatError(path, "has no section that nabu knows", f"sections are {', '.join(SECTIONS)}")
@@ -69,7 +69,7 @@ def _data(r: Reader) -> None:
     keys = (("dataset", "binning"), ("dataset", "binning_z"))
     across, down = binned
     if across is None or across != down or across != int(across):
-        r.skip("--binning averages squares: it wants whole numbers, binning and binning_z alike", *keys)
+        r.skip("--binning averages squares: it needs whole numbers, the same for binning and binning_z", *keys)
     elif across > 1:
         r.say("binning", int(across), *keys)
     else:
@@ -90,7 +90,7 @@ def _data(r: Reader) -> None:
         if r.flag("dataset", key) is False:
             r.same("frames are read as they are stored", ("dataset", key))
         elif r.get("dataset", key):
-            r.skip("frames are read as they are stored; --flip turns their columns round", ("dataset", key))
+            r.skip("frames are read as they are stored; --flip reverses their columns", ("dataset", key))
     if r.get("reconstruction", "angles_file"):
         r.say("angles", r.get("reconstruction", "angles_file"), ("reconstruction", "angles_file"))
 
@@ -101,7 +101,7 @@ def _corrections(r: Reader) -> None:
     if flat is False and log is False:
         r.say("no-log", True, *keys)
     elif False in (flat, log):
-        r.skip("--no-log takes neither flats nor the logarithm; one without the other is not done", *keys)
+        r.skip("--no-log takes neither flats nor the logarithm; one without the other is not available", *keys)
     elif "pca" in r.get("preproc", "flatfield").lower():
         r.skip("flats are interpolated in time, not by principal components", keys[0])
     else:
@@ -143,7 +143,7 @@ def _tilt(r: Reader) -> None:
         r.skip("--tilt turns projections about the detector's middle", *keys)
     elif word in ("1d-correlation", "fft-polar"):
         r.say("tilt", "auto", key)
-        r.skip("of a search that is not done here: --tilt auto has its own", options) if r.get(*options) else None
+        r.skip("options of a search that is not available here; --tilt auto has its own", options) if r.get(*options) else None
     elif degrees is not None:
         r.say("tilt", -degrees, key)
         r.same("not used where the tilt is given", options)
@@ -169,7 +169,7 @@ def _phase(r: Reader) -> None:
         elif r.get("phase", "delta_beta").lower() == "auto" and formula and density:
             r.say("phase", f"{formula}{padding or ':'}{',' if padding else ''}density={density:g}", *keys, *material)
         else:
-            r.skip("--phase wants delta/beta, or FORMULA:density=G_CM3", *keys, *material)
+            r.skip("--phase needs delta/beta, or FORMULA:density=G_CM3", *keys, *material)
     elif method:
         r.skip("--phase is Paganin's filter", *keys)
     else:
@@ -214,7 +214,7 @@ def _slices(r: Reader) -> None:
         r.say("center", float(axis), (section, "rotation_axis_position"))
         r.same("not used where the axis is given", (section, "cor_options"), (section, "cor_slice"))
     elif axis:
-        why = "this search is not done here: --center auto, and others in docs/axis.md"
+        why = "this search is not available here; --center auto and others are in docs/axis.md"
         r.one_of(section, "rotation_axis_position", "center", {name: name for name in _AXES} | {"centered": "registration"}, why)
     half = {"auto": None, **dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
     r.one_of(section, "enable_halftomo", "half-acquisition", half, "it is auto, 1 or 0")

@@ -93,7 +93,7 @@ def filtered(
         save(picture, target, made, overwrite)
     share, most = int(cut[0]) / (shape[0] * shape[1] * picture.colours), np.iinfo(picture.dtype).max
     if share > _TOLD:
-        fix = "the result is floating-point, and whole, where the image is a TIFF in grey, FITS or .npy"
+        fix = "the result is floating-point, and complete, if the image is a grey TIFF, FITS or .npy"
         reporter.warn(f"{target}: {share:.0%} of the values were below 0 or over {most}, and are 0 or {most} in a picture; {fix}.")
 
 

@@ -55,7 +55,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--machine-current/--no-machine-current",
             default=None,
-            help="Whether projections and flats are divided by the machine's current (default: where an NXtomo file has it).",
+            help="Whether projections and flats are divided by the machine's current (default: if an NXtomo file has it).",
         ),
         click.option("--dark-reduction", default="mean", show_default=True, help="How darks are combined: mean or median."),
         click.option(
@@ -74,9 +74,7 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--axis-shifts", default=None, metavar="FILE", help="Shifts of the axis from --center in pixels, one per projection."
         ),
-        click.option(
-            "--i0", default="auto", show_default=True, help="Open beam where there are no flats: auto, border or a number."
-        ),
+        click.option("--i0", default="auto", show_default=True, help="Open beam if there are no flats: auto, border or a number."),
         click.option(
             "--no-log",
             "log",

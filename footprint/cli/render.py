@@ -296,7 +296,7 @@ _LABELS = {
     "resumed": "slices of the stopped run",
     "seconds_predicted": "predicted",
     "seconds_measured": "measured",
-    "frames_per_second": "frames a second",
+    "frames_per_second": "frames per second",
     "latency_95": "latency of 95 %",
     "latency_largest": "largest latency",
     "latency_median": "median latency",

@@ -53,7 +53,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--shapes",
             default=None,
             metavar="WORD",
-            help="With --at: catalogue, to take its shapes; else all have the beam's.",
+            help="With --at: catalogue, to take its shapes; otherwise all have the beam's.",
         ),
         click.option(
             "--at",
@@ -83,7 +83,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="R,...",
             help='Sum over discs of these radii: pixels such as 3,5, "1.5 beam" or "10 arcsec".',
         ),
-        click.option("--pairs", is_flag=True, help="Part what was fitted as one source and is two; with --residual."),
+        click.option("--pairs", is_flag=True, help="Split sources that were fitted as one but are two; with --residual."),
         click.option("--residual", is_flag=True, help="Search again in what the fits leave; with --deblend and --fit."),
         click.option("--deblend", is_flag=True, help="Separate sources that share an island; best with --flood 3."),
         click.option(
@@ -278,10 +278,10 @@ def command(
     """Find the sources in each IMAGE, islands of pixels above --sigma times the noise, and write a catalogue of them.
 
     IMAGE is a FITS (degenerate axes, NaN and either byte order are fine), TIFF, .npy or HDF5 file, or a folder of Zarr. Background
-    and noise are the median and the standard deviation that remain after clipping at --kappa, or differ from place to place with
-    --background mesh or maps that are given. Positions come from the header's WCS; fluxes are in Jy
-    where the image is in Jy/beam and the beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the
-    same to the last bit, whatever the blocks. Several images may be given; --plane all takes every plane of a cube.
+    and noise are the median and the standard deviation that remain after clipping at --kappa; with --background mesh or your own
+    maps they vary from place to place. Positions come from the header's WCS; fluxes are in Jy if the image is in Jy/beam and the
+    beam is known. The image is read in blocks of rows that fit --memory; the catalogue is the same to the last bit, whatever the
+    blocks. Several images may be given; --plane all takes every plane of a cube.
 
     \b
       footprint sources mosaic.fits -o catalogue.ecsv --sigma 5 --png mosaic.png

@@ -128,7 +128,7 @@ def jobs_of(images: Sequence[str], outputs: Mapping[str, str | None], suffix: st
             name = getattr(job, option)
             if name is not None and name in taken:
                 raise ArgumentError(
-                    f"--{_word(option)}", f"{name} for {taken[name]} and for {job.image}", "images of different names"
+                    f"--{_word(option)}", f"{name} for {taken[name]} and for {job.image}", "images with different names"
                 )
             taken[name] = job.image
     return made
@@ -277,7 +277,7 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
 
         with sinks(job, len(planes), source, overwrite) as sink, reporter.measured(), counting(page, budget):
             for number, plane in enumerate(planes):
-                with open_image(job.image, plane) as image, reporter.progress("finding") as progress:
+                with open_image(job.image, plane) as image, reporter.progress("finding sources") as progress:
                     told = {"on_plan": largest if number == 0 else None, "progress": progress}
                     try:
                         found = _one(job, image, **sink(number), **told, **options)

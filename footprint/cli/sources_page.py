@@ -72,7 +72,7 @@ def _body(image: Any, catalogue: Any, plan: Any, figures: Mapping[str, Any], par
     rows = _brightest(catalogue["peak"].data, MOST)
     many = len(catalogue) > len(rows)
     held = f"; this page holds the {len(rows)} with the highest peaks" if many else ""
-    how = "A click on a ring or on a row shows all that was measured."
+    how = "Click a ring or a row to see all its measurements."
     yield f"<p><b>{text(counted(len(catalogue), 'sources'))}</b>{held}. {how}</p>\n"
     yield '<noscript><p>Rows, sorting and the filter need the script of this page.</p></noscript>\n<div class="side"><div>\n'
     yield '<div class="bar2"><button id="wider">-</button><button id="closer">+</button> zoom</div><div id="view">'

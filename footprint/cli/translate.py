@@ -118,7 +118,7 @@ class Reader:
             if key in machine:
                 self.skip("says how the other program runs, not what it computes", key)
             elif key not in known:
-                self.skip("is no key that is known here", key)
+                self.skip("is not a known key", key)
             elif value.lower() in ("", "none"):
                 self.same("left to the default", key)
             else:

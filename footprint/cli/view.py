@@ -18,7 +18,7 @@ from footprint.errors import ArgumentError, printable
 def command(volume: str, memory: str | None, port: int, no_browser: bool) -> None:
     """Show the slices of VOLUME, and planes across them, in the browser, until Ctrl-C.
 
-    VOLUME is HDF5 (FILE.h5:/DATASET where it holds several arrays), TIFF or JPEG 2000 (a file, or a folder of slices), OME-Zarr,
+    VOLUME is HDF5 (FILE.h5:/DATASET if it holds several arrays), TIFF or JPEG 2000 (a file, or a folder of slices), OME-Zarr,
     .npy or FITS.
     It may be larger than memory, as only the planes shown are read. The page is served to this machine alone, at an address that
     nobody can guess, and loads nothing from anywhere else.

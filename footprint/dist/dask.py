@@ -182,7 +182,7 @@ def _with_sides(image: Any, sides: dict[str, Any]) -> tuple[Any, dict[str, Any]]
     if isinstance(image._meta, np.ma.MaskedArray):
         if masked is not None:
             fix = "give dask.array.ma.getdata(image) and both masks in one"
-            raise ArgumentError("masked", "an array, beside an image whose chunks are masked arrays", "one of the two", fix)
+            raise ArgumentError("masked", "an array, although the image's chunks are masked arrays", "one of the two", fix)
         # Chunks that happen to have nothing masked are summed as the others are.
         image, masked = da.ma.getdata(image), da.ma.getmaskarray(image)
     sides = sides | {"masked": masked}
@@ -196,7 +196,7 @@ def _beside_image(name: str, array: Any, image: Any) -> Any:
         if array.shape == image.shape:
             array = da.from_array(array, chunks=image.chunks)
     if array.shape != image.shape:
-        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to makes it so")
+        raise ShapeError(name, f"shape {array.shape}", f"the image's {image.shape}", "dask.array.broadcast_to does that")
     return array
 
 

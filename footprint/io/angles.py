@@ -80,7 +80,7 @@ def _judged(parts: ScanParts, where: str, values: np.ndarray, named: str, unit: 
     if np.ptp(radians) <= _LONGEST if len(values) else True:
         return radians
     if _UNITS[unit or named] == 1.0 and unit is None and where != "angles":
-        problem = f"its angles are said to be radians but span {span:.4g}, from {values.min():.4g} to {values.max():.4g}"
+        problem = f"its angles are declared to be in radians but span {span:.4g}, from {values.min():.4g} to {values.max():.4g}"
         raise FormatError(
             where, problem, "give angle_unit=deg if they are degrees, or angle_unit=rad if they count that many turns"
         )

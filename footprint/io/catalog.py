@@ -56,7 +56,7 @@ def check_catalog(path: str | os.PathLike[str], overwrite: bool = False) -> None
 
 
 def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Write a table of sources in the format of the suffix; it gets its name when it is finished.
+    """Write a table of sources in the format given by the suffix; the file gets its name when it is finished.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FormatError
-        The file is not there, or cannot be read.
+        The file does not exist, or cannot be read.
     ArgumentError
         Unknown suffix, or regions.
 
@@ -175,7 +175,7 @@ def _check_width(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as file:
         columns = 1 + file.readline(_LINE).count(b",")
     if columns > _COLUMNS:
-        raise FormatError(path, f"has more than {_COLUMNS} columns", "it is no catalogue, or damaged")
+        raise FormatError(path, f"has more than {_COLUMNS} columns", "it is not a catalogue, or it is damaged")
 
 
 def _pyarrow(purpose: str = "writing") -> Any:

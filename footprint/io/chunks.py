@@ -260,7 +260,7 @@ class Chunks:
         wide = self._dtype.itemsize
         for start, stop, to in runs(where, 0, self._total):
             if stop * wide > size or not filled(self._fd, offset + start * wide, flat[to * wide : (to + stop - start) * wide]):
-                raise Damaged(f"is {size} bytes at {offset}, its shape wants {self.nbytes}")
+                raise Damaged(f"is {size} bytes at {offset}, its shape needs {self.nbytes}")
 
     def whole(self, out: np.ndarray) -> None:
         """Fill ``out``, of the dataset's shape, with all of it."""
@@ -305,7 +305,7 @@ class Chunks:
             shuffled = self._shuffled and not mask & 1
             if skipped and not shuffled:
                 if size != self.nbytes or not filled(self._fd, offset, into):
-                    raise Damaged(f"is {size} bytes, its shape wants {self.nbytes}")
+                    raise Damaged(f"is {size} bytes, its shape needs {self.nbytes}")
                 return
             pieces = (as_it_is if skipped else inflated)(self._fd, offset, size, self.nbytes)
             put(pieces, n, made.dtype.itemsize, shuffled, False, all_of_it, into)
@@ -319,7 +319,7 @@ class Chunks:
                 return
             says = announced(code, values, os.pread(self._fd, min(size, 64), offset))
             if says is not None and says != self.nbytes:
-                raise Damaged(f"announces {says} bytes, its shape wants {self.nbytes}")
+                raise Damaged(f"declares {says} bytes, its shape needs {self.nbytes}")
 
     def _by_hdf5(self, index: tuple[int, ...], made: np.ndarray) -> None:
         box = tuple(slice(k * c, min((k + 1) * c, n)) for k, c, n in zip(index, self.chunk, self.shape))
@@ -336,7 +336,7 @@ class Chunks:
         _, offset, size, mask = stored
         if size > 2 * self.nbytes + 65536 or offset + size > self._end:
             with self._naming(index):
-                raise Damaged(f"is {size} bytes at {offset}, its shape wants {self.nbytes}")
+                raise Damaged(f"is {size} bytes at {offset}, its shape needs {self.nbytes}")
         return offset, size, mask
 
     def _stored(self, number: int) -> tuple[int, int, int, int] | None:

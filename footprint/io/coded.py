@@ -48,18 +48,18 @@ def inflated(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int
                 raise Damaged(f"cannot be inflated ({error})") from None
             piece = engine.unconsumed_tail
             if done + len(made) > nbytes:
-                raise Damaged(f"inflates to more than {nbytes} bytes, its shape wants {nbytes}")
+                raise Damaged(f"inflates to more than {nbytes} bytes, its shape needs {nbytes}")
             if made:
                 yield done, made
             done += len(made)
     if done != nbytes or not engine.eof:
-        raise Damaged(f"inflates to {done} bytes, its shape wants {nbytes}")
+        raise Damaged(f"inflates to {done} bytes, its shape needs {nbytes}")
 
 
 def as_it_is(fd: int, offset: int, size: int, nbytes: int) -> Iterator[tuple[int, bytes]]:
     """The bytes of a chunk that was not compressed, in the same way; Damaged unless they are so many."""
     if size != nbytes:
-        raise Damaged(f"is {size} bytes, its shape wants {nbytes}")
+        raise Damaged(f"is {size} bytes, its shape needs {nbytes}")
     for at in range(0, size, _MADE):
         piece = os.pread(fd, min(_MADE, size - at), offset + at)
         if len(piece) != min(_MADE, size - at):
@@ -146,7 +146,7 @@ class Bitshuffled:
         head = os.pread(fd, HEADER, offset) if size >= HEADER else b""
         nbytes, said = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
         if nbytes != self._total * self._width or not self._good(said):
-            raise Damaged(f"announces {nbytes} bytes in blocks of {said}, its shape wants {self._total * self._width}")
+            raise Damaged(f"declares {nbytes} bytes in blocks of {said}, its shape needs {self._total * self._width}")
         if self._bounded(said) > self.block:
             raise Damaged(f"has blocks of {said} bytes, others have {self.block}")
         layout = Layout(self._total, self._bounded(said) // self._width, self._width, size, self._swap if swap else 0)

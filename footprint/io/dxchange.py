@@ -28,7 +28,7 @@ def read_scan(path: str, file: h5py.File, own_angles: bool, unit: str | None = N
     projections = stacks.Hdf5Frames(path, data)
     n = projections.shape[0]
     if n > FRAMES:
-        raise FormatError(path, f"announces {n} projections, more than a scan can have ({FRAMES})", "it may be damaged")
+        raise FormatError(path, f"declares {n} projections, more than a scan can have ({FRAMES})", "it may be damaged")
     if n == 0:
         raise FormatError(path, "holds no projections (/exchange/data is empty)")
     groups: list[Group | None] = []

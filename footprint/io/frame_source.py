@@ -288,7 +288,7 @@ class Video(FrameSource):
             return next(self._coming, None)
 
     def _miscounted(self, found: str) -> NoReturn:
-        problem = f"announces {self.shape[0]} frames and has {found}"
+        problem = f"declares {self.shape[0]} frames and has {found}"
         raise FormatError(self.path, problem, "it may be damaged; write it again, as with ffmpeg -i OLD -c:v ffv1 NEW.mkv")
 
     def host_bytes(self, dtype: Any) -> int:

@@ -100,7 +100,7 @@ def reading(path: object, what: str = "the file", fix: str = "") -> Iterator[Non
         reason = str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
         cut = re.search(r"truncated file: eof = (\d+),.*stored_eof = (\d+)", reason)
         if cut:
-            problem = f"is truncated: its header announces {cut[2]} bytes, it has {cut[1]}"
+            problem = f"is truncated: its header declares {cut[2]} bytes, it has {cut[1]}"
             raise FormatError(path, problem, "copy or write it again") from error
         raise FormatError(path, f"{what} cannot be read ({reason})", fix or "it may be damaged or truncated") from error
 

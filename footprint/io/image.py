@@ -121,7 +121,7 @@ def open_image(
     Parameters
     ----------
     path
-        The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension. Of Zarr the folder of an array, or of an
+        The file; ``FILE.h5:/DATASET`` names a dataset, ``FILE.fits[SCI]`` an extension. For Zarr, the folder of an array, or of an
         OME-Zarr group, whose finest level is taken.
     plane
         Which plane of a cube: a number, or one for each axis longer than 1 before the last two. Axes of length 1 need none.

@@ -115,7 +115,7 @@ def create_image(
     overwrite
         Replace an existing file.
     header
-        astropy header whose cards a FITS output keeps, but for those that describe the old pixels.
+        astropy header whose cards a FITS output keeps, except those that describe the old pixels.
     attrs
         How it was made; HDF5 keeps it as attributes of ``entry/image``, Zarr as ``footprint``, FITS as HISTORY.
 

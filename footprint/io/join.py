@@ -37,13 +37,13 @@ class _Part:
 
 
 def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str], overwrite: bool = False) -> tuple[int, int]:
-    """Make one volume of parts of it: an HDF5 file with a virtual dataset over theirs, which copies no pixel.
+    """Join parts into one volume: an HDF5 file with a virtual dataset over theirs, which copies no pixel.
 
     Parameters
     ----------
     parts
-        HDF5 volumes ``(n, n_y, n_x)`` that `reconstruct` wrote from rows of one scan, in any order, compressed or not. They are
-        named in ``out`` by where they lie from its folder, and have to stay there.
+        HDF5 volumes ``(n, n_y, n_x)`` that `reconstruct` wrote from rows of one scan, in any order, compressed or not. ``out``
+        refers to them relative to its own folder, so they must stay there.
     out
         The HDF5 file to write.
     overwrite
@@ -57,9 +57,9 @@ def join_volumes(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike
     Raises
     ------
     FormatError
-        A part is no such volume, or was made with another option; rows are missing or twice.
+        A part is not such a volume, or was made with another option; rows are missing or there twice.
     ArgumentError
-        ``out`` is not called as HDF5 is, or is one of the parts, or there are no parts.
+        ``out`` does not have an HDF5 suffix, or is one of the parts, or there are no parts.
     ShapeError
         Parts differ in shape or dtype.
 

@@ -23,7 +23,7 @@ def header(path: str | os.PathLike[str]) -> tuple[tuple[int, ...], np.dtype, int
         wide = 2 if version == (1, 0) else 4
         length = int.from_bytes(file.read(wide), "little")
         if length > _LONGEST:
-            raise FormatError(path, f"announces a header of {length} bytes, wanted at most {_LONGEST}", "it may be damaged")
+            raise FormatError(path, f"declares a header of {length} bytes, wanted at most {_LONGEST}", "it may be damaged")
         file.seek(-wide, os.SEEK_CUR)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(file)

@@ -122,7 +122,7 @@ def _sort_frames(
     """Tell projections, flats and darks apart by image_key (0, 1, 2; 3 invalid) and image_key_control (-1 alignment)."""
     n = frames.shape[0]
     if n > FRAMES:
-        raise FormatError(path, f"announces {n} frames, more than a scan can have ({FRAMES})", "it may be damaged")
+        raise FormatError(path, f"declares {n} frames, more than a scan can have ({FRAMES})", "it may be damaged")
     key = hdf5.first(group, _keys(layout))
     control = hdf5.first(group, (f"{layout.detector}/image_key_control", "data/image_key_control"))
     keep = np.ones(n, bool)

@@ -284,33 +284,34 @@ def open_scan(
     Parameters
     ----------
     path
-        HDF5 file; or a stack ``(n_angles, n_z, n_x)``: a TIFF file of many pages, a folder of TIFF files, names with ``*``,
-        a ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``; or an array in memory, or one that
-        gives NumPy arrays where it is cut (``numpy.memmap``, h5py, Zarr), of which no copy is made.
+        HDF5 file; or a stack ``(n_angles, n_z, n_x)``: a TIFF file of many pages, a folder of TIFF files, names with ``*``, a
+        ``.npy`` file, a folder of Zarr, or one dataset of an HDF5 file, ``FILE:/DATASET``; or an array in memory, or one that gives
+        NumPy arrays when it is sliced (``numpy.memmap``, h5py, Zarr); it is not copied.
     flats, darks
-        Files, folders or arrays that replace the scan's own: stacks like those, or one frame; of another NXtomo file its own.
+        Files, folders or arrays that replace the scan's own: stacks as above, one frame, or another NXtomo file, whose own are
+        taken.
     angles
         A file of one angle per projection (text or ``.npy``; ``FILE[a:b]`` takes lines a to b, from 0, end-exclusive, where it
         lists flats and darks too), or an array. Without it, a scan of another format than NXtomo that has no angles counts as
         180 degrees in equal steps.
     angle_unit : {"deg", "rad"}, optional
-        What angles are in, whatever the file says. By default files that name no unit are in degrees, and arrays in radians.
+        The unit of the angles, whatever the file says. By default files that name no unit are in degrees, and arrays in radians.
     entry
-        Which entry of an HDF5 file to read, where it has several.
+        Which entry of an HDF5 file to read, if it has several.
     sinograms
-        The stack is ``(n_z, n_angles, n_x)``; of an HDF5 file then a dataset is read, the only one where none is named.
+        The stack is ``(n_z, n_angles, n_x)``; from an HDF5 file a dataset is then read, the only one if none is named.
     flat_reduction, dark_reduction : {"mean", "median"}
         How flats taken together, and all darks, are combined into one frame: a median ignores a zinger in a few of them, and holds
-        all of a group in memory, of the rows that are read at a time.
+        all of a group in memory, for the rows that are read at a time.
     machine_current : bool, optional
         Whether projections and flats are divided by the machine's current (or a monitor's counts) at each, ``control/data`` of an
-        NXtomo file. By default where the file has it for all of them.
+        NXtomo file. By default they are if the file has it for all of them.
     saturation : "auto", "none" or float
-        The raw value from which pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of
-        integers of 16 bits and more, and none of 8 bits and floating-point numbers.
+        The raw value from which pixels are saturated: they are replaced as dead ones are. "auto" is the largest number of the type
+        for integers of 16 bits and more; with 8 bits and floating-point numbers no value is saturated.
     direction : {"clockwise", "counterclockwise"}
         How the sample turns as angles grow, in a slice whose row 0 is on top: the other direction changes the sign of the angles,
-        and sets slices right that were mirrored.
+        and corrects slices that came out mirrored.
     angle_offset : float
         Degrees added to every angle, after that: slices are turned by as much.
 

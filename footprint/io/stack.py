@@ -55,7 +55,7 @@ def _name(path: Any) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError("path", type(path).__name__, "the name of a file or folder, or an array (n_angles, n_z, n_x)")
     if not os.fspath(path):
-        raise FormatError("''", "is no name", "give that of a file or folder; . is the folder you are in")
+        raise FormatError("''", "is not a name", "give that of a file or folder; . is the folder you are in")
     return os.fspath(path)
 
 
@@ -89,7 +89,7 @@ def open_frames(path: str | os.PathLike[str], wanted: str = "a stack of frames: 
     if file is not None:
         kind = format_of(file)
         if kind is None or kind.frames is None:
-            raise FormatError(file, "is none of HDF5, TIFF, JPEG 2000 and .npy", f"give {wanted}")
+            raise FormatError(file, "is not HDF5, TIFF, JPEG 2000 or .npy", f"give {wanted}")
         return kind.frames(file, "" if file == text else text[len(file) + 1 :])
     from footprint.io.jp2 import Jp2Files, jp2_files
     from footprint.io.tiff import TiffFiles, folder_files, in_order

@@ -49,8 +49,8 @@ def mention(target: Path) -> None:
                 os.close(lock)
     if path.exists():
         name = printable(path.name)
-        ways = f"--resume goes on with it, this run leaves it as it is; delete {name}* if nobody wants it"
-        warnings.warn(f"{printable(str(target))}: an unfinished run of it is there, {name}: {ways}", stacklevel=2)
+        ways = f"--resume continues it; this run leaves it as it is; delete {name}* if it is not needed"
+        warnings.warn(f"{printable(str(target))}: there is an unfinished run of it, {name}: {ways}", stacklevel=2)
 
 
 class Unfinished:
@@ -142,8 +142,8 @@ class Unfinished:
                 self._other = True
                 raise FormatError(
                     self._target,
-                    f"cannot be resumed: {name} was {before}, and is {now} now",
-                    f"start it as it was, or delete {printable(self.path.name)}* to begin anew",
+                    f"cannot be resumed: {name} was {before} and is now {now}",
+                    f"start it with the same settings, or delete {printable(self.path.name)}* to begin again",
                 )
 
     def release(self) -> None:
@@ -161,9 +161,9 @@ class Unfinished:
         """The run was stopped: what is done stays; where nothing is, all goes."""
         if self._lock >= 0 and self.done.count:
             name = printable(self.path.name)
-            said = f"stopped; what is done stays in {name}, --resume goes on with it"
+            said = f"stopped; what is done is kept in {name}, and --resume continues from there"
             if self._other:
-                said = f"nothing was done; what the run before it did stays in {name}"
+                said = f"nothing was done; what the previous run did is kept in {name}"
             warnings.warn(f"{printable(str(self._target))}: {said}", stacklevel=2)
         elif self._lock >= 0:
             delete(self.path)

@@ -264,26 +264,28 @@ def create_volume(
     first
         Detector row of the first slice, for the names of files.
     resume
-        Go on with what a stopped `reconstruct` left of it, and leave it to be resumed should this one be stopped: what is done
-        stays beside the target under a hidden name.
+        Continue what a stopped `reconstruct` left, and allow this run to be resumed if it is stopped: what is done stays beside the
+        target under a hidden name.
     along
-        What slices differ by where they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and
-        every TIFF says its own, that of many pages all of them in order.
+        What slices differ by if they are not rows: HDF5 has it as an axis of the data, files of a folder are named by it, and every
+        TIFF records its own; a TIFF of many pages records all in order.
     each
-        Numbers of every slice, by name: HDF5 has them beside the data, every file of a folder says its own, others all in order.
+        Numbers for every slice, by name: HDF5 has them beside the data, every file of a folder records its own, other formats all
+        in order.
     compression
-        Of HDF5: "none", "bitshuffle" (of LZ4; others read it by hdf5plugin) or "gzip" (shuffled; every HDF5 reads it). Of OME-Zarr:
-        "none", "blosc" (of zstd, shuffled), "zstd" or "gzip".
+        For HDF5: "none", "bitshuffle" (with LZ4; other programs read it with hdf5plugin) or "gzip" (shuffled; every HDF5 reads it).
+        For OME-Zarr: "none", "blosc" (zstd, shuffled), "zstd" or "gzip".
     levels
-        Of OME-Zarr: how many there are, each the means of 2 x 2 x 2 pixels of the one before.
+        For OME-Zarr: the number of resolutions, each the means of 2 x 2 x 2 pixels of the one before.
     zarr_format
         2 for OME-Zarr 0.4, 3 for OME-Zarr 0.5.
     image_format : {"tif", "jp2"}
-        Of a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, with the extra ``jp2``.
+        For a folder: TIFF, or JPEG 2000 of whole numbers of 8 or 16 bits, with the extra ``jp2``.
     quality
-        Of JPEG 2000: peak signal to noise in decibels; lossless without it.
+        For JPEG 2000: peak signal-to-noise ratio in decibels; lossless without it.
     told
-        Names of what is said of it, beside ``attrs``, only when it is whole: a sentence each, by `VolumeWriter.tell`.
+        Names of facts that are known only when the volume is complete, in addition to ``attrs``: a sentence each, by
+        `VolumeWriter.tell`.
 
     Returns
     -------
@@ -295,7 +297,7 @@ def create_volume(
     FormatError
         The output exists, its folder is missing or read-only, or the disk is full; or what is to be resumed is something else.
     ArgumentError
-        Unknown suffix, or a way to pack it that is not this kind's, or not this dtype's.
+        Unknown suffix, or a compression that this format, or this dtype, does not have.
 
     Examples
     --------

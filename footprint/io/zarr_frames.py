@@ -279,7 +279,7 @@ def _table(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path.name} is too long")
     found = json.loads(path.read_text("utf-8"))
     if not isinstance(found, dict):
-        raise TypeError(f"{path.name} is no table")
+        raise TypeError(f"{path.name} is not a table")
     return found
 
 

@@ -19,7 +19,7 @@ def check_connectivity(value: object) -> int:
     """4 or 8."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value not in (4, 8):
         got = f"{kind_of(value)} of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
-        fix = "8 is what structure=np.ones((3, 3)) is in scipy.ndimage" if isinstance(value, np.ndarray) else ""
+        fix = "8 is structure=np.ones((3, 3)) in scipy.ndimage" if isinstance(value, np.ndarray) else ""
         fix = fix or ("1 and 2 of scikit-image are 4 and 8 here" if value in (1, 2) else "")
         raise ArgumentError("connectivity", got, "4 (edges) or 8 (edges and corners)", fix)
     return int(value)  # type: ignore[arg-type]

@@ -102,7 +102,8 @@ class Paganin(ProjectionFilter):
             b.launch("paganin.blur", spectrum, taps, reach, part, y, blurred, mode=self.padding, **where)
             back(blurred, y)
         b.note(
-            f"phase: a row counts for {self.reach_z} to both sides; those farther would change no frequency by {self.missed:.1g}"
+            f"phase: each row needs {self.reach_z} rows on both sides; "
+            f"rows farther away would change no frequency by more than {self.missed:.1g}"
         )
 
     def _table(self, limits: Limits, width: int) -> tuple[tuple[int, ...] | None, np.ndarray, np.ndarray]:

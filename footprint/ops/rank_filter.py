@@ -1,4 +1,4 @@
-"""One rank of the window round every pixel: minimum, median, maximum and what lies between."""
+"""One rank of the window around every pixel: minimum, median, maximum and what lies between."""
 
 from __future__ import annotations
 

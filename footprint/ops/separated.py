@@ -170,7 +170,7 @@ def separated(op: Correlate, weights: np.ndarray, dtype: str) -> Products:
             return made_of(op, columns[:, :rank].T * root, rows[:rank] * root, dtype, separating_bytes(op.taps))
     raise ArgumentError(
         "mask",
-        f"one of {op.taps[0]} x {op.taps[1]} that is no sum of {most} product{'s'[: most != 1]} of a column and a row",
+        f"one of {op.taps[0]} x {op.taps[1]} that is not a sum of {most} product{'s'[: most != 1]} of a column and a row",
         "for method='separable' one that is",
         "use method='direct' or 'fft'",
     )

@@ -33,7 +33,7 @@ def test_black_frames_are_left_out(device, rng, frames, method):
         warnings.simplefilter("error")
         want = fp.reconstruct(without(scan, frames), shifts=np.delete(shifts, frames), **options)
         kept = fp.reconstruct(scan, shifts=shifts, black_frames="keep", **options)
-    said = rf"array has {len(frames)} black projections? \({frames[0]}.*\) of 60 are left out: give black_frames=keep"
+    said = rf"array has {len(frames)} black projections? \({frames[0]}.*\) of 60 are left out; give black_frames=keep"
     plans = []
     with pytest.warns(UserWarning, match=said):
         found = fp.reconstruct(scan, shifts=shifts, on_plan=plans.append, **options)

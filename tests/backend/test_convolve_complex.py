@@ -95,7 +95,7 @@ def test_precision_is_asked_for(device, rng):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"method": "separable"}, "or of complex numbers 'fft'"),
+        ({"method": "separable"}, "or 'fft' for complex numbers"),
         ({"dtype": "float32"}, "complex64 or complex128 for complex image"),
         ({"nan": "ignore"}, "'propagate' for complex numbers"),
         ({"out": np.zeros((5, 5))}, "a complex dtype"),

@@ -278,8 +278,8 @@ def test_a_huge_mask_takes_no_minute():
     [
         ({"method": "quick"}, "one of auto, direct, separable, fft"),
         ({"method": None}, "one of auto"),
-        ({"method": "separable", "image": np.zeros(9), "mask": np.ones(3)}, "only an image's"),
-        ({"method": "separable", "mask": np.eye(9)}, "no sum of 2 products"),
+        ({"method": "separable", "image": np.zeros(9), "mask": np.ones(3)}, "only the mask of a single image"),
+        ({"method": "separable", "mask": np.eye(9)}, "not a sum of 2 products"),
         ({"method": "separable", "mask": np.full((3, 3), np.nan)}, "NaN"),
         ({"method": "separable", "mask": np.ones((3, 3)), "memory": 10}, "needs at least"),
         ({"method": "fft", "memory": 10}, "needs at least"),

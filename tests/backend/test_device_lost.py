@@ -100,7 +100,7 @@ def test_a_lost_device_ends_a_run_that_goes_on_to_the_same_bits(device, scan, tm
         patched.setattr(threading, "excepthook", uncaught.append)
         patched.setattr(BoundPlan, "_free", lambda bound: (freed.append(lanes()), free(bound)))
         with pytest.raises(fp.BackendError, match=rf"device {device}: failed during a run \(.*\); .*--resume") as said:
-            with pytest.warns(UserWarning, match="--resume goes on with it"):
+            with pytest.warns(UserWarning, match="--resume continues from there"):
                 run("v.h5")
         assert said.value.__cause__ is error and "\n" not in str(said.value)
         assert not uncaught and not lanes() and not READY.kept(device)

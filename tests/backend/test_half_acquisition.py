@@ -68,7 +68,7 @@ def test_every_place_of_the_axis(device, rng, center):
 def test_an_axis_just_off_the_detector(device, rng, center):
     in_turn(device, (40.2, -0.7, 39.9).index(center), 2)
     scan = half_scan(rng, center)
-    with pytest.warns(UserWarning, match=r"lies 0\.\d\d pixels off the detector"):
+    with pytest.warns(UserWarning, match=r"lies 0\.\d\d pixels beyond the detector's edge"):
         got = fp.reconstruct(scan, center=center, method="direct", device=device)
     close(got, reference(scan, center))
 

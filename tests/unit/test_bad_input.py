@@ -27,9 +27,9 @@ _INPUTS = {
     "empty-file": ("nothing.fits", "empty"),
 }
 _IMAGES = {
-    "cut-fits": ("cut-field.fits", "truncated announces bytes"),
+    "cut-fits": ("cut-field.fits", "truncated declares bytes"),
     "cut-header": ("cut-header.fits", "truncated"),
-    "cut-npy": ("cut-image.npy", "truncated announces bytes"),
+    "cut-npy": ("cut-image.npy", "truncated declares bytes"),
     "cut-hdf5": ("cut-scan.nx", "truncated"),
     "empty-image": ("empty.npy", "empty (0, 5)"),
     "line": ("line.npy", "(7,) (n_y, n_x)"),

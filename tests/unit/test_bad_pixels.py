@@ -61,7 +61,7 @@ def test_saturated_values_are_replaced_and_counted_at_any_budget(scans):
     assert cut == counts
     assert str(counts) == (
         "4 of 192 detector pixels are dead (no light in the flats) and 30 of 7,680 values are saturated (65535 and more); "
-        "their neighbours along the row replace them"
+        "they are replaced from their neighbours along the row"
     )
     # A square of pixels is saturated where one of its pixels is.
     _, binned = volume(scans / "few.nx", binning=2)
@@ -170,7 +170,7 @@ def test_a_run_that_goes_on_has_counted_what_the_first_one_read(scans, tmp_path)
             fp.reconstruct(scan, out=volume, on_counts=found.append, **how)
         return kept[0], found[0]
 
-    with pytest.raises(Stop), pytest.warns(UserWarning, match="--resume goes on"):
+    with pytest.raises(Stop), pytest.warns(UserWarning, match="--resume continues"):
         run(stop=2)
     kept, counts = run()
     assert 0 < kept < 4

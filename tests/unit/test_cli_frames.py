@@ -189,7 +189,7 @@ def test_people_see_frames_a_second_and_latencies(shell, tmp_path, monkeypatch):
     code, out, err = shell("convolve", "in.npy", "mask.npy", "-o", "out.npy", "--device", "cpu")
     assert (code, out) == (0, "") and max(map(len, err.splitlines())) <= 80
     latencies = ("median latency  ", "latency of 95 %  ", "largest latency  ")
-    for words in ("12/12", "frames a second  ", *latencies, "\n  measured  read "):
+    for words in ("12/12", "frames per second  ", *latencies, "\n  measured  read "):
         assert words in err, err
 
 
@@ -304,7 +304,7 @@ def test_a_video_of_another_count_than_its_packets_is_refused(shell, tmp_path, m
         with monkeypatch.context() as patched:
             patched.setattr(frame_source.Video, "__init__", counts)
             code, _, err = shell("convolve", "film.mkv", "mask.npy", "-o", "new.npy", "-q")
-        assert code == 2 and f"film.mkv: announces {12 + wrong} frames and has {found}" in err
+        assert code == 2 and f"film.mkv: declares {12 + wrong} frames and has {found}" in err
         assert not (tmp_path / "new.npy").exists()
 
 

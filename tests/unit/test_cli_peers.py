@@ -108,7 +108,7 @@ def test_a_configuration_of_nabu_is_the_same_job(said, scan):
     told = said("reconstruct --config nabu.conf").stderr
     np.testing.assert_array_equal(volume("made/rec.h5"), volume("plain.h5"))
     assert "[reconstruction] rotation_axis_position = 24.25  ->  center = 24.25" in told
-    assert told.index("not translated:") < told.index("[reconstruction] vortex = 7: is no key")
+    assert told.index("not translated:") < told.index("[reconstruction] vortex = 7: is not a known key")
     brief = said("reconstruct --config nabu.conf --quiet -o again.h5").stderr
     assert brief.startswith("footprint: warning: nabu.conf: not translated: ") and "vortex = 7" in brief and "->" not in brief
 
@@ -226,7 +226,7 @@ def test_what_is_no_configuration_is_one_sentence(said, tmp_path, text, wanted):
     (tmp_path / "bad.conf").write_text(text)
     refused = said("reconstruct --config bad.conf -o v.h5", code=1).exception
     assert isinstance(refused, fp.FormatError) and wanted in str(refused) and "\n" not in str(refused)
-    assert "none of its jobs" in str(said("sources f.fits -o c.ecsv --config nabu.conf", code=1).exception)
+    assert "nabu has no job" in str(said("sources f.fits -o c.ecsv --config nabu.conf", code=1).exception)
 
 
 @pytest.mark.parametrize(

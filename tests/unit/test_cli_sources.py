@@ -90,7 +90,7 @@ def test_deblending(monkeypatch, capsys, image, tmp_path):
     code, printed = run(monkeypatch, capsys, *found)
     assert code == 0 and "pairs" in json.loads(printed.out)
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--residual")
-    assert code == 2 and "--residual: got no fits, wanted fits to take off the image; give --fit" in printed.err
+    assert code == 2 and "--residual: got no fits, wanted fits to subtract from the image; give --fit" in printed.err
     code, printed = run(monkeypatch, capsys, *words, "--overwrite", "--json")
     assert code == 0 and json.loads(printed.out)["sources"] == 2
     code, printed = run(monkeypatch, capsys, image, "--deblend", "--contrast", 3)
@@ -355,7 +355,7 @@ def test_other_images_and_known_places(monkeypatch, capsys, image, tmp_path):
     assert np.allclose(known["x"], table["x"], atol=1e-6) and list(known["label"]) == [1, 2] and known["fit_flux"].unit == "Jy"
     assert np.all(known["fit_peak"] > 30) and {"aper1_flux", "snr", "ra"} <= set(known.colnames)
     for more, sentence in (
-        (("--deblend", "--at", out), "--deblend: got True beside --at"),
+        (("--deblend", "--at", out), "--deblend: got True together with --at"),
         (("--segmentation", "s.npy", "--at", out), "--segmentation: got s.npy beside --at"),
         (("--at", tmp_path / "none.csv"), "none.csv"),
         (("--shapes", "catalogue"), "--shapes: got catalogue without --at"),

@@ -83,7 +83,7 @@ def test_the_plan_counts_what_is_kept_and_a_small_budget_keeps_nothing(scan):
         with pytest.raises(fp.BudgetError):
             fp.try_axes(opened, axes, memory=1000, **how)
     assert any(one.name == "1 row of all projections" for one in plans[0].libraries)
-    assert any("anew for every axis" in note for note in plans[1].notes) and plans[1].footprint.total <= small.footprint.total
+    assert any("again for every axis" in note for note in plans[1].notes) and plans[1].footprint.total <= small.footprint.total
     np.testing.assert_array_equal(part, whole)
     np.testing.assert_array_equal(whole[1], about_axis(scan, 27.5))
 

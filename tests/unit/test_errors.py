@@ -36,5 +36,5 @@ def test_every_backend_error_has_its_parts():
 def test_null_devices_run_nothing(verb):
     image = np.ones((4, 5))
     more = {"convolve": (np.ones((3, 3)),), "fbp": (np.linspace(0, 3, 4),)}.get(verb, ())
-    with pytest.raises(BackendError, match="null:h100: it plans and runs nothing"):
+    with pytest.raises(BackendError, match="null:h100: it only plans, and runs nothing"):
         getattr(fp, verb)(image, *more, device="null:h100")

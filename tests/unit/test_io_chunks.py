@@ -156,7 +156,7 @@ def test_a_short_budget_decodes_few_times_and_the_plan_says_how_often(tmp_path: 
         windows = -(-40 // kept)
         assert windows > 1 and kept > plan.chunk.size and len(plan.chunks) > 3 * windows
         assert frames * windows <= counted[0] <= frames * windows + 2 * 30 + 10 < frames * (windows + 1)
-        assert any(f"the scan is decompressed {windows} times, {kept} of its rows each" in note for note in plan.notes)
+        assert any(f"the scan is decompressed {windows} times, {kept} rows at a time" in note for note in plan.notes)
     np.testing.assert_array_equal(*volumes)
 
 

@@ -161,9 +161,9 @@ def _put(place: int, values: bytes) -> Callable[[Any, int, int], None]:
 
 
 DAMAGE = {
-    "it announces 2 GiB": ("bitshuffle", _put(0, (1 << 31).to_bytes(8, "big")), "announces 2147483648 bytes in blocks of 32"),
-    "no blocks": ("bitshuffle", _put(8, bytes(4)), "announces 2640 bytes in blocks of 0"),
-    "odd blocks": ("bitshuffle", _put(8, (30).to_bytes(4, "big")), "announces 2640 bytes in blocks of 30"),
+    "it declares 2 GiB": ("bitshuffle", _put(0, (1 << 31).to_bytes(8, "big")), "declares 2147483648 bytes in blocks of 32"),
+    "no blocks": ("bitshuffle", _put(8, bytes(4)), "declares 2640 bytes in blocks of 0"),
+    "odd blocks": ("bitshuffle", _put(8, (30).to_bytes(4, "big")), "declares 2640 bytes in blocks of 30"),
     "huge blocks": ("bitshuffle", _put(8, (1 << 30).to_bytes(4, "big")), "has blocks of 1073741824 bytes, others have 32"),
     "a block of 2 GiB": ("bitshuffle", _put(12, b"\x7f\xff\xff\xff"), "cannot be decoded: its block 0 runs past the chunk"),
     "zeros": ("bitshuffle", _put(12, bytes(600)), r"cannot be decoded: its block \d "),

@@ -81,12 +81,12 @@ def test_any_order_threads_and_stop_make_the_same_file(tmp_path, rng, monkeypatc
         # Durable, not noted, and written once more.
         volume.write(slice(row + 2, row + 3), values[row : row + 1])
         heap = volume.temporary
-        with pytest.warns(UserWarning, match="--resume goes on"):
+        with pytest.warns(UserWarning, match="--resume continues"):
             volume.discard()
         whole = heap.read_bytes()
         # A chunk that was torn, and what was never a chunk.
         heap.write_bytes(whole[:-9] if row else whole + bytes(99))
-    with pytest.raises(fp.FormatError, match=r"compression was .*, and is none now"):
+    with pytest.raises(fp.FormatError, match=r"compression was .* and is now none"):
         fp.create_volume(tmp_path / "x.h5", values.shape, "f4", resume=True)
     volume, done = begin()
     volume.write(slice(4, 6), values[4:])
@@ -94,7 +94,7 @@ def test_any_order_threads_and_stop_make_the_same_file(tmp_path, rng, monkeypatc
     done.add(4, 6)
     # Killed when all was in its file, which had no name yet.
     volume._sink.finish()
-    with pytest.warns(UserWarning, match="--resume goes on"):
+    with pytest.warns(UserWarning, match="--resume continues"):
         volume.discard()
     volume, done = begin()
     assert done.count == 6 and volume.temporary.read_bytes() == want

@@ -234,7 +234,7 @@ def test_bad_images(tmp_path: Path) -> None:
         "missing.fits": "there is no such file",
         "header.fits": "holds no image, only headers",
         "line.fits": "wanted an image",
-        "cut.fits": "is truncated: its header announces 8880 bytes, it has 5000",
+        "cut.fits": "is truncated: its header declares 8880 bytes, it has 5000",
         "head.fits": "is truncated: it ends inside its header",
         "text.fits": "is not a FITS, TIFF, HDF5",
         "line.npy": "wanted an image",

@@ -103,7 +103,7 @@ def test_a_stopped_run_goes_on_with_rows_of_a_slice(tmp_path, rng):
         volume.write((slice(0, 1), slice(0, 5)), values[:, :5])
         volume.flush()
         done.add(0, 5)
-        with pytest.warns(UserWarning, match="--resume goes on"):
+        with pytest.warns(UserWarning, match="--resume continues"):
             volume.discard()
         with fp.create_volume(tmp_path / name, values.shape, "uint16", resume=True, **how) as volume:
             assert volume.resume({"a": "b"}, "y").count == 5

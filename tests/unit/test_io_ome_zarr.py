@@ -177,11 +177,11 @@ def test_a_compressed_volume_is_resumed_by_its_settings(tmp_path, rng):
     volume.write(slice(0, 2), values[:2])
     volume.flush()
     done.add(0, 2)
-    with pytest.warns(UserWarning, match="--resume goes on"):
+    with pytest.warns(UserWarning, match="--resume continues"):
         volume.discard()
-    with pytest.raises(fp.FormatError, match="compression and levels was gzip, 2, and is none, 2 now"):
+    with pytest.raises(fp.FormatError, match="compression and levels was gzip, 2 and is now none, 2"):
         begin(compression="none", levels=2)
-    with pytest.raises(fp.FormatError, match="Zarr's format was 2, and is 3 now"):
+    with pytest.raises(fp.FormatError, match="Zarr's format was 2 and is now 3"):
         begin(compression="gzip", levels=2, zarr_format=3)
     volume, done = begin(compression="gzip", levels=2)
     assert done.count == 2

@@ -288,9 +288,9 @@ def _bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
     cases = {
         "missing": (folder / "none.nx", "there is no such file"),
         "empty folder": (folder / "folder", r"holds no \.tif"),
-        "not HDF5": (folder / "text.h5", "is none of HDF5, TIFF, JPEG 2000 and .npy"),
+        "not HDF5": (folder / "text.h5", "is not HDF5, TIFF, JPEG 2000 or .npy"),
         "empty file": (folder / "zero.h5", "the file is empty"),
-        "truncated": (folder / "cut.nx", "is truncated: its header announces"),
+        "truncated": (folder / "cut.nx", "is truncated: its header declares"),
         "no projections": (folder / "flats.nx", "holds no projections among its 3 frames"),
         "no scan": (folder / "other.h5", "holds no scan"),
         "key count": (folder / "key.nx", "has 2 values for 4 frames"),

@@ -102,8 +102,8 @@ def test_another_job_is_refused_by_name(scan, whole, tmp_path, changes, word):
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(scan, target, stop_after=2)
     before = {name: (tmp_path / name).read_bytes() for name in left(target)}
-    kept = pytest.warns(UserWarning, match="nothing was done; what the run before it did stays in .v.h5.unfinished")
-    with pytest.raises(fp.FormatError, match=f"cannot be resumed: {word}.* was .* is .* now"), kept:
+    kept = pytest.warns(UserWarning, match="nothing was done; what the previous run did is kept in .v.h5.unfinished")
+    with pytest.raises(fp.FormatError, match=f"cannot be resumed: {word}.* was .* and is now .*"), kept:
         run(scan, target, **changes)
     assert {name: (tmp_path / name).read_bytes() for name in left(target)} == before
     run(scan, target)
@@ -125,7 +125,7 @@ def test_a_run_without_resume_names_what_is_there_and_leaves_it(scan, tmp_path):
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(scan, target, stop_after=2)
     names = left(target)
-    with pytest.warns(UserWarning, match=r"unfinished run of it is there, \.v\.h5\.unfinished"):
+    with pytest.warns(UserWarning, match=r"unfinished run of it, \.v\.h5\.unfinished"):
         with fp.create_volume(target, (1, 2, 2)) as volume:
             volume.write(slice(0, 1), np.zeros((1, 2, 2), "f4"))
     assert left(target) == names

@@ -65,7 +65,7 @@ def test_radians_taken_for_degrees_are_said_aloud_and_the_unit_can_be_given(tmp_
 def test_degrees_that_a_file_calls_radians_are_refused_until_their_unit_is_given(tmp_path):
     turned = np.linspace(0, 180, 26)
     nxtomo(tmp_path / "a.nx", KEY, angles=turned, angle_unit="rad")
-    with pytest.raises(FormatError, match=r"said to be radians but span 165.6.*give angle_unit=deg"):
+    with pytest.raises(FormatError, match=r"declared to be in radians but span 165.6.*give angle_unit=deg"):
         fp.open_scan(tmp_path / "a.nx")
     np.testing.assert_allclose(opened(tmp_path / "a.nx", angle_unit="deg")[0].angles, np.deg2rad(turned[2:]))
     nxtomo(tmp_path / "b.nx", KEY, angles=turned, angle_unit="gon")
@@ -152,7 +152,7 @@ def test_names_with_a_star_and_files_of_several_pages(tmp_path):
     for name in ("a.nx::/entry/data", "a.nx:entry/data"):
         with pytest.raises(FormatError, match=r'no such file; a dataset is named ".*a\.nx:/NAME"'):
             fp.open_scan(f"{tmp_path}/{name}")
-    with pytest.raises(FormatError, match="'': is no name"):
+    with pytest.raises(FormatError, match="'': is not a name"):
         fp.open_scan("")
 
 

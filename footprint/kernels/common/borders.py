@@ -1,4 +1,4 @@
-"""What lies beyond the edge of an image: every name of it, in one table, and the index it stands for.
+"""What lies beyond the edge of an image: every name for it, in one table, and the index it stands for.
 
 For a row ``a b c d``:
 

@@ -1,4 +1,4 @@
-"""One rank of the window round every pixel: what the kernel ``rank_filter`` computes, and its workspace.
+"""One rank of the window around every pixel: what the kernel ``rank_filter`` computes, and its workspace.
 
 ``launch("rank_filter", image, out, tall=, wide=, rank=, y0=, x0=, border_y=, border_x=, cval=)`` computes, for all of ``out``::
 
