@@ -239,8 +239,7 @@ class _Search:
         best: Plan | None = None
         for rung in rungs:
             for size in sizes:
-                # All parts of about one size, so that the last is not a sliver that costs as much to start as a whole one.
-                cuts = (self.cut(-(-total // -(-total // size))),)
+                cuts = (self.cut(self.even(size, total)),)
                 if self.fits(cuts, rung):
                     plan = self.at(cuts, rung)
                     if best is None or self.total(plan) < 0.98 * self.total(best):
@@ -249,13 +248,23 @@ class _Search:
                 break
         return best
 
+    def even(self, size: int, total: int) -> int:
+        """The size of parts that are all about equal, so that the last is not a sliver that costs as much to start as a whole one.
+
+        Several devices have equally many of them where that can be: the others would wait for the one that has another.
+        """
+        n = self.limits.devices
+        even = -(-total // min(-(-total // (size * n)) * n, max(total, 1)))
+        return next((one for one in range(even, even // 2, -1) if -(-total // one) % n == 0), even)
+
     def total(self, plan: Plan) -> float:
-        """Predicted seconds: the first part goes through all lanes, and each further part adds the time of the slowest lane."""
+        """Predicted seconds: the first part goes through all lanes, and each further one of a device adds that of the slowest lane."""
         times, n = [t for _, t in plan.seconds], plan.n_parts
         if len(plan.lanes) == 1 or n == 1:
             return sum(times)
         reused = 1.0 if plan.copies > 1 else 1.6
-        return sum(times) / n + (n - 1) * (max(times) * reused / n + self.rate.part)
+        further = -(-n // self.limits.devices) - 1
+        return sum(times) / n + further * (max(times) * reused / n + self.rate.part)
 
     # -- where they do not -----------------------------------------------------------------------------------------------
     def levels(self) -> Iterator[tuple[int, Callable[[int], tuple[Cut, ...]]]]:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import inspect
 import itertools
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.backend.registry import device_limits
+from footprint.ops.fbp import Fbp
+from footprint.ops.job import plan_op
+from footprint.plan.exact import Table
 from footprint.plan.rates import rates
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec
 
 N = 5_000_000
 JOBS = {
@@ -131,3 +138,15 @@ def test_long_thin_images_are_cut_into_no_single_pixels(shape):
             smallest = verb(shape, *given, device=device, memory=refused.value.smallest)
             few = smallest.n_parts == 1 or (smallest.n_parts <= 4096 + 1 and smallest.nbytes < 512 << 10)
             assert few, (verb, device, smallest.n_parts, smallest.nbytes)
+
+
+@pytest.mark.parametrize("devices", [2, 3])
+def test_each_of_several_devices_has_equally_many_parts(devices):
+    """Otherwise all wait for the one that has another: of 15 parts on two, one device had 8."""
+    limits = replace(device_limits("null:h100"), devices=devices)
+    angles = np.linspace(0, np.pi, 1500, endpoint=False)
+    for method in ("direct", "fourier"):
+        op = Fbp(Table(angles), 2048, 1023.5, method=method)
+        sinograms, slices = ArraySpec((256, 1500, 2048)), ArraySpec((256, 2048, 2048))
+        plan = plan_op(limits, None, "fbp", op, [(sinograms, Given())], [(slices, Given())])
+        assert plan.n_parts % devices == 0 and plan.n_parts >= 4 * devices
