@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from footprint.kernels.measure.contract import turns
 from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 
@@ -24,3 +25,27 @@ def made_by(b: Builder, ref: Ref, make: Callable[[], Ref]) -> None:
 def here(b: Builder, ref: Ref) -> Ref:
     """A part of ``ref`` in the phase that is being recorded: itself, where all of it stays or where it was made in this phase."""
     return b.makers[ref.slot.id]() if ref.slot.kind == "scratch" and ref.slot.id in b.makers else ref
+
+
+Values = Callable[[bool], tuple[Ref, Callable[[Ref, Ref], None]]]
+"""Called in every phase that looks at parts, and told whether it is the last: a part's pixels, and what is done with boxes and
+moments where peaks are known."""
+
+
+def measured_there(b: Builder, values: Values, dtype: str, labels: Ref, tables: tuple[Ref, Ref, Ref, Ref]) -> None:
+    """Measure pixels of a dtype by ``labels`` that another operation makes, as often as the device's kernel looks at parts.
+
+    ``tables`` are statistics, the number of labels, moments and boxes.
+    """
+    stats, count, moments, boxes = tables
+    height, most = labels.slot.spec.shape[0], turns(b.limits, dtype) if b.several else 1
+    state: tuple[Ref, ...] = ()
+    for turn in range(most):
+        if turn:
+            b.next_phase()
+        x, at_peaks = values(turn + 1 == most)
+        arrays = x, b.bring(here(b, labels), dtype="int32"), stats, count, moments, boxes
+        state = state or b.state("measure.islands", *arrays, height=height)
+        place = {"first": b.first(x, "y"), "height": height, "min_area": 1, "seed": 0.0}
+        b.launch("measure.islands", *arrays, *state, turn=turn, **place)
+    at_peaks(boxes, moments)

@@ -31,8 +31,8 @@ the count of basins where there is no room for them.
   kernels then take for the block, with a noise of 1 above 0.
 * ``launch("deblend.at_peaks", level, spread, boxes, moments, first=)``: both maps into the columns LEVEL and SPREAD of those whose
   peak lies in the block.
-* ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. There the blocks are what an image is cut into,
-  and no strips are needed; what basins meet is the same, how many pieces they come in depends on the blocks.
+* ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. A GPU needs no strips: it takes only the
+  blocks themselves for basins of their own, so that it meets more of them where blocks are smaller.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from footprint.errors import LimitError
 from footprint.kernels.common.launch import A, Argument, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.ordered import order_specs, ordered
-from footprint.errors import LimitError
 from footprint.kernels.deblend.contract import BASINS, CROWD, MOST
 from footprint.kernels.deblend.gpu_parts import LARGEST, STEPS, Part, in_parts, turns
 from footprint.kernels.deblend.gpu_parts import state as state_of_parts

@@ -19,7 +19,9 @@ _KEPT = 8
 
 
 def state(block: ArraySpec, room: int) -> tuple[ArraySpec, ...]:
-    """What whole images keep, of which the counts are more; heights of old passes; the row before a part, what it climbs to, its basins."""
+    """Counts, and of basins what is kept of a whole image; heights of old passes; of the row before a part values, what they climb
+    to, and basins.
+    """
     basins, row = ArraySpec((room,), "float64"), ArraySpec((block.shape[1],), block.dtype)
     return (
         ArraySpec((4,), "int64"), basins, basins, ArraySpec((room, _COLUMNS), "int32"), basins, row, row,
@@ -77,6 +79,7 @@ class Part:
         return *label.chunk_specs(self.block.size), ArraySpec((1,), "int64"), ArraySpec((self.jumps + self.rounds + 1,), "int32")
 
     def launch(self, entry: str, *args: Argument, groups: int = 0, items: int = 256, text: str = "parts") -> Launch:
+        """An entry of a text, on all pixels unless told otherwise."""
         defines = (("T", self.kind), ("WIDE", int(self.kind == "f64")), ("CHUNK", label.CHUNK), ("STEPS", STEPS), ("PARTS", 1))
         return Launch(f"{text}.knl", f"{text}_{entry}", (groups or self.swept, 1, 1), (items, 1, 1), args, defines)
 
@@ -115,7 +118,18 @@ class Part:
 
     def _round(self, turn: np.int32) -> list[Launch]:
         """Every component finds its best pass, and is hooked to what lies across."""
-        forest = (*self.around, self.nodes, self.chunks, self.roots, self.basins, self.heights, self.old, self.met, self.flags, turn)
+        forest = (
+            *self.around,
+            self.nodes,
+            self.chunks,
+            self.roots,
+            self.basins,
+            self.heights,
+            self.old,
+            self.met,
+            self.flags,
+            turn,
+        )
         found = ("high", *(("low",) if self.kind == "f64" else ()), "place", "way", "ends")
         many = max(self.swept, self.listed)
         joined = (self.basins, self.flags, *self.known, turn)
