@@ -86,7 +86,7 @@ class Op(ABC):
         """Axes that may be cut on a device, for inputs that are given so; fewer than `cut` where its kernels need more at once."""
         return self.cut
 
-    def together(self, limits: Limits) -> bool:
+    def whole_first(self, limits: Limits) -> bool:
         """Whether the whole is taken wherever there is room for it, as parts are much more work on a device."""
         return False
 

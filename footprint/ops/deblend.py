@@ -78,7 +78,7 @@ class Deblend(Pixels):
         width = image.shape[1]
         return self.strip or strip_rows(width, rows_per_block(image.size, width))
 
-    def together(self, limits: Limits) -> bool:
+    def whole_first(self, limits: Limits) -> bool:
         """A GPU takes parts apart several times, and the whole once."""
         return not limits.host
 

@@ -47,7 +47,7 @@ class Footprints(Op):
         """Tables of so many rows."""
         return table_specs(self.capacity)
 
-    def together(self, limits: Limits) -> bool:
+    def whole_first(self, limits: Limits) -> bool:
         """A GPU looks at parts several times, for whose labels are made each time, and at the whole once."""
         return not limits.host
 

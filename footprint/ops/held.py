@@ -116,7 +116,7 @@ class OnIslands(Op):
             raise ShapeError("measure_on", f"shape {specs[0].shape}", f"the image's {specs[1].shape}")
         return (ArraySpec((self.capacity, MOMENTS), "float64"),)
 
-    def together(self, limits: Limits) -> bool:
+    def whole_first(self, limits: Limits) -> bool:
         """A GPU looks at parts several times, for whose labels are made each time, and at the whole once."""
         return not limits.host
 

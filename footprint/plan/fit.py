@@ -55,7 +55,7 @@ class Job:
         Parts along the first axis begin at multiples of so many rows.
     finer
         The same for each of the other axes; 1 where a part may begin anywhere.
-    together
+    whole_first
         Whether the whole is taken wherever it fits.
     """
 
@@ -67,7 +67,7 @@ class Job:
     streamed: bool = False
     grain: int = 1
     finer: tuple[int, ...] = ()
-    together: bool = False
+    whole_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
     """
     search = _Search(limits, budget, name, job)
     rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
-    if job.together and job.axes:
+    if job.whole_first and job.axes:
         whole = (search.cut(search.grains()),)
         for rung in rungs:
             if search.fits(whole, rung):

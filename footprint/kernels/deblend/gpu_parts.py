@@ -59,6 +59,7 @@ class Part:
         self, limits: Limits, block: ArraySpec, room: int, arrays: tuple[A, A, A], kept: int, *, first: int, height: int,
         sigma: float, connectivity: int,
     ) -> None:  # fmt: skip
+        label.check_size(block.size)
         self.limits, self.block, self.kind, self.room, self.first = limits, block, c_type(block.dtype), room, first
         (self.pixels, self.stats, self.nodes), self.sigma, self.connectivity = arrays, sigma, connectivity
         self.met, self.peaks, self.heights, self.basins, self.old, self.last, self.best, self.seam = (A(kept + k) for k in range(8))
