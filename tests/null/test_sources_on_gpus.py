@@ -9,17 +9,17 @@ import footprint as fp
 
 def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
     """Else in parts; and a catalogue that it has no room for goes to the processor unless the GPU was named."""
-    options = {"deblend": True, "streamed": True, "reliability": 0.9}
+    options = {"deblend": True, "streamed": True}
     whole = fp.plan_find_sources((3000, 3000), device="null:h100", **options)
     parts = fp.plan_find_sources((3000, 3000), memory="50MB", device="null:h100", **options)
     assert whole.n_parts == 1 < parts.n_parts and parts.footprint.total <= 50e6 < whole.footprint.total
     with pytest.raises(fp.BudgetError) as caught:
-        fp.plan_find_sources((3000, 3000), memory="9MB", device="null:h100", **options)
+        fp.plan_find_sources((3000, 3000), memory="7MB", device="null:h100", **options)
     least = fp.plan_find_sources((3000, 3000), memory=caught.value.smallest, device="null:h100", **options)
     assert least.footprint.total <= caught.value.smallest < 20e6
     monkeypatch.setenv("FOOTPRINT_DEVICE", "null:h100")
     assert fp.plan_find_sources((3000, 3000), memory="50MB", **options).limits == whole.limits
-    less = fp.plan_find_sources((3000, 3000), memory="9MB", **options)
+    less = fp.plan_find_sources((3000, 3000), memory="7MB", **options)
     assert less.limits.host and less.n_parts > 1
 
 
