@@ -123,11 +123,11 @@ def run(backend: Backend, kernel: str, *arrays: np.ndarray, **numbers: Any) -> N
 
 @contextmanager
 def cut_into(rows: int) -> Iterator[None]:
-    """Have every job be cut into parts of so many rows, wherever it says that parts may begin; whole where ``rows`` is 0."""
+    """Have every job be cut into parts of so many rows, wherever parts should begin; no job is cut where ``rows`` is 0."""
 
     def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
-        axis, total, unit = job.axes[0]
-        builder = Builder(limits, (Cut(axis, total, min(rows, total), unit),) if rows else ())
+        cuts = [Cut(axis, total, min(rows, total), unit) for axis, total, unit in job.axes[:1] if rows]
+        builder = Builder(limits, tuple(cuts))
         job.record(builder)
         return finish(builder, name)
 
