@@ -45,10 +45,12 @@ def check_contrast(deblend: bool, contrast: Any) -> float | None:
     return None
 
 
-def by_parts(device: Any, parts: bool, image: Face | None = None) -> str:
-    """Where an image on the host goes by parts, if it is too large for a GPU that takes it whole and was not asked for."""
+def instead(device: Any, more: bool, image: Face | None = None) -> str:
+    """Where an image on the host goes if a GPU that was not asked for has no room for what is made of it in any parts, as where
+    ``more`` is made than a catalogue of islands.
+    """
     on_host = not isinstance(image, Array) or image.device == "cpu"
-    return "cpu" if parts and device == "auto" and on_host else ""
+    return "cpu" if more and device == "auto" and on_host else ""
 
 
 def rooms_of(apart: float | None, size: int, chosen: bool = False) -> tuple[Room, ...]:

@@ -80,7 +80,7 @@ def first_that_fits(rooms: Sequence[R], make: Callable[[R], T]) -> T:
     return make(rooms[-1])
 
 
-def enough(plan: Callable[[int, Memory], Plan], room: int, needed: int, smallest: int, memory: Memory) -> int:
+def enough(plan: Callable[[R, Memory], Plan], room: R, needed: R, smallest: int, memory: Memory) -> int:
     """The budget for room for all that was ``needed`` by parts that had ``room``, where the ``smallest`` there is was named.
 
     Smaller parts have more components between them, so the room must come on top of parts as large as those that were met.
@@ -145,7 +145,7 @@ def again(
         # On the host components are counted run by run, wherever an image is cut.
         does = smallest
         if not met.limits.host:
-            does = enough(lambda rows, most: plan(Room(rows), most), short.had.rows, needed.rows, smallest, memory)
+            does = enough(plan, short.had, needed, smallest, memory)
         does = begun(plan, rooms, needed, does)
         what = f"a catalogue of {short.enough.rows} components" if short.rows else f"a search of {short.summits} summits"
         fix = f"give memory={does} ({format_bytes(does)}) or more, or a higher sigma"

@@ -12,7 +12,7 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._blank import blanked, check_blank, unwrap
 from footprint.api._call import Face, Stream
 from footprint.api._catalogue import catalogue, check_noise
-from footprint.api._deblend import by_parts, check_contrast
+from footprint.api._deblend import check_contrast, instead
 from footprint.api._elsewhere import foretold_on, others_of
 from footprint.api._fit import check_fit, check_models
 from footprint.api._image import Image, Passes, Reading, foretold, from_file, see
@@ -104,11 +104,11 @@ def find_sources(
     matched_filter : bool, "beam" or float, optional
         Find sources in a filtered image, and measure them on the image itself. The filter is the mean of each pixel's surroundings,
         weighted by the beam's shape (True or "beam") or by a round Gaussian of this full width in pixels; background and noise are
-        those of the filtered image. A GPU takes the image whole.
+        those of the filtered image.
     deblend : bool
         Separate sources that share an island: every pixel goes to the summit it climbs to, and a summit over sigma is a source of
         its own if it rises above the pass to a higher summit by 1.5 times the noise and by contrast times the height of that
-        summit. Give a flood below sigma, such as 3, and connectivity 8 if neighbours are correlated. A GPU takes the image whole.
+        summit. Give a flood below sigma, such as 3, and connectivity 8 if neighbours are correlated.
     contrast : float
         The least a summit must rise above a pass, as a share of the higher summit beyond it; 0 to 1.
     fit : {"point", "gaussian"}, optional
@@ -244,8 +244,8 @@ def find_sources(
     runs_on = plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * flag("negatives", negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)
-    whole = apart is not None or smooth is not None or bool(others)
-    otherwise = by_parts(device, whole, seen.face)
+    richer = apart is not None or smooth is not None or bool(others)
+    otherwise = instead(device, richer, seen.face)
     known: dict[str, Any] = {"on_plan": on_plan, "told": told, "models": models, "otherwise": otherwise, **measured}
     search = Search(seen, rules, levels, tuple(ids), capacity, runs_on, memory, **known)
     parted = check_pairs(pairs, search, kept)
@@ -391,8 +391,8 @@ def plan_find_sources(
     runs_on = where(device)
     ids = (wanted(ArraySpec(spec.shape, "int32")),) if labels else ()
     models = tuple(wanted(ArraySpec(spec.shape, kernel_dtype(spec.dtype))) for _ in kept)
-    whole = apart is not None or smooth is not None or bool(others)
-    known: dict[str, Any] = {"models": models, "otherwise": by_parts(device, whole), **measured}
+    richer = apart is not None or smooth is not None or bool(others)
+    known: dict[str, Any] = {"models": models, "otherwise": instead(device, richer), **measured}
     search = Search(Image(Stream(None, spec)), rules, levels, ids, capacity, runs_on, memory, **known)
     searches: list[Any] = [search] if check_reliability(reliability) is None else [search, *trials(search)]
     searches += [Pairs(beside(search, None if negatives else 0))] if check_pairs(pairs, search, kept) else []

@@ -86,6 +86,10 @@ class Op(ABC):
         """Axes that may be cut on a device, for inputs that are given so; fewer than `cut` where its kernels need more at once."""
         return self.cut
 
+    def whole_first(self, limits: Limits) -> bool:
+        """Whether the whole is taken wherever there is room for it, as parts are much more work on a device."""
+        return False
+
     def grain(self, *specs: ArraySpec) -> int:
         """The number of rows that parts begin at multiples of, along the first axis that is cut."""
         return 1

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from footprint.kernels.deblend.contract import BASINS, NO_POINTS, strip_rows
+from footprint.kernels.measure.contract import turns
 from footprint.kernels.sigma_clip.contract import rows_per_block
+from footprint.ops.again import made_by
 from footprint.ops.matched import Pixels
 from footprint.ops.measure import SOURCE_ROW, table_specs
 from footprint.ops.residual import without
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a row takes in the catalogue beside those of an island: island, component and flags.
@@ -76,9 +78,9 @@ class Deblend(Pixels):
         width = image.shape[1]
         return self.strip or strip_rows(width, rows_per_block(image.size, width))
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Only the host's kernels join basins across parts."""
-        return self.cut if limits.host else ""
+    def whole_first(self, limits: Limits) -> bool:
+        """A GPU takes parts apart several times, and the whole once."""
+        return not limits.host
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Basins and passes part by part; the tree; labels and moments part by part, of basins that are found again."""
@@ -111,25 +113,39 @@ class Deblend(Pixels):
         rules |= {"min_area": self.min_area, "beamed": (self.shallow, *self.beamed), "width": whole.shape[1]}
         nodes = self._nodes(b, x, ids)
         room = -(-self.summits // BASINS) or self.capacity
-        state = b.state("deblend.gather", x, capacity=room)
+        state = b.state("deblend.gather", x, capacity=room, height=whole.shape[0])
         b.launch("deblend.gather", x, stats, nodes, *state, **how, seed=self.sigma)
         with b.only("end"):
             b.launch("deblend.settle", stats, c, who, *state, **rules)
-        b.next_phase()
-        if cut:
-            x, values, stats, at_peaks = seen(True)
-            ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels]
-            nodes = self._nodes(b, x, ids)
-        painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
-        b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
-        measured = b.state("measure.islands", values, painted, stats, c, m, n)
+
+        def paint(x: Ref, stats: Ref, ids: list[Ref], nodes: Ref) -> Ref:
+            painted = ids[0] if ids else nodes if nodes.spec.dtype == "int32" else b.like(x, "int32", "labels of a part")
+            b.launch("deblend.paint", x, stats, c, nodes, painted, *state, climb=cut, capacity=self.capacity, **how)
+            return painted
+
+        def once_more() -> Ref:
+            x, _, stats, _ = seen(False)
+            return paint(x, stats, [], self._nodes(b, x, []))
+
         place = {"first": how["first"], "height": whole.shape[0], "min_area": 1, "seed": 0.0, "connected": True}
-        b.launch("measure.islands", values, painted, stats, c, m, n, *measured, **place)
+        measured: tuple[Ref, ...] = ()
+        most = turns(b.limits, values.spec.dtype) if cut else 1
+        for turn in range(most):
+            b.next_phase()
+            if cut:
+                x, values, stats, at_peaks = seen(turn + 1 == most)
+                ids = [stack.enter_context(b.deliver(ref, dtype="int32")) for ref in labels if turn + 1 == most]
+                nodes = self._nodes(b, x, ids)
+            painted = paint(x, stats, ids, nodes)
+            measured = measured or b.state("measure.islands", values, painted, stats, c, m, n, height=whole.shape[0])
+            b.launch("measure.islands", values, painted, stats, c, m, n, *measured, turn=turn, **place)
+        for ref in labels if cut else []:
+            made_by(b, ref, once_more)
         at_peaks(n, m)
 
     def _nodes(self, b: Builder, x: Ref, ids: list[Ref]) -> Ref:
-        """Where basins are found: in the labels' place where their numbers fit."""
-        wide = "int32" if x.slot.spec.size < 2**31 - 1 else "int64"
+        """Where basins are found: in the labels' place where their numbers fit; a GPU numbers those of a part."""
+        wide = "int32" if b.limits.family == "gpu" or x.slot.spec.size < 2**31 - 1 else "int64"
         return ids[0] if ids and wide == "int32" else b.like(x, wide, "basins of a part")
 
 

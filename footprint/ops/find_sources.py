@@ -9,6 +9,7 @@ from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.find_sources.contract import turns
+from footprint.ops.again import made_by
 from footprint.ops.base import Op
 from footprint.ops.deblend import turned
 from footprint.ops.label import Label
@@ -114,10 +115,20 @@ class Islands(Pixels):
             b.launch(kernel, x, *sky, c, m, n, *ids, *state, turn=turn, **keep, **how)
         stack.close()
         if labels and cut:
+
+            def paint(x: Ref, sky: list[Ref], painted: Ref) -> Ref:
+                b.launch(f"{folder}.paint", x, *sky, c, n, painted, *state, **how)
+                return painted
+
+            def once_more() -> Ref:
+                x, *sky = seen(False)
+                return paint(x, sky, b.like(x, "int32", "labels of a part"))
+
             b.next_phase()
             x, *sky = seen(False)
             with b.deliver(labels[0], dtype="int32") as painted:
-                b.launch(f"{folder}.paint", x, *sky, c, n, painted, *state, **how)
+                paint(x, sky, painted)
+            made_by(b, labels[0], once_more)
 
 
 def _fuse(group: tuple[Stage, ...]) -> Stage | None:

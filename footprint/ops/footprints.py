@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from footprint.dtypes import kernel_dtype
+from footprint.ops.again import Values, measured_there
 from footprint.ops.base import Op
 from footprint.ops.deblend import turned
 from footprint.ops.local_sources import OverMaps
 from footprint.ops.measure import LOCAL_ROW, SOURCE_ROW, table_specs
 from footprint.ops.residual import unit_noise
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a row takes beside the catalogue's: peak, noise, label and pixels in the filtered image, and what is made of them.
@@ -45,31 +47,33 @@ class Footprints(Op):
         """Tables of so many rows."""
         return table_specs(self.capacity)
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """The host's kernels look at a part once."""
-        return self.cut if limits.host else ""
+    def whole_first(self, limits: Limits) -> bool:
+        """A GPU looks at parts several times, for whose labels are made each time, and at the whole once."""
+        return not limits.host
 
     def record(self, b: Builder, *refs: Ref) -> None:
-        """One launch."""
+        """Pixels of every part."""
         image, labels, count, stats, *tables = refs
         b.library("catalogue's columns", (SOURCE_ROW + FILTERED_ROW) * self.capacity)
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
+
+        dtype = kernel_dtype(image.spec.dtype)
+
+        def values(last: bool) -> tuple[Ref, Callable[[Ref, Ref], None]]:
+            x = b.bring(image, dtype=dtype)
+            return turned(b, x, stats) if self.inverted else x, lambda boxes, moments: None
+
         with ExitStack() as stack:
-            self.steps(b, turned(b, x, stats) if self.inverted else x, labels, count, stats, tables, stack)
+            self.steps(b, values, dtype, labels, count, stats, tables, stack)
 
     def steps(
-        self, b: Builder, x: Ref, labels: Ref, count: Ref, stats: Ref, tables: list[Ref], stack: ExitStack
-    ) -> tuple[Ref, Ref]:
-        """Of the pixels of a part, from the background of ``stats``; boxes and moments as they are while parts pass."""
+        self, b: Builder, values: Values, dtype: str, labels: Ref, count: Ref, stats: Ref, tables: list[Ref], stack: ExitStack
+    ) -> None:
+        """Launches on every part, over the background of ``stats``."""
         if not b.several:
             # How many there are is then told before the tables; of several parts the labels are gone with their part.
             b.next_phase()
         n, m = (stack.enter_context(b.deliver(ref)) for ref in reversed(tables))
-        ids = b.bring(labels, dtype="int32")
-        state = b.state("measure.islands", x, ids, stats, count, m, n)
-        place = {"first": b.first(x, "y"), "height": x.slot.spec.shape[0], "min_area": 1, "seed": 0.0}
-        b.launch("measure.islands", x, ids, stats, count, m, n, *state, **place)
-        return n, m
+        measured_there(b, values, dtype, labels, (stats, count, m, n))
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,17 @@ class LocalFootprints(OverMaps, Footprints):  # type: ignore[misc]
         given, (moments, boxes, *kept) = dict(zip(self._reads, refs)), refs[len(self._reads) :]
         image, dtype = given["image"], kernel_dtype(given["image"].spec.dtype)
         b.library("catalogue's columns", (LOCAL_ROW + FILTERED_ROW) * self.capacity)
+        unit = unit_noise(b)
         with ExitStack() as stack:
-            x = b.bring(image, dtype=dtype)
-            targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept)}
-            level, spread = self._maps(b, x, given, targets)
-            x = turned(b, x, level) if self.inverted else x
-            ranks, values = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
-            b.launch("deblend.told", x, level, spread, ranks, values)
-            tables = self.steps(b, values, given["labels"], given["count"], unit_noise(b), [moments, boxes], stack)
-            b.launch("deblend.at_peaks", level, spread, *tables, first=b.first(x, "y"))
+
+            def values(last: bool) -> tuple[Ref, Callable[[Ref, Ref], None]]:
+                x = b.bring(image, dtype=dtype)
+                targets = {name: stack.enter_context(b.deliver(ref, dtype)) for name, ref in zip(self.saved, kept) if last}
+                level, spread = self._maps(b, x, given, targets)
+                x = turned(b, x, level) if self.inverted else x
+                ranks, over = b.like(x, dtype, "noises over the background"), b.like(x, dtype, "over the background")
+                b.launch("deblend.told", x, level, spread, ranks, over)
+                first = b.first(x, "y")
+                return over, lambda boxes, moments: b.launch("deblend.at_peaks", level, spread, boxes, moments, first=first)
+
+            self.steps(b, values, dtype, given["labels"], given["count"], unit, [moments, boxes], stack)

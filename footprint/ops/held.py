@@ -12,12 +12,13 @@ from footprint.errors import ShapeError
 from footprint.kernels.find_sources.contract import LOCAL_MOMENTS, MOMENTS
 from footprint.kernels.held.contract import FOUND, PLACE, ROW
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
+from footprint.ops.again import Values, measured_there
 from footprint.ops.base import Op
 from footprint.ops.fit import correlation
 from footprint.ops.local_sources import OverTables
 from footprint.ops.residual import unit_noise
 from footprint.plan.builder import Builder
-from footprint.plan.slots import Given, Ref
+from footprint.plan.slots import Ref
 from footprint.spec import ArraySpec, Limits
 
 # Bytes a row takes in a catalogue: of heights peak, flux, their errors, chi squared and pixels; of sums flux, peak, their errors,
@@ -115,30 +116,29 @@ class OnIslands(Op):
             raise ShapeError("measure_on", f"shape {specs[0].shape}", f"the image's {specs[1].shape}")
         return (ArraySpec((self.capacity, MOMENTS), "float64"),)
 
-    def cuts_on(self, limits: Limits, ins: tuple[Given, ...]) -> str:
-        """Only the host's kernels measure labels of parts beside a search."""
-        return self.cut if limits.host else ""
+    def whole_first(self, limits: Limits) -> bool:
+        """A GPU looks at parts several times, for whose labels are made each time, and at the whole once."""
+        return not limits.host
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Over one background."""
         image, labels, stats, count, sums = refs
-        x = b.bring(image, dtype=kernel_dtype(image.spec.dtype))
-        self.steps(b, x, labels, stats, count, sums, lambda boxes: None)
 
-    def steps(
-        self, b: Builder, values: Ref, labels: Ref, stats: Ref, count: Ref, sums: Ref, at_peaks: Callable[[Ref], None]
-    ) -> None:
-        """One launch a part, where the labels are."""
-        whole = labels.slot.spec
+        dtype = kernel_dtype(image.spec.dtype)
+
+        def values(last: bool) -> tuple[Ref, Callable[[Ref, Ref], None]]:
+            return b.bring(image, dtype=dtype), lambda boxes, sums: None
+
+        self.steps(b, values, dtype, labels, stats, count, sums)
+
+    def steps(self, b: Builder, values: Values, dtype: str, labels: Ref, stats: Ref, count: Ref, sums: Ref) -> None:
+        """Launches on every part, where the labels are."""
         if not b.several:
             # How many there are is told before this reads it.
             b.next_phase()
         boxes = b.gathered((self.capacity, 8), "int64", "boxes by label")
         with b.deliver(sums) as m:
-            state = b.state("measure.islands", values, labels, stats, count, m, boxes)
-            place = {"first": b.first(labels, "y"), "height": whole.shape[0], "min_area": 1, "seed": 0.0}
-            b.launch("measure.islands", values, labels, stats, count, m, boxes, *state, **place)
-            at_peaks(boxes)
+            measured_there(b, values, dtype, labels, (stats, count, m, boxes))
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,15 @@ class LocalOnIslands(OverTables, OnIslands):  # type: ignore[misc]
         """Maps of every part, and the steps of `OnIslands` on what is over them."""
         (labels, count), pixels = self._told(b, refs)
         sums = refs[-1]
-        x, level, spread = pixels()
-        ranks, values = (b.like(x, x.spec.dtype, name) for name in ("noises over the background", "over the background"))
-        b.launch("deblend.told", x, level, spread, ranks, values)
-        place = {"first": b.first(x, "y")}
-        at_peaks = lambda boxes: b.launch("deblend.at_peaks", level, spread, boxes, sums, **place)
-        self.steps(b, values, labels, unit_noise(b), count, sums, at_peaks)
+
+        def values(last: bool) -> tuple[Ref, Callable[[Ref, Ref], None]]:
+            x, level, spread = pixels()
+            ranks, over = (b.like(x, x.spec.dtype, name) for name in ("noises over the background", "over the background"))
+            b.launch("deblend.told", x, level, spread, ranks, over)
+            place = {"first": b.first(x, "y")}
+            return over, lambda boxes, sums: b.launch("deblend.at_peaks", level, spread, boxes, sums, **place)
+
+        self.steps(b, values, kernel_dtype(refs[0].spec.dtype), labels, unit_noise(b), count, sums)
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,10 @@ class Pipeline(Op):
         stages = self.fused().stages
         return "".join(a for a in self.cut if all(a in s.op.cuts_on(limits, ins) or a not in s.op.cut for s in stages))
 
+    def whole_first(self, limits: Limits) -> bool:
+        """Whether any operation is better taken whole."""
+        return any(stage.op.whole_first(limits) for stage in self.fused().stages)
+
     def grain(self, *specs: ArraySpec) -> int:
         """The least common multiple of what all operations ask for."""
         known = self.specs(*specs)

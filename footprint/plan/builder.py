@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,6 +63,7 @@ class Builder:
         self.libraries: dict[str, Library] = {}
         self.notes: list[str] = []
         self.spares: set[int] = set()
+        self.makers: dict[int, Callable[[], Ref]] = {}  # what makes a part of a slot once more, for a later phase
         self._tables: dict[tuple[Any, ...], Ref] = {}
         self._brought: dict[tuple[int, str], tuple[Ref, int]] = {}
         self._when = "part"
@@ -108,8 +109,7 @@ class Builder:
             return own.like(ref) if shape is None else own.like_rows(ref)
         whole = ref.slot.spec
         axes = whole.axes if axes is None else axes
-        shape = ref.usual if shape is None else shape
-        cut = dict(ref.slot.reach)
+        shape, cut = ref.usual if shape is None else shape, dict(ref.slot.reach)
         lengths = tuple(whole.length(a) if a in cut else n for a, n in zip(axes.ljust(len(shape), "."), shape))
         return self._slot(ArraySpec(lengths, dtype, axes), "scratch", name, cut)
 

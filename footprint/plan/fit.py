@@ -55,6 +55,8 @@ class Job:
         Parts along the first axis begin at multiples of so many rows.
     finer
         The same for each of the other axes; 1 where a part may begin anywhere.
+    whole_first
+        Whether the whole is taken wherever it fits.
     """
 
     record: Record
@@ -65,6 +67,7 @@ class Job:
     streamed: bool = False
     grain: int = 1
     finer: tuple[int, ...] = ()
+    whole_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,11 +125,16 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
         Where the smallest parts do not fit: it shows every term and the smallest budget that would do.
     """
     search = _Search(limits, budget, name, job)
+    rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
+    if job.whole_first and job.axes:
+        whole = (search.cut(search.grains()),)
+        for rung in rungs:
+            if search.fits(whole, rung):
+                return search.with_choices(search.at(whole, rung), rung)
     if job.streamed and job.axes:
         best = search.overlapped()
         if best is not None:
             return best
-    rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
     for depth, level in enumerate(search.levels()):
         # Sizes along the first axis have been tried with lanes that overlap.
         for rung in (*_LADDER, *rungs) if job.streamed and depth else rungs:

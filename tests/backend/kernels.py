@@ -13,7 +13,13 @@ import pytest
 from footprint.backend.base import Backend
 from footprint.backend.registry import device_limits
 from footprint.kernels.common.table import state_specs, work_specs
-from footprint.spec import ArraySpec
+from footprint.ops import job as job_of_ops
+from footprint.plan.builder import Builder
+from footprint.plan.fit import Job
+from footprint.plan.plan import Plan, finish
+from footprint.plan.ready import clear_cache
+from footprint.plan.slots import Cut
+from footprint.spec import ArraySpec, Limits
 
 
 def need_gpu(backend: Backend) -> None:
@@ -113,3 +119,20 @@ def run(backend: Backend, kernel: str, *arrays: np.ndarray, **numbers: Any) -> N
     """Run a kernel once."""
     with bound(backend, kernel, list(arrays), **numbers) as once:
         once()
+
+
+@contextmanager
+def cut_into(rows: int) -> Iterator[None]:
+    """Have every job be cut into parts of so many rows, wherever parts should begin; no job is cut where ``rows`` is 0."""
+
+    def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
+        cuts = [Cut(axis, total, min(rows, total), unit) for axis, total, unit in job.axes[:1] if rows]
+        builder = Builder(limits, tuple(cuts))
+        job.record(builder)
+        return finish(builder, name)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(job_of_ops, "fit", fit)
+        clear_cache()
+        yield
+    clear_cache()

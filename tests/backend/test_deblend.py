@@ -110,7 +110,7 @@ def test_dtypes_nan_and_infinities(rng, dtype):
     check(image, sigma=1.0, flood=0.2, connectivity=8)
 
 
-def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, **rules):
+def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, device="cpu", **rules):
     """The columns, labels and members of a pipeline whose basins end after ``strip`` rows."""
     op = Deblend(sigma, flood, rules.get("connectivity", 8), rules.get("min_area", 1), 0.01, capacity, True, 0.3, strip)
     found = ("count", "members", "moments", "boxes", "labels")
@@ -119,7 +119,7 @@ def run(image, strip, memory=None, capacity=1500, sigma=1.2, flood=0.4, **rules)
     stats, counts, count, labels = np.zeros(8), np.zeros(8, np.int64), np.zeros(1, np.int64), np.full(image.shape, -1, np.int32)
     table, plans = Components(count, image.shape), []
     outs = [host(stats), host(counts), *table.sinks(capacity), host(count), host(labels)]
-    call("find_sources", Pipeline(stages, ("image",), results), [host(image)], outs, "cpu", memory, on_plan=plans.append)
+    call("find_sources", Pipeline(stages, ("image",), results), [host(image)], outs, device, memory, on_plan=plans.append)
     return table.columns, labels, stats, plans[0]
 
 
@@ -376,17 +376,3 @@ def test_bad_arguments_are_named():
     for contrast in (-0.1, 2, "much", float("nan")):
         with pytest.raises(fp.ArgumentError, match=r"contrast: got .* from 0 to 1"):
             fp.find_sources(image, deblend=True, contrast=contrast)
-
-
-def test_a_gpu_wants_the_image_whole(monkeypatch):
-    """Who named it is told what that takes; else the processor takes it in parts."""
-    options = {"deblend": True, "streamed": True, "reliability": 0.9}
-    whole = fp.plan_find_sources((3000, 3000), device="null:h100", **options)
-    with pytest.raises(fp.BudgetError) as caught:
-        fp.plan_find_sources((3000, 3000), memory="50MB", device="null:h100", **options)
-    fits = fp.plan_find_sources((3000, 3000), memory=caught.value.smallest, device="null:h100", **options)
-    assert whole.n_parts == fits.n_parts == 1 and fits.footprint.total <= caught.value.smallest > 72e6
-    monkeypatch.setenv("FOOTPRINT_DEVICE", "null:h100")
-    assert fp.plan_find_sources((3000, 3000), **options).limits == whole.limits
-    parts = fp.plan_find_sources((3000, 3000), memory="50MB", **options)
-    assert parts.limits.host and parts.n_parts > 1 and parts.footprint.total <= 50e6

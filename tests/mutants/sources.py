@@ -371,7 +371,7 @@ MUTANTS = [
         devices="cpu,opencl",
     ),
     Mutant(
-        "footprint/kernels/deblend/deblend.knl",
+        "footprint/kernels/deblend/neighbours.h",
         "HIGH_WORD(key) && (u32)BASIN(k, LOW) == (u32)(key))",
         "HIGH_WORD(key))",
         (BACKEND + "gpu_deblend.py::test_passes_of_doubles_that_differ_in_their_last_digits",),
@@ -379,7 +379,7 @@ MUTANTS = [
         devices="cpu,opencl",
     ),
     Mutant(
-        "footprint/kernels/deblend/gpu.py",
+        "footprint/kernels/deblend/gpu_parts.py",
         "max(1, room.bit_length())",
         "1",
         (BACKEND + "gpu_deblend.py::test_long_slopes_and_many_teeth",),

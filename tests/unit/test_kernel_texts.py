@@ -146,6 +146,10 @@ def plans() -> dict[str, Any]:
         found |= {
             f"searched twice {kind}": fp.plan_find_sources(image, fit="point", dtype=kind, background="mesh", **rest, **known)
         }
+        cut = {"dtype": kind, "deblend": True, "memory": "60MB", **on}
+        found |= {
+            f"apart in parts {kind} {by}": fp.plan_find_sources((3000, 3000), background=by, **cut) for by in ("global", "mesh")
+        }
     found |= {
         f"background {kind} {box}": fp.plan_background(image, dtype=kind, box=box, **on)
         for kind in ("f4", "f8")

@@ -1,4 +1,5 @@
-/* Basins: a row of whole numbers each, and two of f64, its summit's value and the height of its pass. Some columns serve twice. */
+/* Basins: a row of whole numbers each, and two of f64, its summit's value and the height of its pass. Some columns serve twice.
+   Constants: PARTS (the image comes in parts of rows; AT, FIRST and PLACE are places in all of it, and with PIXELS may be over 2^31). */
 #define AT 0       /* where its summit is */
 #define FIRST 1    /* and the first of its PIXELS */
 #define PIXELS 2
@@ -15,7 +16,17 @@
 #define MANY 10    /* and whether its tree holds several */
 #define NUMBER 9   /* of a source */
 #define LABEL 6    /* of the source it belongs to */
+#if PARTS
+#define LINK 11       /* the basin it is a piece of, across the edges of parts, or towards it */
+#define LIVE 12       /* of a component: the first row of the last part that it reaches into */
+#define OLD_PLACE 13  /* the pass that the forest of earlier parts has in this row */
+#define OLD_WAY 14
+#define OLD_LOWER 15
+#define OLD_HIGHER 16
+#define COLUMNS 17
+#else
 #define COLUMNS 11
+#endif
 #define BASIN(k, column) basins[(i64)(k) * COLUMNS + (column)]
 #define NOWHERE 0x7fffffff
 #define EVERY(k, count) for (i32 k = GID(0) * 256 + LID(0); k < (count); k += GROUPS(0) * 256)

@@ -31,8 +31,8 @@ the count of basins where there is no room for them.
   kernels then take for the block, with a noise of 1 above 0.
 * ``launch("deblend.at_peaks", level, spread, boxes, moments, first=)``: both maps into the columns LEVEL and SPREAD of those whose
   peak lies in the block.
-* ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. There the block is the whole image, and no
-  strips are needed.
+* ``state``  what `gather_state` asks for, kept from launch to launch; a GPU has another. A GPU needs no strips: it takes only the
+  blocks themselves for basins of their own, so that it meets more of them where blocks are smaller.
 """
 
 from __future__ import annotations

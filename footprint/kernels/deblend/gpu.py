@@ -1,54 +1,62 @@
 """Launch shapes of deblending: summits are numbered as components are, passes open side by side, an island by a work-item.
 
-There is no image in parts: of parts, summits and passes would have to be joined across seams.
+What differs where an image comes in parts is in `gpu_parts`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from footprint.errors import LimitError
 from footprint.kernels.common.launch import A, Argument, Launch, Program, W
 from footprint.kernels.common.load import c_type
 from footprint.kernels.common.ordered import order_specs, ordered
 from footprint.kernels.deblend.contract import BASINS, CROWD, MOST
+from footprint.kernels.deblend.gpu_parts import LARGEST, STEPS, Part, in_parts, turns
+from footprint.kernels.deblend.gpu_parts import state as state_of_parts
 from footprint.kernels.label import gpu as label
 from footprint.kernels.threshold.gpu import groups_for
 from footprint.spec import ArraySpec, Limits
 
-# Columns of a basin, as `basins.h` has them; pointers that a launch follows at once.
-_COLUMNS, _STEPS = 11, 16
+# Columns of a basin, as `basins.h` has them.
+_COLUMNS = 11
 
 
-def gather_state(limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, **_: object) -> tuple[ArraySpec, ...]:
+def gather_state(
+    limits: Limits, block: ArraySpec, *rest: ArraySpec, capacity: int, height: int, **_: object
+) -> tuple[ArraySpec, ...]:
     """How many basins there are, and how many of them, where they are too many, are over the seed; their summits' values, the
     heights of their passes, and all else.
     """
-    n = min(BASINS * capacity, block.size)
+    size = height * block.shape[1]
+    n = min(BASINS * capacity, size)
+    if block.shape[0] < height:
+        if size > LARGEST:
+            got, wanted = f"{size} pixels", f"at most {LARGEST} where a GPU takes islands apart"
+            raise LimitError("image", got, wanted, "do it on the cpu")
+        return state_of_parts(block, n)
     row = ArraySpec((n,), "float64")
     return ArraySpec((2,), "int64"), row, row, ArraySpec((n, _COLUMNS), "int32")
 
 
-def _turns(size: int, room: int) -> tuple[int, int]:
-    """Launches that follow the longest slope, and rounds in which the largest forest grows: trees are half as many after each."""
-    jumps = 1
-    while _STEPS**jumps < size:
-        jumps += 1
-    return jumps, max(1, room.bit_length())
-
-
 def gather_program(
     limits: Limits, block: ArraySpec, stats: ArraySpec, nodes: ArraySpec, *state: ArraySpec, sigma: float, connectivity: int,
-    seed: float, **_: object,
+    seed: float, first: int, height: int, **_: object,
 ) -> Program:  # fmt: skip
-    """See `footprint.kernels.deblend.contract` for the arguments; the block is the whole image."""
+    """See `footprint.kernels.deblend.contract` for the arguments."""
     size, width, room = block.size, block.shape[1], state[1].shape[0]
+    if in_parts(state):
+        how: dict[str, Any] = {"first": first, "height": height, "sigma": sigma, "connectivity": connectivity}
+        return Part(limits, block, room, (A(0), A(1), A(2)), 3, **how).gather(seed)
     pixels, ids, met, peaks, heights, basins = A(0), A(2), A(3), A(4), A(5), A(6)
     chunks, roots, flags = W(0), W(1), W(2)
     kind, n = c_type(block.dtype), -(-size // label.CHUNK)
     sky = (pixels, A(1), np.float64(sigma))
     runs, _joined, *numbered = label.launches(limits, sky, kind, size, width, connectivity, ids, (chunks, roots), met, 0)
-    jumps, rounds = _turns(size, room)
-    defines = (("T", kind), ("WIDE", int(kind == "f64")), ("CHUNK", label.CHUNK), ("STEPS", _STEPS))
+    jumps, rounds = turns(size, room)
+    defines = (("T", kind), ("WIDE", int(kind == "f64")), ("CHUNK", label.CHUNK), ("STEPS", STEPS))
     shape, known = (np.int32(n), np.int32(size), np.int32(width)), (met, np.int32(room))
     near = (np.int32(connectivity == 8), *shape)
 
@@ -76,8 +84,8 @@ def gather_program(
     return Program(tuple(made), (*label.chunk_specs(size), ArraySpec((jumps + rounds + 1,), "int32")))
 
 
-def _launch(entry: str, groups: int, items: int, *args: Argument) -> Launch:
-    defines = (("WIDE", 1), ("NT", _NUMBERERS), ("CROWD", CROWD.bit_length() - 1), ("MOST", MOST))
+def _launch(entry: str, groups: int, items: int, *args: Argument, parts: bool = False) -> Launch:
+    defines = (("WIDE", 1), ("PARTS", int(parts)), ("NT", _NUMBERERS), ("CROWD", CROWD.bit_length() - 1), ("MOST", MOST))
     return Launch("tree.knl", f"tree_{entry}", (groups, 1, 1), (items, 1, 1), args, defines)
 
 
@@ -98,27 +106,38 @@ def settle_program(
     bounds = [np.int64(bound) for bound in beamed[1:]]
     opened: tuple[Argument, ...] = (basins, peaks, heights, order, met, A(0), np.int32(room), least, np.int32(width), *rules)
     opened = (*opened, np.float64(beamed[0]), *bounds)
-    put = ordered(limits, room, keys, order, met, 0)
+    put, parts = ordered(limits, room, keys, order, met, 0), in_parts(state)
+
+    def launch(entry: str, *args: Argument, groups: int = listed, items: int = 256) -> Launch:
+        return _launch(entry, groups, items, *args, parts=parts)
+
     made = (
-        _launch("keys", listed, 256, basins, heights, keys, *known),
+        *((launch("link", basins, *known),) if parts else ()),
+        launch("keys", basins, heights, keys, *known),
         *put,
-        _launch("open", groups_for(limits, room, 64), 64, *opened),
-        _launch("sources", listed, 256, basins, peaks, keys, met, A(0), np.int32(room), least, rules[0]),
+        launch("open", *opened, groups=groups_for(limits, room, 64), items=64),
+        launch("sources", basins, peaks, keys, met, A(0), np.int32(room), least, rules[0]),
         *put,
-        _launch("number", 1, _NUMBERERS, keys, order, met, A(1), A(2), np.int32(room), rows),
-        _launch("name", groups_for(limits, members.shape[0]), 256, basins, keys, order, A(1), A(2), rows),
-        _launch("labels", listed, 256, basins, *known),
+        launch("number", keys, order, met, A(1), A(2), np.int32(room), rows, groups=1, items=_NUMBERERS),
+        launch("name", basins, keys, order, A(1), A(2), rows, groups=groups_for(limits, members.shape[0])),
+        launch("labels", basins, *known),
     )
     return Program(made, order_specs(room))
 
 
 def paint_program(
     limits: Limits, block: ArraySpec, stats: ArraySpec, count: ArraySpec, nodes: ArraySpec, labels: ArraySpec, *state: ArraySpec,
-    capacity: int, **_: object,
+    capacity: int, first: int, height: int, sigma: float, connectivity: int, **_: object,
 ) -> Program:  # fmt: skip
     """See `footprint.kernels.deblend.contract` for the arguments."""
+    parts = in_parts(state)
     args = (A(3), A(4), A(8), A(5), A(2), np.int32(state[1].shape[0]), np.int32(capacity), np.int64(block.size))
-    return Program((_launch("paint", groups_for(limits, block.size), 256, *args),))
+    painted = _launch("paint", groups_for(limits, block.size), 256, *args, parts=parts)
+    if not parts:
+        return Program((painted,))
+    how: dict[str, Any] = {"first": first, "height": height, "sigma": sigma, "connectivity": connectivity}
+    part = Part(limits, block, state[1].shape[0], (A(0), A(1), A(3)), 5, **how)
+    return Program((*part.again(), painted), part.work)
 
 
 def _told(entry: str, groups: int, kind: str, *args: Argument) -> Launch:

@@ -19,6 +19,12 @@ def chunk_specs(size: int) -> tuple[ArraySpec, ArraySpec]:
     return ArraySpec((2, n), "uint32"), ArraySpec((n, CHUNK // 32), "uint32")
 
 
+def check_size(size: int) -> None:
+    """LimitError where a signed word does not count so many pixels, and what is beyond them."""
+    if size > LARGEST:
+        raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels them at once", "do it on the cpu")
+
+
 def launches(
     limits: Limits, pixels: tuple[Argument, ...], kind: str, size: int, width: int, connectivity: int, labels: Argument,
     work: tuple[W, W], count: Argument, at: int, maps: bool = False,
@@ -27,8 +33,7 @@ def launches(
 
     A sky's ``pixels`` come with stats and sigma, or with ``maps``: a level, a spread and sigma.
     """
-    if size > LARGEST:
-        raise LimitError("image", f"{size} pixels", f"at most {LARGEST} where a GPU labels them at once", "do it on the cpu")
+    check_size(size)
     n, (chunks, roots) = -(-size // CHUNK), work
     defines = _defines(limits, connectivity, kind, maps)
 

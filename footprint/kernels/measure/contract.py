@@ -8,7 +8,8 @@ raster order of the runs of a row, on a GPU whole numbers of a unit fine enough 
 the column LABEL is k. A value that is not finite makes its label's sums NaN, the first infinite where all such are so of one
 sign; and no other's.
 
-``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=, connected=)``
+``launch("measure.islands", image, labels, stats, count, moments, boxes, *state, first=, height=, min_area=, seed=, connected=,
+turn=)``
 subtracts ``stats[BACKGROUND]``; with ``connected`` the pixels of each label are, over sides or corners. Of the first ``count``
 labels, those of at least ``min_area`` pixels, with a peak over ``seed`` times the noise where that is over 0, get the numbers from
 1 in the column LABEL, in order, the others 0 and no pixels.

@@ -113,7 +113,7 @@ def measure(image, labels, moments, boxes, last, last_ids, *, first, height, tur
 
 
 def islands(
-    image, labels, stats, count, moments, boxes, last, last_ids, *, first, height, min_area, seed, connected=False
+    image, labels, stats, count, moments, boxes, last, last_ids, *, first, height, min_area, seed, connected=False, turn=0
 ) -> None:  # fmt: skip
     """See `footprint.kernels.measure.contract`."""
     if first == 0:

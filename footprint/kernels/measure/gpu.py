@@ -105,7 +105,8 @@ class Sweeps:
         if number + 1 < len(self.sweeps):
             return made
         place = (self.first, np.int32(self.rows), self.width, self.n)
-        near = self._launch("measure_near", self._listed, self.image, self.ints, last, *self.sky, self.moments, *place)
+        known = (self.image, self.ints, last, *self.sky, self.moments, self.boxes)
+        near = self._launch("measure_near", self._listed, *known, *place)
         before = np.int64(self.size - self.width)
         leave = self._launch("measure_leave", self._across, self.image, *self.sky, last, before, self.width)
         ends = self.first + self.rows == self.height
@@ -126,6 +127,14 @@ def measure_state(
 ) -> tuple[ArraySpec, ...]:  # fmt: skip
     """In parts what is found of each label, and the row before a part."""
     return part_specs(image, boxes.shape[0]) if image.shape[0] < height else ()
+
+
+def islands_state(
+    limits: Limits, image: ArraySpec, labels: ArraySpec, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
+    *rest: ArraySpec, height: int, **_: object,
+) -> tuple[ArraySpec, ...]:  # fmt: skip
+    """As `measure_state`."""
+    return measure_state(limits, image, labels, moments, boxes, height=height)
 
 
 def part_specs(image: ArraySpec, n: int) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
@@ -151,11 +160,16 @@ def measure_program(
 
 def islands_program(
     limits: Limits, image: ArraySpec, labels: ArraySpec, stats: ArraySpec, count: ArraySpec, moments: ArraySpec, boxes: ArraySpec,
-    *, height: int, min_area: int, seed: float, **_: object,
+    *state: ArraySpec, first: int, height: int, min_area: int, seed: float, turn: int = 0, **_: object,
 ) -> Program:  # fmt: skip
-    """See `footprint.kernels.measure.contract` for the arguments; the image is whole."""
+    """See `footprint.kernels.measure.contract` for the arguments."""
     n = boxes.shape[0]
     how: dict[str, Any] = {"sky": True, "height": height, "columns": moments.shape[1]}
+    if image.shape[0] < height:
+        part = Sweeps(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (A(6), A(7)), first=first, **how)
+        last = turn + 1 == len(part.sweeps) and first + image.shape[0] == height
+        kept = (keep(n, A(5), A(3), A(2), A(4), min_area, seed, part.defines),) if last else ()
+        return Program((*part.turn(turn, A(8)), *kept))
     made = Sweeps(limits, image, n, (A(0), A(1), A(2), A(4), A(5)), (W(0), W(1)), **how)
     return Program((*made.whole(), keep(n, A(5), A(3), A(2), A(4), min_area, seed, made.defines)), sum_specs(n))
 

@@ -1,0 +1,152 @@
+"""Islands taken apart on a GPU in parts of rows: the bits of the whole, wherever an image is cut and at any budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import footprint as fp
+from footprint.backend.registry import device_limits
+from footprint.reference.deblend import deblend as reference
+from tests.backend.kernels import cut_into
+from tests.backend.test_deblend import field, run
+from tests.backend.test_fit import SKY
+from tests.backend.test_gpu_parts import same
+
+
+@pytest.fixture(autouse=True)
+def gpu(device):
+    if device_limits(device).host:
+        pytest.skip("the host's kernels have tests of their own")
+
+
+def check(image, device, cuts, least=1, **rules):
+    """Labels are the sorted list's, and all columns those of the image that is not cut."""
+    rules = {"connectivity": 8, "min_area": 1, "capacity": image.size // 2 + 1} | rules
+    with cut_into(0):
+        whole, labels, stats, _ = run(image, 1, device=device, **rules)
+    about = {name: rules[name] for name in ("connectivity", "min_area")}
+    wanted, island, _ = reference(image, stats[6], stats[5], 0.4, 1.2, contrast=0.01, prominence=0.3, **about)
+    assert np.array_equal(labels, wanted) and np.array_equal(whole["island"], island) and len(island) >= least
+    for rows in cuts:
+        with cut_into(rows):
+            columns, parts, _, plan = run(image, 1, device=device, **rules)
+        assert plan.n_parts == -(-len(image) // rows) > 1
+        assert np.array_equal(parts, labels), rows
+        assert all(np.array_equal(one, columns[name], equal_nan=True) for name, one in whole.items()), rows
+
+
+# Summits on edges of parts, level ground across them, slopes and basins that reach over many, and parts of one row or column.
+@pytest.mark.parametrize(
+    ("dtype", "shape", "smooth", "levels", "cuts", "rules"),
+    [
+        ("f4", (40, 33), 0.7, 0, (1, 7), {}), ("f8", (40, 33), 2.0, 4, (1, 13), {}),
+        ("f4", (97, 5), 0.7, 1, (2, 96), {"connectivity": 4}), ("f8", (61, 47), 2.0, 1, (8, 31), {"min_area": 5}),
+        ("f4", (50, 1), 0.7, 4, (1, 3), {"connectivity": 4}), ("f8", (61, 47), 0.0, 1, (3,), {"connectivity": 4}),
+        ("f4", (61, 47), 0.7, 9, (5, 20), {"min_area": 4}), ("f4", (2, 90), 0.7, 3, (1,), {}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_equals_the_sorted_list_of_pixels_wherever_it_is_cut(device, rng, dtype, shape, smooth, levels, cuts, rules):
+    check(field(rng, shape, smooth, levels).astype(dtype), device, cuts, **rules)
+
+
+@pytest.mark.parametrize("kind", ["ramp", "plateau", "comb", "rings"])
+def test_basins_and_islands_over_many_parts(device, kind):
+    """A slope through all parts, level ground, teeth that meet in the last row or the first, basins that meet again and again."""
+    y, x = np.mgrid[:90, :61].astype("f4")
+    image = {
+        "ramp": y * 61 + x + 1,
+        "plateau": np.full_like(y, 7),
+        "comb": np.where(x % 2 == 0, 50 + y % 5 + x % 3, np.where(y == 89, 20, -40)),
+        "rings": 50 + 10 * np.cos(np.hypot(y - 45, x - 30)) + (x * 7 + y * 3) % 5,
+    }[kind]
+    image = np.concatenate([np.zeros((91, 61), "f4"), image.astype("f4"), np.zeros((40, 61), "f4")])
+    for one in (image, image[::-1].copy()):
+        check(one, device, (9, 64), least=1 if kind in ("ramp", "plateau") else 9)
+
+
+def sky(shape, dtype="f4"):
+    """Crowds of points and noise, and a second look at them."""
+    rng = np.random.default_rng(7)
+    points = np.zeros(shape)
+    points[tuple(rng.integers(0, n, shape[0] * shape[1] // 60) for n in shape)] = 40 * rng.random(shape[0] * shape[1] // 60) ** 3
+    spots = ndimage.gaussian_filter(points, 1.5) * 14
+    first, second = (spots + ndimage.gaussian_filter(rng.standard_normal(shape), 1.2) * 4 for _ in range(2))
+    first[shape[0] // 2, 5:40] = np.nan
+    return first.astype(dtype), second.astype("f8")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"deblend": True, "fit": "gaussian", "header": SKY, "residual": True, "pairs": True},
+        {"deblend": True, "background": "mesh", "box": 16, "save_noise": True, "measure_on": True, "fit": "point", "header": SKY},
+        {"deblend": True, "measure_on": True, "matched_filter": 3.0, "dtype": ">f8"},
+        {"measure_on": True, "matched_filter": 3.0, "background": "mesh", "box": 16},
+        {"measure_on": True, "flood": 1.0}, {"deblend": True, "negatives": True}, {"deblend": True, "reliability": 0.9},
+    ],
+    ids=lambda options: "-".join(options),
+)  # fmt: skip
+def test_all_that_is_made_of_sources_is_that_of_the_whole(device, options):
+    image, second = sky((144, 81), options.get("dtype", "f4"))
+    given = {name: value for name, value in options.items() if name not in ("dtype", "measure_on", "save_noise")}
+    given |= {"measure_on": {"b": second, "below": -image}} if "measure_on" in options else {}
+
+    def found():
+        labels, noise = np.full(image.shape, -1, "i4"), np.zeros(image.shape)
+        saved = {"save_noise": noise} if "save_noise" in options else {}
+        tables = fp.find_sources(image, 4.0, labels=labels, device=device, **({"flood": 2.0} | given | saved))
+        return (*(tables if isinstance(tables, tuple) else (tables,)), labels, noise)
+
+    with cut_into(0):
+        *whole, labels, noise = found()
+    assert len(whole[0]) > 20
+    for rows in (48, 112):
+        with cut_into(rows):
+            *tables, painted, map_of_it = found()
+        assert all(same(one, other) for one, other in zip(whole, tables, strict=True)), rows
+        assert np.array_equal(labels, painted) and np.array_equal(noise, map_of_it)
+
+
+@pytest.mark.parametrize("options", [{}, {"background": "mesh", "box": 64, "measure_on": True}], ids=str)
+def test_any_budget_gives_one_catalogue(device, backend, options):
+    """What is refused names one that does, and smaller parts have room for the pieces that there are then."""
+    image, second = sky((1100 if backend.limits.cores < 16 else 4100, 97))
+    rng, parts = np.random.default_rng(1), set()
+    options = {"sigma": 4.0, "flood": 2.0, "deblend": True, "device": device} | options
+    options |= {"measure_on": {"b": second}} if "measure_on" in options else {}
+    plans = []
+    whole = fp.find_sources(image, on_plan=plans.append, **options)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.find_sources(image, memory=1, **options)
+    low, high = caught.value.smallest, plans[-1].footprint.total
+    assert plans[-1].n_parts == 1 and low < high / 2
+    for memory in (low, *(int(low + share * (high - low)) for share in rng.random(3))):
+        for _ in range(4):
+            try:
+                table = fp.find_sources(image, memory=memory, on_plan=plans.append, **options)
+                break
+            except fp.BudgetError as error:
+                assert error.smallest > memory
+                memory = error.smallest
+        assert plans[-1].footprint.total <= memory and same(whole, table) and whole.meta == table.meta
+        parts.add(plans[-1].n_parts)
+    assert max(parts) >= 4 and len(whole) > 300
+
+
+def test_files_are_read_while_parts_are_taken_apart(device, rng):
+    image = field(rng, (1500, 901))
+    plans: list = []
+    options = {"sigma": 4.0, "flood": 2.0, "deblend": True, "device": device, "on_plan": plans.append}
+
+    class File:
+        shape, dtype = image.shape, image.dtype
+
+        def read(self, rows, out):
+            out[...] = image[rows]
+
+    whole = fp.find_sources(image, **options)
+    table = fp.find_sources(File(), memory="20MB", **options)
+    assert plans[0].n_parts == 1 < plans[-1].n_parts and len(plans[-1].lanes) == 3 and same(whole, table)

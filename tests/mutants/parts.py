@@ -1,0 +1,61 @@
+"""Faults in what a GPU does with sources in parts of rows."""
+
+from tests.mutants import Mutant
+
+TEXT, TREE = "footprint/kernels/deblend/parts.knl", "footprint/kernels/deblend/tree.knl"
+FILE = "tests/backend/test_gpu_deblend_parts.py::test_"
+CUT = (FILE + "equals_the_sorted_list_of_pixels_wherever_it_is_cut",)
+MADE = (FILE + "all_that_is_made_of_sources_is_that_of_the_whole",)
+
+
+def on_a_gpu(file: str, text: str, fault: str, why: str, tests: tuple[str, ...] = CUT) -> Mutant:
+    return Mutant(file, text, fault, tests, why, devices="cpu,opencl")
+
+
+MUTANTS = [
+    on_a_gpu(TEXT, "if (v > top || (v == top && to < best)) {", "if (v > top) {", "no pixel climbs to an equal one before it"),
+    on_a_gpu(TEXT, "!(pixels[to] > top)", "!(pixels[to] >= top)", "across an edge, of equal pixels the later"),
+    on_a_gpu(TEXT, "if (up < 0) BASIN(before", "if (0) BASIN(before", "what climbs out of a first row is a basin"),
+    on_a_gpu(TEXT, "live && component != k ? BASIN(k, PLACE)", "0 ? BASIN(k, PLACE)", "passes of earlier parts are forgotten"),
+    on_a_gpu(TEXT, ", LIVE) = (i32)first;", ", LIVE) = 0;", "forests of earlier parts do not grow on"),
+    on_a_gpu(TEXT, " || BASIN(k, WAY) != way) return;", ") return;", "of the passes of one pixel any"),
+    on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones"),
+    on_a_gpu(TREE, "ATOMIC_ADD_G(&BASIN(whole, PIXELS), BASIN(k, PIXELS));", "", "pieces keep their pixels"),
+    on_a_gpu(TREE, "BASIN(k, OWNER) == k && BASIN_OF(k) == k;", "BASIN(k, OWNER) == k;", "pieces of basins are sources"),
+    on_a_gpu(TREE, "end_of(basins, OWNER, BASIN_OF(k))", "end_of(basins, OWNER, k)", "pieces have no label"),
+    on_a_gpu(
+        "footprint/kernels/measure/measure.knl",
+        "boxes[(i64)k * 8 + 7] = first + row;",
+        "boxes[(i64)k * 8 + 7] = row;",
+        "maps are read at another row than the peak's",
+        MADE,
+    ),
+    on_a_gpu(
+        "footprint/ops/deblend.py",
+        "x, values, stats, at_peaks = seen(turn + 1 == most)",
+        "x, values, stats, at_peaks = seen(turn == 0)",
+        "maps are saved when parts are seen for the first time of several",
+        MADE,
+    ),
+    on_a_gpu(
+        "footprint/ops/again.py",
+        "b.bring(here(b, labels), dtype",
+        "b.bring(labels, dtype",
+        "labels that are gone with their part are read again",
+        MADE,
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        "if job.whole_first and job.axes:",
+        "if False:",
+        ("tests/null/test_sources_on_gpus.py",),
+        "what would fit whole goes in parts, which are three times the work",
+    ),
+    Mutant(
+        "footprint/kernels/deblend/gpu_parts.py",
+        "label.check_size(block.size)",
+        "pass",
+        ("tests/null/test_sources_on_gpus.py",),
+        "parts of over 2^31 pixels are tried",
+    ),
+]

@@ -1,0 +1,31 @@
+"""Where a GPU takes an image for sources whole, and where in parts."""
+
+from __future__ import annotations
+
+import pytest
+
+import footprint as fp
+
+
+def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
+    """Else in parts; and a catalogue that it has no room for goes to the processor unless the GPU was named."""
+    options = {"deblend": True, "streamed": True}
+    whole = fp.plan_find_sources((3000, 3000), device="null:h100", **options)
+    parts = fp.plan_find_sources((3000, 3000), memory="50MB", device="null:h100", **options)
+    assert whole.n_parts == 1 < parts.n_parts and parts.footprint.total <= 50e6 < whole.footprint.total
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_find_sources((3000, 3000), memory="7MB", device="null:h100", **options)
+    least = fp.plan_find_sources((3000, 3000), memory=caught.value.smallest, device="null:h100", **options)
+    assert least.footprint.total <= caught.value.smallest < 20e6
+    monkeypatch.setenv("FOOTPRINT_DEVICE", "null:h100")
+    assert fp.plan_find_sources((3000, 3000), memory="50MB", **options).limits == whole.limits
+    less = fp.plan_find_sources((3000, 3000), memory="7MB", **options)
+    assert less.limits.host and less.n_parts > 1
+
+
+def test_a_gpu_counts_places_by_32_bits():
+    options = {"deblend": True, "flood": 3, "streamed": True, "measure_on": 1, "device": "null:h100"}
+    plan = fp.plan_find_sources((65536, 65535), **options)
+    assert plan.n_parts > 2 and plan.outputs[3].spec.shape[0] > 5e6
+    with pytest.raises(fp.ShapeError, match="image: got 4294967295 pixels, wanted at most 4294967294 where a GPU"):
+        fp.plan_find_sources((65537, 65535), **options)
