@@ -89,5 +89,5 @@ def test_the_filter_has_the_beams_shape():
 def test_bad_filters_are_named(given, match):
     with pytest.raises(fp.ArgumentError, match=match):
         fp.plan_find_sources((40, 40), matched_filter=given, device="cpu")
-    with pytest.raises(fp.ArgumentError, match="residual: got beside matched_filter"):
+    with pytest.raises(fp.ArgumentError, match="residual: got it together with matched_filter"):
         fp.plan_find_sources((40, 40), matched_filter=5, residual=True, deblend=True, fit="gaussian", device="cpu")

@@ -112,7 +112,7 @@ def test_the_defaults_written_are_the_defaults(said, scan):
     [
         ("[reconstruct]\nfiltr = 'hann'", "[reconstruct] has the unknown key 'filtr'; did you mean filter?"),
         ("[reconstruct]\nrotation-axis = 9", "unknown key 'rotation-axis'; did you mean center?"),
-        ("[reconstruct]\nhalf-acquisition = true\nfull_acquisition = true", "says full-acquisition twice, or what is the opposite"),
+        ("[reconstruct]\nhalf-acquisition = true\nfull_acquisition = true", "gives full-acquisition twice, or together"),
         ("[reconstruct]\nzzz = 1", "footprint config reconstruct lists all options"),
         ("[reconstruction]\ncenter = 1", "did you mean [reconstruct]?"),
         ("center = 1", "below a line [reconstruct]"),

@@ -356,7 +356,7 @@ def test_other_images_and_known_places(monkeypatch, capsys, image, tmp_path):
     assert np.all(known["fit_peak"] > 30) and {"aper1_flux", "snr", "ra"} <= set(known.colnames)
     for more, sentence in (
         (("--deblend", "--at", out), "--deblend: got True together with --at"),
-        (("--segmentation", "s.npy", "--at", out), "--segmentation: got s.npy beside --at"),
+        (("--segmentation", "s.npy", "--at", out), "--segmentation: got s.npy together with --at"),
         (("--at", tmp_path / "none.csv"), "none.csv"),
         (("--shapes", "catalogue"), "--shapes: got catalogue without --at"),
         (("--measure-on", image, "--measure-on", image), "--measure-on: got two images called field"),

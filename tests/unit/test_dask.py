@@ -175,7 +175,7 @@ def test_bad_arguments_are_one_sentence():
         convolve(image, mask, cval="much")
     with pytest.raises(ShapeError, match=r"weight: got shape \(8,\), wanted the image's \(8, 8\)"):
         convolve(image, mask, weight=np.ones(8))
-    with pytest.raises(ArgumentError, match="masked: got an array, beside an image whose chunks are masked"):
+    with pytest.raises(ArgumentError, match="masked: got an array, although the image's chunks are masked"):
         convolve(da.ma.masked_invalid(image), mask, masked=image > 0)
     with pytest.raises(TypeError, match=r"'kernel'; that is mask= here"):
         convolve(image, kernel=mask)
