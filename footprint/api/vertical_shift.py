@@ -58,8 +58,8 @@ def vertical_shift(radios: Any, shifts: Any, *, out: Any = None, memory: Memory 
     look = looks("vertical_shift", (memory, device), radios, out, shifts)
     known = recall(look)
     if known is not None and known.small:
-        table = _known_table(np.asarray(shifts, np.float64), known.small)
-        found = again(look, [radios, table], out) if table is not None else None
+        ready = _known_table(np.asarray(shifts, np.float64), known.small)
+        found = again(look, [radios, ready], out) if ready is not None else None
         if found is not None:
             return found
     source = receive(radios, "radios")

@@ -266,7 +266,7 @@ class _Search:
         return next((one for one in range(even, even // 2, -1) if -(-total // one) % n == 0), even)
 
     def total(self, plan: Plan) -> float:
-        """Predicted seconds: the first part goes through all lanes, and each further one of a device adds that of the slowest lane."""
+        """Predicted seconds: the first part goes through all lanes, each further one of a device adds that of the slowest lane."""
         times, n = [t for _, t in plan.seconds], plan.n_parts
         if len(plan.lanes) == 1 or n == 1:
             return sum(times)

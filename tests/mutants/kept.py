@@ -129,8 +129,8 @@ MUTANTS = [
     ),
     Mutant(
         READY,
-        "    READY.give_up()\n    return make()",
-        "    return make()",
+        "    READY.give_up()\n    PINS.clear()\n",
+        "    PINS.clear()\n",
         ("tests/unit/test_ready.py::test_what_is_kept_is_given_up_before_an_allocation_fails",),
     ),
     Mutant(READY, "if known.key == key]", "if known.key != key]", WITH_PLANS, "calls stay when their plan goes"),
@@ -160,7 +160,7 @@ MUTANTS = [
         (*TABLES, *NUMBERS),
         "any type goes by its repr",
     ),
-    Mutant(EXACT, "if known == data:", "if len(known) == len(data):", LONG, "a table as long as the last one is the last one"),
+    Mutant(EXACT, "if known == data and", "if len(known) == len(data) and", LONG, "a table as long as the last is the last"),
     Mutant(EXACT, 'f"{value.dtype.str}:{value.tobytes().hex()}"', "repr(float(value))", TEXTS, "float32 for float64"),
     Mutant(
         EXACT,
