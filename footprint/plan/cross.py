@@ -45,7 +45,7 @@ class Crossing:
     def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
         """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns.
 
-        ``given`` is free then, but for pinned arrays, which are read until the job ends.
+        ``given`` is free then, but for pinned arrays: they are read until `read_through` or the end of the job.
         """
         backend = self.bound.backend
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
@@ -81,7 +81,7 @@ class Crossing:
                     # It is read while the job goes on, which keeps it until then.
                     lane = self._lane(step.lane, stage, 0)
                     backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), lies)
-                    lane.events[0] = backend.mark()
+                    lane.events[0] = lane.direct = backend.mark()
                     return
         if where is not None:
             self._carry_up(step, given, where, spec, geometry, whole)
@@ -107,6 +107,13 @@ class Crossing:
             lane.copy(at, fill_from, given, _within(window, region), shape, host)
         while waiting:
             send()
+
+    def read_through(self, name: str) -> None:
+        """Wait until what a lane brings as it lies has been read."""
+        lane = self.lanes.get(name)
+        if lane is not None and lane.direct is not None:
+            self.bound.backend.wait(lane.direct)
+            lane.direct = None
 
     def down(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
         """From the device to an array, on its way when this returns (see `finish`), or to a sink."""
@@ -262,6 +269,8 @@ class Lane:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.events: dict[int, Any] = {}
+        # The last transfer from memory that is not ours.
+        self.direct: Any = None
         # Places of the ring that a job has yet to copy from.
         self.full: dict[int, tuple[Carry, int]] = {}
         self._jobs: list[Carry] = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from footprint.backend.base import Backend, Transforms
 from footprint.plan.cross import Crossing
-from footprint.plan.faces import fill_from, given, take_to
+from footprint.plan.faces import Turning, fill_from, given, take_to
 from footprint.plan.geometry import Geometry, Prepared, nest
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Loop, Place, Slot, Step
@@ -164,8 +164,11 @@ class Steps:
         if self.plan.limits.host:
             fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
         else:
-            there = feeds.get(step.refs[1].slot.id)
-            self.crossing.up(step, view, window, given(feeds[slot.id], geometry.order), geometry, there)
+            feed, there = feeds[slot.id], feeds.get(step.refs[1].slot.id)
+            self.crossing.up(step, view, window, given(feed, geometry.order), geometry, there)
+            if isinstance(feed, Turning):
+                # Whoever gave a frame may write the next one to the same memory.
+                self.crossing.read_through(step.lane)
 
     def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[1].slot

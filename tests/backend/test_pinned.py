@@ -1,6 +1,7 @@
 """Host memory on the way to a device, from call to call."""
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -242,6 +243,34 @@ def test_a_stream_pins_the_frames_that_come_again(bus, rng):
     for i, got in enumerate(results):
         np.testing.assert_allclose(got, nd.convolve(ring[i % 3].astype(np.float32), mask, mode="constant"), rtol=1e-5)
     assert sorted(bus.ever) == sorted(frame.ctypes.data for frame in ring)
+
+
+def test_a_frame_has_been_read_when_the_next_is_asked_for(bus, monkeypatch, rng):
+    """Who gives frames may have one buffer for all of them, also when that is pinned and transfers go on by themselves."""
+    frame, mask = rng.random((300, 160), np.float32), np.ones((3, 3))
+    kind, write, seen = type(bus), type(bus).write, []
+
+    def noted(what):
+        # The thread that asks for frames, and brings them.
+        if threading.current_thread().name == "footprint-read":
+            seen.append(what)
+        return what
+
+    monkeypatch.setattr(kind, "write", lambda self, dst, src: (write(self, dst, src), noted(src.nbytes)))
+    monkeypatch.setattr(kind, "mark", lambda self: noted(object()))
+    monkeypatch.setattr(kind, "wait", lambda self, event: noted(event))
+
+    def camera():
+        for i in range(8):
+            noted(f"ask {i}")
+            yield frame
+
+    assert len(list(fp.stream(camera(), mask=mask, device="cuda"))) == 8 and bus.ever == [frame.ctypes.data]
+    # From the fourth on it is pinned for certain.
+    for i in range(4, 7):
+        turn = seen[seen.index(f"ask {i}") : seen.index(f"ask {i + 1}")]
+        at = turn.index(frame.nbytes)
+        assert turn[at + 1] in turn[at + 2 :]
 
 
 def test_memory_that_is_short_gives_pinned_arrays_up(bus, monkeypatch, rng):

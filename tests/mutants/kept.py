@@ -58,6 +58,13 @@ MUTANTS = [
         (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
     ),
     Mutant(
+        "footprint/plan/steps.py",
+        "            if isinstance(feed, Turning):\n",
+        "            if False:\n",
+        (BUS + "a_frame_has_been_read_when_the_next_is_asked_for",),
+        "a frame is overwritten while it crosses",
+    ),
+    Mutant(
         READY,
         "if not READY.kept() and not PINS.nbytes:",
         "if not READY.kept():",
