@@ -170,7 +170,7 @@ def test_any_budget_gives_one_catalogue(device, backend, options):
 def test_files_are_read_while_parts_are_taken_apart(device, rng):
     image = field(rng, (1500, 901))
     plans: list = []
-    options = {"sigma": 4.0, "flood": 2.0, "deblend": True, "capacity": 6000, "device": device, "on_plan": plans.append}
+    options = {"sigma": 4.0, "flood": 2.5, "deblend": True, "capacity": 6000, "device": device, "on_plan": plans.append}
 
     class File:
         shape, dtype = image.shape, image.dtype

@@ -45,6 +45,13 @@ MUTANTS = [
         "labels that are gone with their part are read again",
         MADE,
     ),
+    on_a_gpu(
+        "footprint/plan/steps.py",
+        'slot.kind in ("const", "kept") and slot.reach',
+        'slot.kind == "const" and slot.reach',
+        "all parts of an input that stays are written to where the first two lie",
+        ("tests/backend/test_gpu_parts.py::test_a_file_of_the_kernels_own_dtype_stays",),
+    ),
     Mutant(
         "footprint/plan/fit.py",
         "if job.whole_first and job.axes:",
