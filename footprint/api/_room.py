@@ -67,7 +67,10 @@ class Short:
         """What may do, the most first."""
         if self.rows:
             return (self.enough,)
-        return tuple(Room(max(1, self.bright // fewer), self.summits) for fewer in _FEWER)
+        # A GPU meets more summits in smaller parts: the rows that were found to be needed before that are not forgotten.
+        most = max(1, self.bright)
+        rows = {min(self.had.rows, most), *(max(1, most // fewer) for fewer in _FEWER)}
+        return tuple(Room(one, self.summits) for one in sorted(rows, reverse=True))
 
 
 def first_that_fits(rooms: Sequence[R], make: Callable[[R], T]) -> T:

@@ -43,7 +43,7 @@ class Steps:
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
-        self._tables = [slot.id for slot in plan.slots if slot.kind == "const" and slot.reach]
+        self._standing = [slot.id for slot in plan.slots if slot.kind in ("const", "kept") and slot.reach]
 
     def view(self, slot: Slot, copy: int, offset: int, spec: ArraySpec, given: Any = None) -> Any:
         """An array of ``spec``, ``offset`` bytes into a copy of a slot, where kernels run."""
@@ -65,8 +65,8 @@ class Steps:
     def _ready(self, phase: int, lanes: int, geometry: Geometry) -> list[Any]:
         moving = tuple(self._number(value, geometry) for value in self._places_of(phase, lanes))
         copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
-        # A table is not brought but seen from another row on in every part.
-        rows = tuple(geometry.windows[slot][0][0] for slot in self._tables)
+        # A table, or an input that stays, is there as a whole, and every part has other rows of it.
+        rows = tuple(geometry.windows[slot][0][0] for slot in self._standing)
         key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies)
         found = self._prepared.get(key)
         if found is None:

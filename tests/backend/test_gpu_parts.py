@@ -104,6 +104,25 @@ def test_parts_that_cross_a_bus_stay_where_there_is_room(backend, device):
     assert clips[0] == clips[1]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_file_of_the_kernels_own_dtype_stays(backend, device, dtype):
+    """What is read needs no cast, so every part goes straight to its own rows of what stays."""
+    need_gpu(backend)
+    image = sky((1500, 901), dtype, 0.01)
+
+    class File:
+        shape, dtype = image.shape, image.dtype
+
+        def read(self, rows, out):
+            out[...] = image[rows]
+
+    wanted, plans = fp.sigma_clip(image, device=device), []
+    for memory in ("10MB", "14MB", "20MB"):
+        assert fp.sigma_clip(File(), memory=memory, device=device) == wanted
+        fp.find_sources(File(), memory=memory, device=device, on_plan=plans.append)
+    assert any(plan.slots[step.refs[1].slot.id].kind == "kept" for plan in plans for step in plan.steps if step.action == "fill")
+
+
 def test_more_pixels_than_are_labelled_at_once_go_in_parts(backend, device, monkeypatch):
     """Mosaics have more than a word with a sign counts."""
     need_gpu(backend)

@@ -5,6 +5,8 @@ from tests.mutants import Mutant
 TEXT, TREE = "footprint/kernels/deblend/parts.knl", "footprint/kernels/deblend/tree.knl"
 FILE = "tests/backend/test_gpu_deblend_parts.py::test_"
 CUT = (FILE + "equals_the_sorted_list_of_pixels_wherever_it_is_cut",)
+EQUAL = (FILE + "of_equal_passes_the_first_counts",)
+LATER = (FILE + "a_higher_pass_takes_the_place_of_one_that_an_earlier_part_had",)
 MADE = (FILE + "all_that_is_made_of_sources_is_that_of_the_whole",)
 
 
@@ -13,13 +15,12 @@ def on_a_gpu(file: str, text: str, fault: str, why: str, tests: tuple[str, ...] 
 
 
 MUTANTS = [
-    on_a_gpu(TEXT, "if (v > top || (v == top && to < best)) {", "if (v > top) {", "no pixel climbs to an equal one before it"),
     on_a_gpu(TEXT, "!(pixels[to] > top)", "!(pixels[to] >= top)", "across an edge, of equal pixels the later"),
     on_a_gpu(TEXT, "if (up < 0) BASIN(before", "if (0) BASIN(before", "what climbs out of a first row is a basin"),
     on_a_gpu(TEXT, "live && component != k ? BASIN(k, PLACE)", "0 ? BASIN(k, PLACE)", "passes of earlier parts are forgotten"),
-    on_a_gpu(TEXT, ", LIVE) = (i32)first;", ", LIVE) = 0;", "forests of earlier parts do not grow on"),
-    on_a_gpu(TEXT, " || BASIN(k, WAY) != way) return;", ") return;", "of the passes of one pixel any"),
-    on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones"),
+    on_a_gpu(TEXT, ", LIVE) = (i32)first;", ", LIVE) = 0;", "forests of earlier parts do not grow on", LATER),
+    on_a_gpu(TEXT, " || BASIN(k, WAY) != way) return;", ") return;", "of the passes of one pixel any", EQUAL),
+    on_a_gpu(TEXT, "below ? 7 - side : 1 + side", "1 + side", "passes downwards over an edge are ranked as upward ones", EQUAL),
     on_a_gpu(TREE, "ATOMIC_ADD_G(&BASIN(whole, PIXELS), BASIN(k, PIXELS));", "", "pieces keep their pixels"),
     on_a_gpu(TREE, "BASIN(k, OWNER) == k && BASIN_OF(k) == k;", "BASIN(k, OWNER) == k;", "pieces of basins are sources"),
     on_a_gpu(TREE, "end_of(basins, OWNER, BASIN_OF(k))", "end_of(basins, OWNER, k)", "pieces have no label"),
@@ -43,6 +44,13 @@ MUTANTS = [
         "b.bring(labels, dtype",
         "labels that are gone with their part are read again",
         MADE,
+    ),
+    on_a_gpu(
+        "footprint/plan/steps.py",
+        'slot.kind in ("const", "kept") and slot.reach',
+        'slot.kind == "const" and slot.reach',
+        "all parts of an input that stays are written to where the first two lie",
+        ("tests/backend/test_gpu_parts.py::test_a_file_of_the_kernels_own_dtype_stays",),
     ),
     Mutant(
         "footprint/plan/fit.py",

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import footprint as fp
+from footprint.backend.registry import device_limits
+from footprint.ops.elsewhere import Elsewhere
+from footprint.ops.job import plan_op
+from footprint.ops.search import Rules
+from footprint.ops.sigma_clip import SigmaClip
+from footprint.plan.slots import Given
+from footprint.spec import ArraySpec
 
 
 def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
@@ -21,6 +30,20 @@ def test_a_gpu_takes_the_image_whole_where_it_can(monkeypatch):
     assert fp.plan_find_sources((3000, 3000), memory="50MB", **options).limits == whole.limits
     less = fp.plan_find_sources((3000, 3000), memory="7MB", **options)
     assert less.limits.host and less.n_parts > 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"contrast": 0.002}, {"elsewhere": (Elsewhere(0, SigmaClip()),)}], ids=lambda given: next(iter(given))
+)
+def test_several_gpus_take_what_goes_to_one_of_them_whole(given):
+    """What is kept from part to part is on one device, so parts would be more work, and for nothing."""
+    steps = Rules(**given).steps(5000)
+    ins = [ArraySpec((3000, 3000))] * len(steps.inputs)
+    limits = replace(device_limits("null:h100"), devices=2)
+    plan = plan_op(
+        limits, None, "sources", steps, [(one, Given()) for one in ins], [(one, Given()) for one in steps.out_specs(*ins)]
+    )
+    assert plan.n_parts == 1
 
 
 def test_a_gpu_counts_places_by_32_bits():
