@@ -57,6 +57,8 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
         and hasattr(image, "shape")
         and not hasattr(image, "uncertainty")
     ):
+        if not flat and len(image.shape) != 2:
+            raise ShapeError(name, f"shape {tuple(image.shape)}", "(n_y, n_x)")
 
         def read(region: Region, block: np.ndarray) -> None:
             image.read(slice(region[0].start, region[0].stop), block)

@@ -43,6 +43,9 @@ class TiledFrames:
         sides = [unit.number(f"ZTILE{i}", length if i == 1 else 1) for i, length in enumerate(reversed(self._whole), 1)]
         # Of axes from the slowest on, as shapes are; a tile larger than the image ends with it.
         self._tile = tuple(max(1, min(side, length)) for side, length in zip(reversed(sides), self._whole))
+        tiles, rows = math.prod(self._counts()) * -(-self._whole[-1] // self._tile[-1]), unit.number("NAXIS2")
+        if tiles != rows:
+            raise FormatError(path, f"announces {tiles} tiles, its table has {rows}", "it may be damaged or truncated")
         # A gzipped file can only be read forwards: its compressed tiles are held.
         zipped = is_gzip(path)
         self._table = unit.number("NAXIS1") * unit.number("NAXIS2")

@@ -323,3 +323,14 @@ def test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do(image, axes
         want = np.hypot(*[[offset.deg for offset in one] for one in moved])
         assert np.allclose((row[f"{name}ra_err"], row[f"{name}dec_err"]), want, rtol=1e-5)
     assert row["fit_y_err"] > 1.5 * row["fit_x_err"]
+
+
+def test_a_reader_of_another_number_of_axes_is_refused_as_an_array_is():
+    class Line:
+        shape, dtype = (20,), np.dtype("f4")
+
+        def read(self, rows, out):
+            out[:] = 0
+
+    with pytest.raises(fp.ShapeError, match=r"image: got shape \(20,\), wanted \(n_y, n_x\)"):
+        fp.find_sources(Line())
