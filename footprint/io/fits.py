@@ -75,11 +75,11 @@ class HeldFrames:
                 values = np.empty(self.shape, self.dtype)
                 self._frames.read(0, self.shape[0], slice(0, self.shape[1]), values)
                 self._values = values
-            values = self._values
-        if values is None:
+            held = self._values
+        if held is None:
             self._frames.read(start, stop, rows, out)
         else:
-            cast_into(out, values[start:stop, rows])
+            cast_into(out, held[start:stop, rows])
 
 
 class ScaledFrames:

@@ -11,6 +11,7 @@ import pytest
 from astropy.io import fits
 
 import footprint as fp
+from footprint.io.image import open_planes
 
 
 def write(path: Path, data: np.ndarray, **options: object) -> np.ndarray:
@@ -46,6 +47,11 @@ def test_planes_of_a_cube_in_tiles(tmp_path, rng, tile):
     for plane in ((0, 0), (2, 3), (4, 3)):
         with fp.open_image(tmp_path / "a.fits.fz", plane) as image:
             assert np.array_equal(image.array(), cube[plane])
+    frames = open_planes(tmp_path / "a.fits.fz")[1]
+    rows = np.empty((20, 3, 40), np.float32)
+    frames.read(0, 20, slice(5, 8), rows)
+    frames.close()
+    assert np.array_equal(rows, cube.reshape(20, 30, 40)[:, 5:8])
 
 
 def test_blanks_and_scales_of_tiles_are_astropys(tmp_path, rng):
