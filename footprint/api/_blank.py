@@ -79,6 +79,12 @@ class Blanked:
             held += piece * self.shape[1] * (mask.spec.itemsize + 2) + _beside(mask, piece, np.dtype(mask.spec.dtype))
         return held
 
+    def lean(self) -> bool:
+        """Hold nothing of compressed files from now on; False where that is so already."""
+        files = [one.file for one in (self.image, *(mask for mask, _ in self.masks))]
+        leaner = [file.lean() for file in files if hasattr(file, "lean")]
+        return any(leaner)
+
     def read(self, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows."""
         read_rows(self.image, rows, out)

@@ -55,10 +55,11 @@ class Stream:
         owner: str | None = None,
         stored: bool = True,
         equal: float | None = None,
+        lean: Callable[[], bool] | None = None,
     ) -> None:
         self.data, self.spec, self.key, self.equal = data, spec, key, equal
         owner = owner or ("source" if key is None else "maker")
-        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored)
+        self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored, lean=lean)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from footprint.api._flux import flux_of
+from footprint.api._onsky import on_sky
 from footprint.api._sky import Sky
 from footprint.api._table import Columns
 from footprint.errors import ArgumentError, choose, flag
@@ -23,7 +23,7 @@ _POINT = {"x": X, "y": Y, "peak": HEIGHT, "flux": SUM}
 SHAPED = _POINT | {"a": MAJOR, "b": MINOR, "theta": THETA}
 # Windows of images whose beam is not known; the largest there are.
 _USUAL, _LARGEST = 10, 40
-# Sources placed at a time.
+# Sources whose shapes are worked on at a time.
 _PLACED = 4096
 
 
@@ -102,18 +102,10 @@ def describe_fits(columns: Columns, sky: Sky) -> None:
             data["flags"][np.isnan(data["deconv_b"]) & ~unfitted] |= UNRESOLVED
     if "ra" not in data:
         return
-    ra, dec = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        for at in range(0, len(columns), _PLACED):
-            rows = at + np.flatnonzero(np.isfinite(data["fit_x"][at : at + _PLACED]))
-            if len(rows):
-                world = sky.wcs.pixel_to_world(data["fit_x"][rows], data["fit_y"][rows]).icrs
-                ra[rows], dec[rows] = world.ra.deg, world.dec.deg
-    new = {"fit_ra": ra, "fit_dec": dec}
+    sky_of_fits = on_sky(sky.wcs, *(data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err")))
+    new = {"fit_ra": sky_of_fits.ra, "fit_dec": sky_of_fits.dec}
     if sky.area is not None:
-        # Great-circle degrees, along either axis, as of centres.
-        new |= {f"fit_{name}_err": data[f"fit_{axis}_err"] * math.sqrt(sky.area) for axis, name in (("x", "ra"), ("y", "dec"))}
+        new |= {"fit_ra_err": sky_of_fits.ra_err, "fit_dec_err": sky_of_fits.dec_err}
     names = list(data)
     columns.insert({names[names.index("fit_x") - 1]: new})
     columns.units |= dict.fromkeys(new, "deg")

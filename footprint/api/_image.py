@@ -57,6 +57,8 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
         and hasattr(image, "shape")
         and not hasattr(image, "uncertainty")
     ):
+        if not flat and len(image.shape) != 2:
+            raise ShapeError(name, f"shape {tuple(image.shape)}", "(n_y, n_x)")
 
         def read(region: Region, block: np.ndarray) -> None:
             image.read(slice(region[0].start, region[0].stop), block)
@@ -83,7 +85,12 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
 def from_file(spec: ArraySpec, reading: Reading | None, read: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
     """An image that comes by rows; without ``read`` for a plan alone."""
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
-    return Stream(Filler(read) if read is not None else None, spec, beside)
+    return Stream(Filler(read) if read is not None else None, spec, beside, lean=lean_of(reading))
+
+
+def lean_of(reading: Reading | None) -> Callable[[], bool] | None:
+    """What asks a reader to hold nothing, where ``reading`` is its ``host_bytes`` and it has such a way; see `Given`."""
+    return getattr(getattr(reading, "__self__", None), "lean", None)
 
 
 def host(array: np.ndarray) -> Array:

@@ -154,7 +154,7 @@ def _radius(name: str, value: Any, sky: Sky) -> float:
             # The geometric mean of the beam's full widths.
             return share * math.sqrt(sky.beam_area * 4 * math.log(2) / math.pi)
         try:
-            return _number(name, float(word))
+            number = float(word)
         except ValueError:
             from astropy.units import Quantity
 
@@ -162,6 +162,8 @@ def _radius(name: str, value: Any, sky: Sky) -> float:
                 value = Quantity(word)
             except (TypeError, ValueError):
                 raise ArgumentError(name, repr(value), 'pixels, or words such as "1.5 beam" or "10 arcsec"') from None
+        else:
+            return _number(name, number)
     if hasattr(value, "unit"):
         from astropy import units as u
 

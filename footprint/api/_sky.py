@@ -11,12 +11,11 @@ import numpy as np
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
 from footprint.api._names import LENGTH, names
+from footprint.api._onsky import on_sky
 from footprint.api._table import Columns
 
-# Sources placed at a time: the library's own arrays are then small, however many there are.
-_PLACED = 4096
-# What errors along the image's axes are called on the sky.
-_AXES = (("x", "ra"), ("y", "dec"))
+# Sources named at a time: the arrays of their letters are then small, however many there are.
+_NAMED = 4096
 
 
 @dataclass(frozen=True)
@@ -77,23 +76,19 @@ class Sky:
 
     def _place(self, columns: Columns) -> str:
         """Add names, ra, dec and their errors; return why not."""
-        count, data = len(columns), columns.data
-        called, ra, dec = np.empty(count, f"S{LENGTH}"), np.empty(count), np.empty(count)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                for at in range(0, count, _PLACED):
-                    part = slice(at, at + _PLACED)
-                    sky = self.wcs.pixel_to_world(data["x"][part], data["y"][part]).icrs
-                    ra[part], dec[part] = sky.ra.deg, sky.dec.deg
-                    names(ra[part], dec[part], called[part])
-            except Exception as error:
-                # Frames no package knows, distortions that do not converge: the catalogue is as good without.
-                return " ".join(str(error).split()) or type(error).__name__
-        placed = {"label": {"name": called}, "y": {"ra": ra, "dec": dec}}
+        data = columns.data
+        called = np.empty(len(columns), f"S{LENGTH}")
+        try:
+            sky = on_sky(self.wcs, data["x"], data["y"], data["x_err"], data["y_err"])
+        except Exception as error:
+            # Frames no package knows, distortions that do not converge: the catalogue is as good without.
+            return " ".join(str(error).split()) or type(error).__name__
+        for at in range(0, len(columns), _NAMED):
+            part = slice(at, at + _NAMED)
+            names(sky.ra[part], sky.dec[part], called[part])
+        placed = {"label": {"name": called}, "y": {"ra": sky.ra, "dec": sky.dec}}
         if self.area is not None:
-            # Great-circle degrees, along either axis.
-            placed[next(reversed(data))] = {f"{name}_err": data[f"{axis}_err"] * np.sqrt(self.area) for axis, name in _AXES}
+            placed[next(reversed(data))] = {"ra_err": sky.ra_err, "dec_err": sky.dec_err}
         columns.insert(placed)
         columns.units |= dict.fromkeys(("ra", "dec", "ra_err", "dec_err"), "deg")
         columns.meta["frame"] = "icrs"

@@ -135,6 +135,8 @@ def _become(catalogue: Any) -> None:
     """Make it what ``Table(columns, copy=False)`` makes, without the questions that this asks of data that may be no arrays."""
     from astropy.table import Column, Table
 
+    from footprint.api._columns import meaning
+
     own = catalogue.__dict__
     columns, lock = own.get("_columns"), own.get("_lock")
     if columns is None or lock is None:
@@ -146,7 +148,8 @@ def _become(catalogue: Any) -> None:
         table, found = Table(), []
         for name, data in columns.data.items():
             column = data.view(Column)
-            column.name, column.description = name, columns.descriptions.get(name)
+            told = meaning(name)
+            column.name, column.description = name, columns.descriptions.get(name) or (told.description if told else None)
             if columns.units.get(name) is not None:
                 column.unit = columns.units[name]
             found.append((name, column))

@@ -10,6 +10,7 @@ import numpy as np
 from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
 from footprint.api._filtered import Asked, number, operation, returned
+from footprint.api._image import lean_of
 from footprint.api._mask import file_mask, mask_slot, weights_of
 from footprint.api._method import made_by
 from footprint.api._sides import rows_beside
@@ -166,7 +167,7 @@ def _blocks(spec: ArraySpec, reading: Reading | None, fill: Callable[[Region, np
     data = Filler(fill) if fill is not None else None
     if reading is None:
         return Stream(data, spec, key="rows", owner="source")
-    return Stream(data, spec, lambda block: reading(block.shape[0], block.dtype))
+    return Stream(data, spec, lambda block: reading(block.shape[0], block.dtype), lean=lean_of(reading))
 
 
 def _taken(spec: ArraySpec, writing: int, taker: Taker | None = None) -> Stream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -201,7 +202,7 @@ def plan_only(
                 dtype=seen.dtype.str,
                 labels=segmentation is not None,
                 streamed=True,
-                reading=lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values(), *others.values())),
+                reading=_Readers((seen, *maps.values(), *others.values())).host_bytes,
                 negatives=negatives is not None,
                 writing=max(writing_bytes(path, source.shape, dtype) if path else 0 for path, dtype in kept.items()),
                 **dict[str, Any]((name, path is not None) for name, path in images.items()),
@@ -210,6 +211,22 @@ def plan_only(
                 **options,
             )
         return plan if page is None else page.joined(plan)
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """Images that are read, as one of which a plan asks what reading takes."""
+
+    images: tuple[Any, ...]
+
+    def host_bytes(self, n_rows: int, dtype: str) -> int:
+        """What the one that takes most does."""
+        return max(one.host_bytes(n_rows, dtype) for one in self.images)
+
+    def lean(self) -> bool:
+        """Ask all to hold nothing."""
+        leaner = [one.lean() for one in self.images]
+        return any(leaner)
 
 
 def _check_maps(background_map: str | None, background: str) -> None:

@@ -25,9 +25,8 @@ def check_at(command: click.Command, outputs: Mapping[str, str | None], options:
     usual = {param.name: param.get_default(click.Context(command)) for param in command.params}
     for name, value in options.items():
         if name not in _MEANT and name in usual and value not in (usual[name], ()):
-            raise ArgumentError(
-                f"--{name.replace('_', '-')}", f"{value} together with --at", "a search for sources", "leave it out"
-            )
+            said = ", ".join(value) if isinstance(value, tuple) else value
+            raise ArgumentError(f"--{name.replace('_', '-')}", f"{said} together with --at", "a search for sources", "leave it out")
     for name, path in outputs.items():
         if path is not None and name != "out":
             raise ArgumentError(f"--{name.replace('_', '-')}", f"{path} together with --at", "a search for sources", "leave it out")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._columns import meaning
 from footprint.errors import ArgumentError, FootprintError, FormatError, missing_extra
 from footprint.io.frames import existing_file
 from footprint.io.kinds import called, suffixes
@@ -19,21 +20,6 @@ from footprint.units import kind_of
 
 _KINDS = ("ecsv", "fits", "votable", "csv", "parquet", "regions")
 
-# What columns are, in the Virtual Observatory's words.
-_UCDS = {
-    "label": "meta.id;meta.main", "name": "meta.id", "island": "meta.id.parent", "component": "meta.id.part",
-    "flags": "meta.code", "x": "pos.cartesian.x;instr.pixel", "y": "pos.cartesian.y;instr.pixel", "ra": "pos.eq.ra;meta.main",
-    "dec": "pos.eq.dec;meta.main", "peak": "phot.flux.density;stat.max", "flux": "phot.flux.density",
-    "npix": "phys.angArea;instr.pixel", "x_win": "pos.cartesian.x;instr.pixel",
-    "y_win": "pos.cartesian.y;instr.pixel", "snr": "stat.snr", "filtered_snr": "stat.snr", "ra_err": "stat.error;pos.eq.ra",
-    "dec_err": "stat.error;pos.eq.dec", "flux_err": "stat.error;phot.flux.density", "peak_err": "stat.error;phot.flux.density",
-    "fit_ra": "pos.eq.ra", "fit_dec": "pos.eq.dec", "fit_ra_err": "stat.error;pos.eq.ra", "fit_dec_err": "stat.error;pos.eq.dec",
-    "fit_peak": "phot.flux.density;stat.max", "fit_flux": "phot.flux.density", "fit_flux_err": "stat.error;phot.flux.density",
-    "aper_flux": "phot.flux.density;phot.aperture", "aper_flux_err": "stat.error;phot.flux.density",
-    "aper_area": "phys.angArea;instr.pixel", "aper_flags": "meta.code", "kron_flux": "phot.flux.density",
-    "kron_flux_err": "stat.error;phot.flux.density", "kron_flags": "meta.code", "kron_radius": "phys.angSize",
-    "a": "phys.angSize.smajAxis", "b": "phys.angSize.sminAxis", "theta": "pos.posAng",
-}  # fmt: skip
 _KINDS_OF = {bool: "boolean", int: "long", float: "double"}
 _META_UNITS = {"beam_major": "deg", "beam_minor": "deg", "beam_angle": "deg", "beam_area": "pixel"}
 # Columns of a catalogue at most, beyond which its parser takes minutes, and what is read of a line to count them.
@@ -220,15 +206,18 @@ def _from_parquet(path: str | os.PathLike[str]) -> Any:
 
 
 def _votable(table: Any) -> Any:
-    """With what a Table's own writer leaves out: each entry of the metadata as a PARAM, and the columns' UCDs."""
+    """With what a Table's own writer leaves out: each entry of the metadata as a PARAM, the columns' UCDs, and pixels as a unit."""
     from astropy.io.votable import from_table
     from astropy.io.votable.tree import Param
 
     plain = table.copy(copy_data=False)
     for name in plain.colnames:
-        word = _UCDS.get(re.sub(r"^aper\d+_", "aper_", name))
-        if word is not None:
-            plain[name].info.meta = {"ucd": word, **(plain[name].info.meta or {})}
+        column, told = plain[name], meaning(name)
+        if told is not None:
+            column.info.meta = {"ucd": told.ucd, **(column.info.meta or {})}
+            column.info.description = column.info.description or told.description
+            if told.pixels and column.unit is None:
+                column.unit = "pix"
     made = from_table(plain)
     for name, value in table.meta.items():
         value = value.item() if isinstance(value, np.generic) else value

@@ -14,6 +14,7 @@ import numpy as np
 from astropy.io import fits
 
 from footprint.errors import FormatError, printable
+from footprint.io.fits_tiles import TiledFrames
 from footprint.io.fits_units import Unit, units
 from footprint.io.frames import PIECE, Frames, cast_into, existing_file, reading, staging
 from footprint.io.inflated import Inflated, Plain, is_gzip
@@ -21,7 +22,7 @@ from footprint.io.raw import RawFrames
 from footprint.io.raw import writing_bytes as _writing_bytes
 
 _STORED = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
-# A gzipped image of so many bytes is held, as passes over it would inflate it again.
+# A compressed image of so many bytes is held where the budget has room for it, as passes over it would decompress it again.
 _HELD = 64 << 20
 _BLOCK = 2880
 # Keywords that describe how another file was stored, or that its new pixels make false.
@@ -32,7 +33,7 @@ _STRUCTURE = re.compile(
 
 
 class HeldFrames:
-    """Frames of a gzipped or compressed file, read whole when the first are asked for and held: small enough to.
+    """Frames of a compressed file, held once a plan has counted them, as every pass would decompress them again.
 
     Parameters
     ----------
@@ -44,10 +45,23 @@ class HeldFrames:
         self._frames, self.path, self.shape, self.dtype = frames, frames.path, frames.shape, np.dtype(frames.dtype)
         self._values: np.ndarray | None = None
         self._lock = threading.Lock()
+        # Not known before someone has asked what reading takes: nobody may hold what nobody has counted.
+        self._holds: bool | None = None
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """Bytes held: all of them, whatever they are read into, and what reading them takes."""
+        """Bytes held: all of them, whatever they are read into, and what reading them takes; less once `lean` was called."""
+        with self._lock:
+            if self._holds is None:
+                self._holds = True
+        if not self._holds:
+            return self._frames.host_bytes(n_rows, dtype)
         return math.prod(self.shape) * self.dtype.itemsize + self._frames.host_bytes(self.shape[1], self.dtype)
+
+    def lean(self) -> bool:
+        """Hold nothing from now on; False where that is so already."""
+        with self._lock:
+            held, self._holds, self._values = self._holds is not False, False, None
+        return held
 
     def close(self) -> None:
         """Close the file."""
@@ -57,39 +71,15 @@ class HeldFrames:
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Copy rows of frames ``start`` to ``stop``, cast."""
         with self._lock:
-            if self._values is None:
+            if self._holds and self._values is None:
                 values = np.empty(self.shape, self.dtype)
                 self._frames.read(0, self.shape[0], slice(0, self.shape[1]), values)
                 self._values = values
-        cast_into(out, self._values[start:stop, rows])
-
-
-class WholeFrames:
-    """Frames that astropy decompressed, all of them.
-
-    Parameters
-    ----------
-    path
-        The file.
-    values
-        ``(n, n_y, n_x)``.
-    """
-
-    def __init__(self, path: str, values: np.ndarray) -> None:
-        self.path, self._values = path, values
-        self.shape: tuple[int, int, int] = (values.shape[0], values.shape[1], values.shape[2])
-        self.dtype = values.dtype.newbyteorder("=")
-
-    def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """Bytes held: all of them, whatever they are read into."""
-        return self._values.nbytes
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Copy rows of frames ``start`` to ``stop``, cast."""
-        cast_into(out, self._values[start:stop, rows])
+            held = self._values
+        if held is None:
+            self._frames.read(start, stop, rows, out)
+        else:
+            cast_into(out, held[start:stop, rows])
 
 
 class ScaledFrames:
@@ -103,7 +93,7 @@ class ScaledFrames:
         The keywords' values; ``blank`` None where there is none.
     """
 
-    def __init__(self, raw: RawFrames, scale: float, zero: float, blank: int | None) -> None:
+    def __init__(self, raw: RawFrames | TiledFrames, scale: float, zero: float, blank: int | None) -> None:
         self.path, self._raw, self.shape = raw.path, raw, raw.shape
         self._scale, self._zero, self._blank = scale, zero, blank
         stored, bits = raw.dtype, 8 * raw.dtype.itemsize
@@ -183,8 +173,9 @@ def open_planes(
                 raise FormatError(path, f"holds an empty image (shape {shape})")
             planes = planes_of(shape)
             if unit.compressed:
-                values, header = _decompressed(path, unit)
-                return WholeFrames(path, values.reshape(planes)), shape, header
+                tiles = TiledFrames(path, unit, planes)
+                header = _readable(tiles.header)
+                return _held(_scaled(tiles, header)), shape, header
             header = _readable(fits.Header.fromstring(unit.header))
             bits = unit.number("BITPIX")
             if bits not in _STORED:
@@ -196,23 +187,20 @@ def open_planes(
         if not kept:
             source.close()
     frames = _scaled(raw, header)
-    small = raw.inflated and math.prod(frames.shape) * frames.dtype.itemsize <= _HELD
-    return HeldFrames(frames) if small else frames, shape, header
+    return _held(frames) if raw.inflated else frames, shape, header
 
 
-def _scaled(raw: RawFrames, header: fits.Header) -> Frames:
+def _held(frames: Frames) -> Frames:
+    """Frames that are decompressed: held, where they are few enough."""
+    return HeldFrames(frames) if math.prod(frames.shape) * frames.dtype.itemsize <= _HELD else frames
+
+
+def _scaled(raw: RawFrames | TiledFrames, header: fits.Header) -> Frames:
     scale, zero = float(header.get("BSCALE", 1)), float(header.get("BZERO", 0))
     blank = header.get("BLANK") if raw.stored.kind in "iu" else None
     if (scale, zero) == (1, 0) and blank is None:
         return raw
     return ScaledFrames(raw, scale, zero, None if blank is None else int(blank))
-
-
-def _decompressed(path: str, unit: Unit) -> tuple[np.ndarray, fits.Header]:
-    """An image in compressed tiles, whole."""
-    with fits.open(path, memmap=not is_gzip(path), lazy_load_hdus=True) as hdus:
-        hdu = hdus[unit.index]
-        return np.asarray(hdu.data), _readable(hdu.header)
 
 
 def _readable(header: fits.Header) -> fits.Header:

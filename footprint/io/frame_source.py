@@ -113,6 +113,9 @@ class Planes(FrameSource):
 
     def __init__(self, path: str, frames: Frames, header: Any = None) -> None:
         self.path, self.header, self._frames = path, header, frames
+        if hasattr(frames, "lean"):
+            # Every frame is read once: nothing is gained by holding what was decompressed.
+            frames.lean()
         self.shape, self.dtype = frames.shape, np.dtype(frames.dtype)
         self._plain = isinstance(getattr(frames, "raw", frames), RawFrames)
         row = self.shape[2] * self.dtype.itemsize

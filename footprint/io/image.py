@@ -87,6 +87,11 @@ class Image:
             return min(held, n_rows * self._frames.row_bytes)
         return held
 
+    def lean(self) -> bool:
+        """Hold nothing of a compressed file from now on, but decompress what is asked for; False where that is so already."""
+        lean = getattr(self._frames, "lean", None)
+        return lean is not None and bool(lean())
+
     @property
     def unit(self) -> str:
         """``BUNIT`` as written, empty where there is none."""

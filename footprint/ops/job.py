@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footprint.dtypes import native
+from footprint.errors import BudgetError
 from footprint.ops.base import Op
 from footprint.plan.builder import Builder
 from footprint.plan.fit import Job, fit
@@ -28,8 +29,18 @@ def plan_op(
     outs: Sequence[Meeting],
     notes: Sequence[str] = (),
 ) -> Plan:
-    """The plan of an operation; ``outs`` differ from the operation's own by dtype only."""
-    return fit(limits, budget, name, job_of_op(limits, op, ins, outs, notes))
+    """The plan of an operation; ``outs`` differ from the operation's own by dtype only.
+
+    Where the budget is too small, sources that hold what they have decompressed are asked to read it anew each time instead.
+    """
+    job = job_of_op(limits, op, ins, outs, notes)
+    try:
+        return fit(limits, budget, name, job)
+    except BudgetError:
+        leaner = [given.lean() for _, given in ins if given.lean is not None]
+        if not any(leaner):
+            raise
+    return fit(limits, budget, name, job)
 
 
 def job_of_op(limits: Limits, op: Op, ins: Sequence[Meeting], outs: Sequence[Meeting], notes: Sequence[str] = ()) -> Job:

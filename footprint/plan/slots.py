@@ -102,6 +102,8 @@ class Given:
         Seconds that a source's library works on a block of this shape, beside reading it.
     stored
         Whether it lies in a file: what a source reads from memory comes as fast as a copy.
+    lean
+        Asks a source to hold nothing between reads, where the budget has no room for what it holds; False where it holds nothing.
     """
 
     space: str = "host"
@@ -110,6 +112,7 @@ class Given:
     beside: Callable[[ArraySpec], int] | None = field(default=None, compare=False, repr=False)
     decoding: Callable[[tuple[int, ...]], float] | None = field(default=None, compare=False, repr=False)
     stored: bool = field(default=True, compare=False, repr=False)
+    lean: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
 
     @property
     def strided(self) -> bool:

@@ -155,3 +155,9 @@ def test_bad_apertures_are_named(call, words):
     with pytest.raises(fp.FootprintError) as told:
         call(np.ones((8, 8)))
     assert words in str(told.value)
+
+
+def test_an_aperture_of_no_size_is_told_what_is_wanted():
+    """A word that is a number was told to be pixels or an angle."""
+    with pytest.raises(fp.ArgumentError, match=r"apertures: got 0\.0, wanted a number above 0"):
+        fp.find_sources(np.ones((9, 9)), apertures="3, 0")

@@ -210,7 +210,7 @@ def test_a_table_is_what_astropy_makes_of_its_columns():
         assert table.colnames == want.colnames and table.pformat() == want.pformat() and type(table) is Table
         for name, column in table.columns.items():
             other = want[name]
-            assert (column.unit, column.description, column.format, column.meta) == (other.unit, None, None, {})
+            assert (column.unit, column.format, column.meta) == (other.unit, None, {})
             assert type(column) is Column and column.dtype == other.dtype and column.parent_table is table
             assert column.info.name == name and np.array_equal(column, other)
     assert np.shares_memory(made["x"].data, columns["x"]) and QTable(made)["ra"].unit == "deg"

@@ -154,4 +154,18 @@ MUTANTS = [
         (JP2 + "slices_are_those_that_another_decoder_reads",),
         "a box is told to be shorter than it is",
     ),
+    Mutant(
+        "footprint/ops/job.py",
+        "leaner = [given.lean() for",
+        "leaner = [False for",
+        ("tests/unit/test_io_fits_tiles.py::test_a_budget_smaller_than_a_compressed_image_does",),
+        "what was decompressed is held though the budget has no room",
+    ),
+    Mutant(
+        "footprint/io/fits_tiles.py",
+        "self._band[0] != (lead, first)",
+        "self._band[0][1] != first",
+        ("tests/unit/test_io_fits_tiles.py::test_planes_of_a_cube_in_tiles",),
+        "a band of tiles is that of another plane",
+    ),
 ]

@@ -279,4 +279,11 @@ MUTANTS = [
         ("tests/backend/test_pairs.py::test_pairs_are_parted_and_nothing_else_is",),
         "the brighter of a pair keeps the fit to both",
     ),
+    Mutant(
+        "footprint/api/_onsky.py",
+        "((found.ra_err, east), (found.dec_err, north))",
+        "((found.ra_err, north), (found.dec_err, east))",
+        ("tests/unit/test_sky.py::test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do",),
+        "an error towards north is one of right ascension",
+    ),
 ]

@@ -16,6 +16,7 @@ import pytest
 from astropy.table import QTable, Row, Table, hstack, vstack
 
 from footprint.api import _table
+from footprint.api._columns import meaning
 from footprint.api._table import Catalogue, Columns
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,8 @@ def made():
     data = {"label": np.arange(1, 6, dtype=np.int32), "flux": np.arange(5.0)[::-1].copy(), "name": np.full(5, b"J0")}
     meta = {"noise": 0.5, "blanks": "nan"}
     light = Columns(dict(data), {"flux": "Jy"}, {"flux": "the sum"}, dict(meta)).table()
-    table = Table(data, units={"flux": "Jy"}, descriptions={"flux": "the sum"}, meta=meta)
+    said = {name: meaning(name).description for name in ("label", "name")}
+    table = Table(data, units={"flux": "Jy"}, descriptions=said | {"flux": "the sum"}, meta=meta)
     assert type(light) is Catalogue
     return light, table
 

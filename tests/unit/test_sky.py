@@ -295,3 +295,42 @@ def test_the_budget_that_is_asked_for_is_enough(rng, sigma):
             assert error.smallest > memory
             memory = error.smallest
     assert table is not None and same(table, fp.find_sources(image, sigma, device="cpu"))
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"CDELT2": 0.004},
+        {"CTYPE1": "DEC--SIN", "CTYPE2": "RA---SIN", "CRVAL1": -30.0, "CRVAL2": 10.0},
+        {"CD1_1": 0.0, "CD1_2": 0.002, "CD2_1": 0.002, "CD2_2": 0.0},
+        {"CTYPE1": "GLON-TAN", "CTYPE2": "GLAT-TAN"},
+        {"CRVAL2": 89.9},
+    ],
+    ids=["tall", "swapped", "turned", "galactic", "pole"],
+)
+def test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do(image, axes):
+    """An error along x was called one of RA, and all were scaled by the geometric mean of the pixel's sides."""
+    header = SKY | axes
+    yy, xx = np.mgrid[:120, :130]
+    image += (90 * np.exp(-((xx - 80) ** 2 / 8 + (yy - 60) ** 2 / 60))).astype(np.float32)
+    table, _ = found(image, header, fit="gaussian")
+    row = table[np.argmax(table["npix"])]
+    wcs = WCS(fits.Header(header))
+    for name, x, y in (("", "x", "y"), ("fit_", "fit_x", "fit_y")):
+        here = wcs.pixel_to_world(row[x], row[y]).icrs
+        steps = ((row[f"{x}_err"], 0), (0, row[f"{y}_err"]))
+        moved = [here.spherical_offsets_to(wcs.pixel_to_world(row[x] + dx, row[y] + dy).icrs) for dx, dy in steps]
+        want = np.hypot(*[[offset.deg for offset in one] for one in moved])
+        assert np.allclose((row[f"{name}ra_err"], row[f"{name}dec_err"]), want, rtol=1e-5)
+    assert row["fit_y_err"] > 1.5 * row["fit_x_err"]
+
+
+def test_a_reader_of_another_number_of_axes_is_refused_as_an_array_is():
+    class Line:
+        shape, dtype = (20,), np.dtype("f4")
+
+        def read(self, rows, out):
+            out[:] = 0
+
+    with pytest.raises(fp.ShapeError, match=r"image: got shape \(20,\), wanted \(n_y, n_x\)"):
+        fp.find_sources(Line())

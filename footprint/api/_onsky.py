@@ -1,0 +1,66 @@
+"""Where places in an image lie on the sky, and what errors along its axes come to there."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Places asked for at a time: the library's own arrays stay small, however many there are.
+_PLACED = 2048
+# Pixels from a place to the neighbours that tell the directions there: so few that a projection is straight over them.
+_STEP = 1e-3
+
+
+class OnSky(NamedTuple):
+    """ICRS positions in degrees, and their errors towards east and north in great-circle degrees."""
+
+    ra: np.ndarray
+    dec: np.ndarray
+    ra_err: np.ndarray
+    dec_err: np.ndarray
+
+
+def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray) -> OnSky:
+    """Positions of pixels, NaN where there is none, and what independent errors along x and y make of them.
+
+    East and north differ from place to place, and axes may be turned, swapped, of different scales or of another frame, so the
+    directions are those of the place itself.
+    """
+    found = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for at in range(0, len(x), _PLACED):
+            rows = at + np.flatnonzero(np.isfinite(x[at : at + _PLACED]) & np.isfinite(y[at : at + _PLACED]))
+            if not len(rows):
+                continue
+            here = x[rows], y[rows]
+            over, down = np.repeat([[0, _STEP, 0], [0, 0, _STEP]], len(rows), axis=1)
+            ra, dec = _icrs(wcs, np.tile(here[0], 3) + over, np.tile(here[1], 3) + down)
+            n = len(rows)
+            found.ra[rows], found.dec[rows] = ra[:n], dec[:n]
+            east, north = _directions(ra[:n], dec[:n])
+            place, along_x, along_y = _unit(ra, dec).reshape(3, 3, n).swapaxes(0, 1)
+            for out, way in ((found.ra_err, east), (found.dec_err, north)):
+                steps = (np.degrees(((to - place) * way).sum(axis=0)) / _STEP for to in (along_x, along_y))
+                out[rows] = np.hypot(*(step * error[rows] for step, error in zip(steps, (x_err, y_err))))
+    return found
+
+
+def _icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    world = wcs.pixel_to_world(x, y).icrs
+    return world.ra.deg, world.dec.deg
+
+
+def _unit(ra: np.ndarray, dec: np.ndarray) -> np.ndarray:
+    """Unit vectors, one a column."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
+
+
+def _directions(ra: np.ndarray, dec: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """East and north at positions, as unit vectors."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    east = np.stack([-np.sin(ra), np.cos(ra), np.zeros_like(ra)])
+    return east, np.stack([-np.sin(dec) * np.cos(ra), -np.sin(dec) * np.sin(ra), np.cos(dec)])

@@ -1,0 +1,106 @@
+"""Compressed FITS images: tiles and gzip are decompressed as they are read, and held only where the budget has room."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import footprint as fp
+from footprint.io.image import open_planes
+
+
+def write(path: Path, data: np.ndarray, **options: object) -> np.ndarray:
+    """Write an image in tiles, and return what astropy reads of it."""
+    fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(data, **options)]).writeto(path, overwrite=True)
+    return fits.getdata(path, 1)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "int32", "uint32", "float32", "float64"])
+@pytest.mark.parametrize("tile", [None, (16, 16), (7, 83), (70, 83)], ids=str)
+@pytest.mark.parametrize("way", ["RICE_1", "GZIP_2"])
+def test_rows_of_any_tiles_are_astropys(tmp_path, rng, dtype, tile, way):
+    data = np.abs(rng.normal(0, 10, (70, 83))).astype(dtype)
+    if data.dtype.kind == "f":
+        data[3, 4:9] = np.nan
+    want = write(tmp_path / "a.fits.fz", data, compression_type=way, tile_shape=tile)
+    with fp.open_image(tmp_path / "a.fits.fz") as image:
+        assert image.dtype == want.dtype.newbyteorder("=") and image.shape == (70, 83)
+        for (top, bottom), held in itertools.product(((60, 70), (15, 18), (0, 70)), (False, True)):
+            if held and bottom == 70:
+                assert image.host_bytes(1, image.dtype) > data.nbytes
+            out = np.empty((bottom - top, 83), np.float64)
+            image.read(slice(top, bottom), out)
+            assert np.array_equal(out, want[top:bottom], equal_nan=True)
+        assert image.lean() and not image.lean()
+        assert np.array_equal(image.array(), want, equal_nan=want.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("tile", [(1, 1, 8, 40), (2, 2, 8, 13), (5, 4, 30, 40)], ids=str)
+def test_planes_of_a_cube_in_tiles(tmp_path, rng, tile):
+    cube = rng.normal(size=(5, 4, 30, 40)).astype(np.float32)
+    write(tmp_path / "a.fits.fz", cube, compression_type="GZIP_1", quantize_level=0, tile_shape=tile)
+    for plane in ((0, 0), (2, 3), (4, 3)):
+        with fp.open_image(tmp_path / "a.fits.fz", plane) as image:
+            assert np.array_equal(image.array(), cube[plane])
+    frames = open_planes(tmp_path / "a.fits.fz")[1]
+    rows = np.empty((20, 3, 40), np.float32)
+    frames.read(0, 20, slice(5, 8), rows)
+    frames.close()
+    assert np.array_equal(rows, cube.reshape(20, 30, 40)[:, 5:8])
+
+
+def test_blanks_and_scales_of_tiles_are_astropys(tmp_path, rng):
+    data = rng.integers(-100, 100, (50, 60)).astype(np.int16)
+    hdu = fits.CompImageHDU(data, compression_type="RICE_1")
+    hdu.header["BLANK"] = -7
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(tmp_path / "a.fits.fz")
+    want = fits.getdata(tmp_path / "a.fits.fz", 1)
+    with fp.open_image(tmp_path / "a.fits.fz") as image:
+        assert np.isnan(want).any() and np.array_equal(image.array(), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["a.fits.fz", "a.fits.gz"])
+def test_a_budget_smaller_than_a_compressed_image_does(tmp_path, rng, name):
+    """Compressed tiles were decompressed as the file was opened, and what gzip had packed was held, whatever the budget."""
+    data = rng.normal(size=(1200, 1100)).astype(np.float32)
+    data[100:103, 200:204] += 50
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name.endswith("fz"):
+            write(tmp_path / name, data, compression_type="GZIP_2", quantize_level=0)
+        else:
+            fits.writeto(tmp_path / name, data)
+    whole = fp.find_sources(data, 8.0, device="cpu")
+    for budget in ("3MB", "30MB"):
+        plans = []
+        with fp.open_image(tmp_path / name) as image:
+            table = fp.find_sources(image, 8.0, memory=budget, device="cpu", on_plan=plans.append)
+        library = plans[-1].footprint.library
+        assert library < 2e6 if budget == "3MB" else library > data.nbytes
+        assert all(np.array_equal(whole[n], table[n]) for n in whole.colnames)
+
+
+def test_opening_tiles_decompresses_none(tmp_path, rng, monkeypatch):
+    write(tmp_path / "a.fits.fz", rng.normal(size=(64, 64)).astype(np.float32))
+
+    def refuse(*_):
+        raise AssertionError("a tile was decompressed")
+
+    monkeypatch.setattr("footprint.io.fits_tiles.TiledFrames._band_at", refuse)
+    with fp.open_image(tmp_path / "a.fits.fz") as image, pytest.raises(fp.BudgetError):
+        fp.find_sources(image, memory=1, blank="nan")
+
+
+def test_damaged_tiles_are_one_sentence(tmp_path, rng):
+    write(tmp_path / "a.fits.fz", rng.normal(size=(64, 64)).astype(np.float32), compression_type="GZIP_1", quantize_level=0)
+    content = bytearray((tmp_path / "a.fits.fz").read_bytes())
+    content[2880 * 4 :] = bytes(len(content) - 2880 * 4)
+    (tmp_path / "cut.fits.fz").write_bytes(content)
+    with pytest.raises(fp.FormatError) as caught, fp.open_image(tmp_path / "cut.fits.fz") as image:
+        image.array()
+    assert "cut.fits.fz" in str(caught.value) and "\n" not in str(caught.value)
