@@ -104,7 +104,7 @@ class Way:
         return plan_by_method(self.fbp, by)
 
     def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
-        """The plan with as many rows decoded ahead as leave slices whole, or, where none does, the one that is predicted to be the fastest."""
+        """The plan with as many rows decoded ahead as leave slices whole; where none does, the one predicted to be the fastest."""
         job, reach = self.job, self.needed[1] - self.needed[0]
         if not job.decodes:
             return fit(limits, budget, "reconstruct", whole)

@@ -171,6 +171,10 @@ class Jp2Files:
         self.shape: tuple[int, int, int] = (len(files), *self._slice.shape[1:])
         self.dtype = self._slice.dtype
 
+    def files(self) -> list[Path]:
+        """One a frame, or for several."""
+        return self._files
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes of a slice and of its decoder."""
         return self._slice.host_bytes(n_rows, dtype)

@@ -15,7 +15,7 @@ from footprint.io.chunks import Chunks
 from footprint.io.frames import PIECE, cast_into, missing_runs, reading, staging
 from footprint.io.hdf5 import contiguous
 from footprint.io.raw import RawFrames
-from footprint.io.virtual import use_plugins
+from footprint.io.virtual import sources_of, use_plugins
 from footprint.units import format_bytes
 
 # Bytes of an attribute that is shown.
@@ -124,6 +124,11 @@ class Hdf5Frames:
             self.raw: RawFrames | None = contiguous(dataset, self.shape)
             self._kept: Kept | None = None
             self._lock = threading.Lock()
+
+    def files(self) -> list[str]:
+        """Where the dataset is, behind links, and what it is assembled from."""
+        own = self._data.file.filename
+        return [own, *(sources_of(self._data) if self._data.is_virtual else ())]
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: what is staged, decoded chunks, and HDF5's own for chunks.

@@ -165,6 +165,10 @@ class TiffFiles:
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
         self._offsets: dict[int, tuple[int, np.dtype]] = {}
 
+    def files(self) -> list[Path]:
+        """One a frame, or for several."""
+        return self._files
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: one file's."""
         return self._first.host_bytes(n_rows, dtype)

@@ -92,6 +92,10 @@ class ZarrFrames:
         self._known: Path | None = None
         self._library = None if layout.plain or layout.own else _by_library(self._folder)
 
+    def files(self) -> list[str]:
+        """Its description and every chunk."""
+        return [os.path.join(folder, name) for folder, _, names in os.walk(self._folder) for name in names]
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
         if self._layout.own and self._layout.codec is not None:
