@@ -116,10 +116,8 @@ def test_a_changed_scan_is_refused(scan, tmp_path):
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(mine, tmp_path / "v.h5", stop_after=2)
     os.utime(mine, (1, 1))
-    with (
-        pytest.raises(fp.FormatError, match="cannot be resumed: the scan's file scan.nx was .* bytes, last written"),
-        pytest.warns(UserWarning),
-    ):
+    said = r"cannot be resumed: the scan's file scan\.nx was .* bytes, last written"
+    with pytest.raises(fp.FormatError, match=said), pytest.warns(UserWarning):
         run(mine, tmp_path / "v.h5")
 
 
