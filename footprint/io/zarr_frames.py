@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,9 @@ import numpy as np
 
 from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import cast_into, reading
-from footprint.io.kept import Kept
+from footprint.io.kept import Ahead
 from footprint.io.raw import RawFrames
 from footprint.io.zarr_codecs import Codec, check_made, codec_of, decode, decoded_here, decoding_bytes
-from footprint.plan.rates import decoding
 
 _MARKS = (".zarray", ".zgroup", "zarr.json")
 # What the library holds of a chunk at most: stored, decoded, and the codec's own.
@@ -61,7 +59,7 @@ class _Layout:
     leads: bool = False
 
 
-class ZarrFrames:
+class ZarrFrames(Ahead):
     """The last two axes of an array as frames, counted over all others.
 
     Parameters
@@ -78,6 +76,7 @@ class ZarrFrames:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
         self.path = str(path)
         with reading(path, "its description"):
             self._folder, self.about = _array_of(Path(path))
@@ -91,8 +90,6 @@ class ZarrFrames:
         self.shape: tuple[int, int, int] = (math.prod(shape[:-2]), shape[-2], shape[-1])
         self.dtype = layout.dtype.newbyteorder("=")
         self._n_z, (self.deep, self._high, self._wide) = full[0], chunk
-        self._kept: Kept | None = None
-        self._lock = threading.Lock()
         # The chunk that was looked at last.
         self._known: Path | None = None
         self._library = None if layout.plain or layout.own else _by_library(self._folder)
@@ -109,41 +106,13 @@ class ZarrFrames:
             return (1 + _COPIES) * (self._layout.made + self._layout.index) + _LIBRARY
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
-    def decoding(self, n_frames: int, n_rows: int) -> float:
-        """Seconds that decompressing rows of frames takes, whole chunks at a time."""
-        if self._layout.plain or not min(n_frames, n_rows):
-            return 0.0
-        high = min(self._high, self.shape[1])
-        frames, rows, across = -(-n_frames // self.deep), -(-n_rows // high), -(-self.shape[2] // self._wide)
-        return decoding(frames * rows * across * self._layout.made, frames * rows * across, 1, "deflate")
-
-    def decodings(self, n_rows: int) -> int:
-        """How often every chunk is decoded where ``n_rows`` rows are read at a time."""
-        high = 1 if self._layout.plain else min(self._high, self.shape[1])
-        return -(-high // max(1, n_rows))
-
-    def window_bytes(self, n_rows: int) -> int:
-        """Bytes of ``n_rows`` rows of all frames, as `keep` keeps them."""
-        return self.shape[0] * n_rows * self.shape[2] * self.dtype.itemsize
-
-    def keep(self, n_rows: int) -> None:
-        """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
-        useful = n_rows > 0 and not self._layout.plain
-        with self._lock:
-            self._kept = Kept(self._read, self.shape, self.dtype, (self.deep, self._high), n_rows) if useful else None
+    @property
+    def _chunk(self) -> tuple[int, int, int] | None:
+        return None if self._layout.plain else (self.deep, self._high, self._wide)
 
     def close(self) -> None:
         """Nothing is held open between reads."""
         self._kept = None
-
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
-        if self._kept is None:
-            self._read(start, stop, rows, out)
-            return
-        with self._lock:
-            if not (self._kept and self._kept.read(start, stop, rows, out)):
-                self._read(start, stop, rows, out)
 
     def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         for lead, frames, into in self._boxes(start, stop):

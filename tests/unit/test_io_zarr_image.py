@@ -161,36 +161,3 @@ def test_projections_in_zarr_are_reconstructed_as_others_are(tmp_path, rng, comp
             fp.reconstruct(scan, memory=1000, **options)
         least = fp.reconstruct(scan, memory=error.value.smallest, **options)
     np.testing.assert_allclose(least, wanted, atol=1e-5 * np.abs(wanted).max())
-
-
-@pytest.mark.filterwarnings("ignore:.*no (flats|darks|angles)")
-@pytest.mark.parametrize("codec", ["gzip", "zstd"])
-def test_tall_chunks_are_decoded_once_a_window_and_the_plan_says_how_often(tmp_path, rng, monkeypatch, codec):
-    """They were decoded again for every block of rows, without a word in the plan and in its seconds."""
-    from footprint.io.zarr_frames import ZarrFrames
-
-    frames = rng.integers(20000, 40000, (24, 16, 32), "u2")
-    packing = {"compressors": getattr(zarr.codecs, f"{codec.capitalize()}Codec")()}
-    path = stored(tmp_path / "a.zarr", frames, chunks=(6, 16, 32), **packing)
-    decoded, one = [], ZarrFrames._decoded
-    monkeypatch.setattr(ZarrFrames, "_decoded", lambda self, lead, *box: (decoded.append(box), one(self, lead, *box))[1])
-    options = {"center": 15.5, "device": "cpu", "written": True}
-    with fp.open_scan(frames) as scan:
-        wanted = fp.reconstruct(scan, center=15.5, device="cpu")
-    with fp.open_scan(path) as scan:
-        with pytest.raises(fp.BudgetError) as error:
-            fp.plan_reconstruct(scan, memory=1000, **options)
-        whole = fp.plan_reconstruct(scan, **options)
-        assert not any("decompressed" in note for note in whole.notes) and dict(whole.seconds)["read"] > scan.decoding(24, 16)
-        seen = set()
-        for budget in np.geomspace(1.02 * error.value.smallest, 1.1 * whole.footprint.total, 8, dtype=int):
-            decoded.clear()
-            plans = []
-            with fp.create_volume(tmp_path / f"{budget}.h5", wanted.shape) as volume:
-                job = {"out": volume, "memory": int(budget), "on_plan": plans.append, "black_frames": "keep"}
-                fp.reconstruct(scan, center=15.5, device="cpu", **job)
-            times = next((int(note.split()[4]) for note in plans[0].notes if "decompressed" in note), 1)
-            # Reading asks for a few rows more than the job, to see what the scan is like.
-            assert 4 * times <= len(decoded) <= 4 * times + 4, (budget, plans[0].cuts, plans[0].notes)
-            seen.add(times)
-        assert len(seen) > 1
