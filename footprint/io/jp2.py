@@ -175,7 +175,7 @@ class Jp2Files(Ahead):
 
     def files(self) -> list[Path]:
         """One a frame, or for several."""
-        return self._files
+        return list(self._files)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes of a slice and of its decoder."""

@@ -253,7 +253,10 @@ def test_a_full_disk_is_resumed(scan, whole, tmp_path, monkeypatch):
         return write(self, *args)
 
     monkeypatch.setattr(RawFrames, "write", full)
-    with pytest.raises(fp.FormatError, match="the disk is full"), warnings.catch_warnings():
+    with (
+        pytest.raises(fp.FormatError, match=r"\(the disk is full\); put that right, and go on with --resume\."),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         run(scan, target)
     monkeypatch.undo()
