@@ -31,9 +31,7 @@ def test_a_missing_wedge_is_said_with_what_it_does(method):
     assert said == []
     part, said = reconstructed(np.arange(141.0), method=method)
     (words,) = said
-    assert (
-        words.startswith("39 of 180 degrees of directions were not seen: values are about 22% too low") and "method='sirt'" in words
-    )
+    assert words.startswith("39 of 180 degrees of directions were not seen: values are too low, by about 22% on average")
     inside = part[0, 20:44, 20:44].mean() / whole[0, 20:44, 20:44].mean()
     assert inside == pytest.approx(1 - 0.22, abs=0.1)
 
