@@ -9,10 +9,13 @@ import numpy as np
 
 from footprint.api._tomo import numbers
 from footprint.errors import ArgumentError
+from footprint.ops.backproject import angle_weights
 from footprint.ops.base import Table
 from footprint.ops.half_acquisition import HalfAcquisition, check_turn, is_turn
 from footprint.spec import ArraySpec
 
+# Share of half a turn that may be missing without a word.
+_UNSEEN = 0.01
 # Of a detector: how near to its ends an axis is searched, and how far from its middle one is no longer that of a whole field.
 _EDGE, _FAR = 0.02, 0.25
 
@@ -67,6 +70,18 @@ def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, ce
         warnings.warn(
             f"the rotation axis {center:.2f} lies near the edge of the {n_x} pixels of the detector, and the angles are a whole "
             "turn: if this is a half acquisition, give half_acquisition=True",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def say_of_wedge(angles: np.ndarray, turn: bool) -> None:
+    """Warn where a wedge of directions is missing: what a filtered backprojection makes of the others is too low by its share."""
+    unseen = 1 - float(angle_weights(angles, turn).sum()) / np.pi
+    if unseen > _UNSEEN:
+        warnings.warn(
+            f"{unseen * 180:.3g} of 180 degrees of directions were not seen: values are too low, by about {unseen:.0%} on average, "
+            "and edges along those directions are blurred; method='sirt' fits what was seen",
             UserWarning,
             stacklevel=3,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import fields, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from footprint.errors import ArgumentError
 from footprint.ops.base import Op, Table
 from footprint.ops.pipeline import Pipeline
 from footprint.plan.plan import Plan
+
+# Files of a scan that are named one by one.
+_NAMED = 8
 
 
 def done_by(writer: Any, scan: Any, line: Pipeline, rows: tuple[int, int], plan: Plan) -> Any:
@@ -67,11 +71,7 @@ def _said(value: Any) -> str:
 def _facts_of_scan(scan: Any, rows: tuple[int, int]) -> dict[str, str]:
     """Its files as the system sees them, and some of what is in it, flats and darks included."""
     found = {"the scan's shape": f"{tuple(scan.shape)} {np.dtype(scan.dtype)}", "the detector rows": f"{rows[0]}:{rows[1]}"}
-    path = getattr(scan, "path", None)
-    if path is not None and os.path.exists(path):
-        files = sorted(Path(path).iterdir()) if os.path.isdir(path) else [Path(path)]
-        stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-        found["the scan"] = f"{len(stats)} file(s) of {sum(size for _, size, _ in stats)} bytes, state {_sum(repr(stats).encode())}"
+    found |= _facts_of_files(scan.files() if hasattr(scan, "files") else [])
     n_angles, _, n_x = scan.shape
     pixels = np.empty((1, 1, n_x), np.float32)
     for name, read in (("flats", scan.flat_means if scan.n_flats else None), ("darks", scan.dark_mean)):
@@ -83,6 +83,21 @@ def _facts_of_scan(scan: Any, rows: tuple[int, int]) -> dict[str, str]:
         ends.append(pixels.tobytes())
     found["the projections"] = _sum(b"".join(ends))
     return found
+
+
+def _facts_of_files(files: list[Path]) -> dict[str, str]:
+    """Sizes and times of them; of few, each by its name."""
+    above = os.path.commonpath([file.parent for file in files]) if files else ""
+    stats = [(os.path.relpath(file, above), file.stat()) for file in files if file.is_file()]
+    seen = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    each = {f"the scan's file {name}": _state([stat]) for name, stat in stats} if len(stats) <= _NAMED else {}
+    both = f"{len(stats)}, of {_state([stat for _, stat in stats])}, with the sum {_sum(repr(seen).encode())}" if stats else "0"
+    return each | {"the number of the scan's files": both}
+
+
+def _state(stats: list[os.stat_result]) -> str:
+    last = datetime.fromtimestamp(max(stat.st_mtime_ns for stat in stats) / 1e9)
+    return f"{sum(stat.st_size for stat in stats):,} bytes, last written {last.isoformat(' ')}"
 
 
 def _sum(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +29,9 @@ from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
 
 # Blocks of rows that the reader decodes at a time, the first that fits, where a chunk of the file is taller than a block: a row
-# that is kept takes a tenth of one that is worked on, and decoding a chunk costs as much for one row as for all.
-AHEAD = (8, 4, 2, 0)
+# that is kept takes a tenth of one that is worked on, and decoding a chunk costs as much for one row as for all. Parts of a slice
+# share even one.
+AHEAD = (8, 4, 2, 0, 1)
 _KEPT = "rows decoded ahead"
 # Where there are no flats: each row's ends are taken for the open beam, this share of the row at each.
 _BORDER = 32
@@ -200,12 +202,16 @@ class ScanJob:
         rows = min(kept + rest, reach) if kept or rest > height else 0
         libraries = tuple(one for one in plan.libraries if one.name != _KEPT)
         libraries += (Library(_KEPT, rows * row, False),) if rows else ()
-        times = min(self.scan.decodings(max(rows, height)), -(-reach // max(rows, height)))
-        said = f"the scan is decompressed {times} times, {max(rows, height)} rows at a time; more memory reduces that"
+        window = rows or height
+        times = min(self.scan.decodings(window), -(-reach // window))
+        # Parts of a slice read its rows once each, of a group of angles only those: what is kept is decoded once for all of them.
+        again = math.prod(cut.count for cut in plan.cuts if cut.axis not in "az")
+        frames, whole = plan.inputs[0].nominal(plan.cuts)[0], self.scan.shape[0]
+        spared = self._decoding((frames, height)) * (whole / frames) * (reach / height) * again if rows else 0.0
+        spared -= times * self._decoding((whole, reach)) if rows else 0.0
+        times *= 1 if rows else again
+        said = f"the scan is decompressed {times} times, {window} rows at a time; more memory reduces that"
         notes = (*plan.notes, said) if times > 1 else plan.notes
-        # What is kept is decompressed fewer times than parts would have it.
-        shape = plan.inputs[0].nominal(plan.cuts)
-        spared = self._decoding(shape) * reach / max(height, 1) - times * self._decoding((shape[0], reach, shape[2]))
         seconds = tuple((lane, max(t - spared, 0.0) if lane == "read" else t) for lane, t in plan.seconds)
         return replace(plan, libraries=libraries, notes=notes, seconds=seconds)
 

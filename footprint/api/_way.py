@@ -104,11 +104,11 @@ class Way:
         return plan_by_method(self.fbp, by)
 
     def _decoding(self, limits: Limits, budget: int | None, whole: Job) -> Plan:
-        """The plan with as many rows decoded ahead as leave slices whole."""
+        """The plan with as many rows decoded ahead as leave slices whole; where none does, the one predicted to be the fastest."""
         job, reach = self.job, self.needed[1] - self.needed[0]
         if not job.decodes:
             return fit(limits, budget, "reconstruct", whole)
-        found: Plan | None = None
+        found: list[Plan] = []
         for blocks in AHEAD:
 
             def record(b: Builder, blocks: int = blocks) -> None:
@@ -118,15 +118,14 @@ class Way:
             try:
                 plan = fit(limits, budget, "reconstruct", replace(whole, record=record))
             except BudgetError:
-                if found is None and not blocks:
+                if not found and not blocks:
                     raise
                 continue
-            slices = all(cut.axis == "z" for cut in plan.cuts)
-            found = plan if found is None or slices else found
-            if slices:
-                break
-        assert found is not None
-        return job.decoded_ahead(found, budget, reach)
+            found.append(job.decoded_ahead(plan, budget, reach))
+            if all(cut.axis == "z" for cut in plan.cuts):
+                return found[-1]
+        # Parts of a slice read its rows once each: rows that are kept may be worth more than larger parts, or less.
+        return min(found, key=lambda plan: (max if len(plan.lanes) > 1 else sum)(t for _, t in plan.seconds))
 
 
 @dataclass(frozen=True)

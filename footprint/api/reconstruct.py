@@ -14,7 +14,7 @@ from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_
 from footprint.api._black import BlackFrames, Watch, is_watched, look_now, with_light
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._counts import PixelCounts, Tally
-from footprint.api._half import say_of_field, search_of
+from footprint.api._half import say_of_field, say_of_wedge, search_of
 from footprint.api._resume import done_by
 from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
@@ -24,6 +24,7 @@ from footprint.api.fbp import Filtered
 from footprint.api.rotation_axis import plan_rotation_axis, searches
 from footprint.errors import ArgumentError, BudgetError
 from footprint.ops.dropouts import Dropouts
+from footprint.ops.fbp import Fbp
 from footprint.ops.flatfield import Flat, MinusLog
 from footprint.ops.reconstruct import Steps
 from footprint.plan.done import DoneSet
@@ -225,7 +226,10 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
     look = look and Flat in kinds
     if MinusLog in kinds or not taken.log:
         say_of_logarithms(scan, taken.log, taken.i0)
-    say_of_field(way.field, angles_of(scan.angles, scan.shape[0]), n_x, float(np.mean(axis)))
+    angles = angles_of(scan.angles, scan.shape[0])
+    say_of_field(way.field, angles, n_x, float(np.mean(axis)))
+    if Fbp in kinds:
+        say_of_wedge(angles, half)
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):
         # A run that goes on would read other rows first, and a group of angles may be black as a whole.
         look_now(scan, sum(way.needed) // 2)

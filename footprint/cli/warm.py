@@ -11,18 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._half import is_half
 from footprint.api.axis_by_row import fitted
-from footprint.api.muladd import muladd
 from footprint.api.reconstruct import reconstruct
-from footprint.api.remove_zingers import remove_zingers
 from footprint.api.rotation_axis import per_slice, rotation_axis, searches
-from footprint.api.vertical_shift import vertical_shift
 from footprint.errors import FootprintError
 from footprint.io.volume import create_volume
-from footprint.kernels.common.few import SMALL, TOUCH
-
-# Pixels whose medians are found by all threads, as those of the smallest window take some sixteen comparisons each.
-_MEDIANS = SMALL // 8 + 1
+from footprint.kernels.common.few import in_threads
 
 
 def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
@@ -34,7 +29,25 @@ def warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
 
 
 def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
-    few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None)
+    half = is_half(source, job["half_acquisition"], source.angles)
+    few = _Few(source.dtype, source.n_flats, getattr(source, "gain", None) is not None, half)
+    settings = _settings(job, few) | {"center": _axis(job, few), "half_acquisition": half, "device": device}
+    source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
+    slices = reconstruct(few, **settings)
+    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
+    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"few{Path(files.target).suffix}"
+        with create_volume(target, slices.shape, job["out_dtype"], **files.packing) as volume:
+            volume.write(slice(0, 2), slices)
+    _search(few, job)
+    # Kernels that do few pixels in one thread do the data's in all of them, by code of its own.
+    with in_threads():
+        reconstruct(few, **settings)
+        _search(few, job)
+
+
+def _settings(job: dict[str, Any], few: _Few) -> dict[str, Any]:
+    """Arguments of `reconstruct` that decide which kernels run."""
     names = ("filter", "padding", "method", "interpolation", "accuracy", "cutoff", "circle", "i0", "log", "fft", "steps")
     settings = {name: job[name] for name in (*names, "out_dtype", "out_range")}
     if job["iterations"] is not None:
@@ -46,28 +59,21 @@ def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
     level = getattr(job["steps"], "normalization", None)
     if level is not None:
         settings["steps"] = replace(settings["steps"], normalization=level.of(few.shape[0], few.shape[2]))
-    center = np.full(few.shape[1], 11.5) if per_slice(job["center"]) else 11.5
-    settings |= {name: np.zeros(few.shape[0]) for name in ("shifts", "axis_shifts") if job[name] is not None}
-    source.read(slice(0, 1), np.empty((1, 1, source.n_x), np.float32), slice(0, 1))
-    # What more pixels than those of a few are handed to all threads by.
-    many = np.zeros((1, 1, SMALL // TOUCH + 1), np.float32)
-    if getattr(job["steps"], "unsharp", None) is not None:
-        muladd(many, many.copy(), device=device)
-    zingers = getattr(job["steps"], "zingers", None)
-    if zingers is not None:
-        remove_zingers(np.zeros((1, 1, _MEDIANS), np.float32), zingers.threshold, size=zingers.size, device=device)
-    if job["shifts"] is not None:
-        vertical_shift(many, [0.0], device=device)
-    slices = reconstruct(few, center=center, device=device, **settings)
-    # The temporary folder is not the job's: where it is full or read-only, the job goes on.
-    with suppress(FootprintError, OSError), tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / f"few{Path(files.target).suffix}"
-        with create_volume(target, slices.shape, job["out_dtype"], **files.packing) as volume:
-            volume.write(slice(0, 2), slices)
+    return settings | {name: np.zeros(few.shape[0]) for name in ("shifts", "axis_shifts") if job[name] is not None}
+
+
+def _axis(job: dict[str, Any], few: _Few) -> Any:
+    """Near the middle, or where half of the field is seen; one for every row where the job has that."""
+    center = 18.5 if few.half else 11.5
+    return np.full(few.shape[1], center) if per_slice(job["center"]) else center
+
+
+def _search(few: _Few, job: dict[str, Any]) -> None:
+    """The search of the axis, and of the tilt."""
     with suppress(FootprintError):
         # The overlap search has the registration's kernel, and wants a whole turn.
         method = searches(job["center"]) or "registration"
-        if per_slice(job["center"]) or tilt is not None:
+        if per_slice(job["center"]) or getattr(job["steps"], "tilt", None) is not None:
             # A line through axes is fitted by a library that takes memory of its own.
             fitted(np.linspace(-1, 1, 4), np.zeros(4), np.full(4, True), 1)
         rotation_axis(few, method="registration" if method == "overlap" else method, i0=job["i0"], log=job["log"])
@@ -76,9 +82,9 @@ def _warm(source: Any, device: str, job: dict[str, Any], files: Any) -> None:
 class _Few:
     """A scan of 9 projections of 2 x 24 pixels: so wide that the same kernels are compiled as for wide ones."""
 
-    def __init__(self, dtype: Any, n_flats: int, gain: bool) -> None:
-        self.shape, self.dtype, self.n_flats = (9, 2, 24), np.dtype(dtype), min(n_flats, 1)
-        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, np.pi, 9)
+    def __init__(self, dtype: Any, n_flats: int, gain: bool, half: bool) -> None:
+        self.shape, self.dtype, self.n_flats, self.half = (9, 2, 24), np.dtype(dtype), min(n_flats, 1), half
+        self.n_flat_groups, self.angles = self.n_flats, np.linspace(0, 2 * np.pi if half else np.pi, 9)
         self.gain = np.ones(9, np.float32) if gain else None
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:

@@ -47,9 +47,13 @@ class ArrayFrames:
         self.shape, self.dtype = (shape[0], shape[1], shape[2]), dtype.newbyteorder("=")
 
     @property
-    def whole(self) -> np.ndarray | None:
+    def in_memory(self) -> np.ndarray | None:
         """The array itself where it is NumPy's, of native byte order."""
         return self._array if isinstance(self._array, np.ndarray) and self._array.dtype.isnative else None
+
+    def files(self) -> list[str]:
+        """None that is known."""
+        return []
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: none of NumPy's, a block of another's."""

@@ -46,6 +46,12 @@ class Frames(Protocol):
         ...
 
 
+def files_of(frames: Frames) -> list[Path]:
+    """The files that a stack is read from; none of an array in memory."""
+    own = getattr(frames, "files", None)
+    return [Path(frames.path)] if own is None else [Path(file) for file in own()]
+
+
 @dataclass
 class Group:
     """Frames of one kind: which frames of which file, and when each was taken (a frame number, or unknown = before all).

@@ -21,6 +21,7 @@ from footprint import settings
 from footprint.errors import FormatError, missing_extra
 from footprint.io.about import plain_table
 from footprint.io.frames import cast_into, reading
+from footprint.io.kept import Ahead
 from footprint.io.kinds import called
 from footprint.io.raw import RawFrames
 from footprint.io.slice_files import SliceFolder
@@ -154,7 +155,7 @@ def jp2_files(path: str | os.PathLike[str]) -> list[Path]:
         return [item for item in Path(path).iterdir() if called(item, "jp2") and item.name[0] != "." and item.is_file()]
 
 
-class Jp2Files:
+class Jp2Files(Ahead):
     """Slices in files of their own as a stack; the last one that was decoded is kept.
 
     Parameters
@@ -166,16 +167,25 @@ class Jp2Files:
     """
 
     def __init__(self, path: str | os.PathLike[str], files: Sequence[Path]) -> None:
+        super().__init__()
         self.path, self._files, self._lock = str(path), files, threading.Lock()
         self._number, self._slice = 0, Jp2Slice(files[0])
         self.shape: tuple[int, int, int] = (len(files), *self._slice.shape[1:])
         self.dtype = self._slice.dtype
 
+    def files(self) -> list[Path]:
+        """One a frame, or for several."""
+        return list(self._files)
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes of a slice and of its decoder."""
         return self._slice.host_bytes(n_rows, dtype)
 
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+    @property
+    def _chunk(self) -> tuple[int, int, int] | None:
+        return (1, *self.shape[1:])
+
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of slices ``start`` to ``stop``."""
         for i in range(start, stop):
             with self._lock:
@@ -208,6 +218,7 @@ class Jp2Files:
 
     def close(self) -> None:
         """Let the slice go."""
+        self._kept = None
         self._slice.close()
 
 

@@ -214,14 +214,15 @@ def output(path: str | os.PathLike[str], overwrite: bool = False, nbytes: int = 
 
 
 @contextmanager
-def writing(path: object) -> Iterator[None]:
-    """Turn a failed write into one FormatError that says what stood in its way."""
+def writing(path: object, resumable: bool = False) -> Iterator[None]:
+    """Turn a failed write into one FormatError that says what stood in its way, and what is left of a ``resumable`` output."""
     try:
         yield
     except FootprintError:
         raise
     except (OSError, RuntimeError) as error:
-        raise FormatError(path, f"could not be written ({reason(error)})", "nothing was left behind") from error
+        left = "put that right, and go on with --resume" if resumable else "nothing was left behind"
+        raise FormatError(path, f"could not be written ({reason(error)})", left) from error
 
 
 def reason(error: OSError | RuntimeError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from footprint.errors import ArgumentError, FormatError, choose, flag
 from footprint.io.angles import resolve, turned
-from footprint.io.frames import Group, ScanParts, check_out, reading, row_range, runs
+from footprint.io.frames import Group, ScanParts, check_out, files_of, reading, row_range, runs
 from footprint.io.reduction import CHOICES, Reduction, saturation_of
 from footprint.io.stack import attach, open_parts, open_sinograms
 
@@ -104,7 +105,14 @@ class Scan:
     @property
     def array(self) -> np.ndarray | None:
         """All projections as they lie in memory, native NumPy; None where they are in a file, or lie otherwise."""
-        return getattr(self._parts.projections.frames, "whole", None)
+        return getattr(self._parts.projections.frames, "in_memory", None)
+
+    def files(self) -> list[Path]:
+        """All files that projections, flats and darks are read from, and the one that was named."""
+        found = {Path(self.path)} if os.path.isfile(self.path) else set()
+        for group in (self._parts.projections, self._parts.flats, self._parts.darks):
+            found.update(files_of(group.frames) if group is not None else ())
+        return sorted(file.absolute() for file in found)
 
     def projection(self, i: int) -> np.ndarray:
         """Return projection ``i`` ``(n_z, n_x)`` in the scan's dtype."""

@@ -12,7 +12,7 @@ import numpy as np
 from footprint.errors import ArgumentError, FormatError
 from footprint.io.arrays import ArrayFrames, is_array
 from footprint.io.formats import format_of
-from footprint.io.frames import Frames, Group, ScanParts, existing_file, reading
+from footprint.io.frames import Frames, Group, ScanParts, existing_file, files_of, reading
 from footprint.io.kinds import begins
 
 _WILD = "*?["
@@ -160,6 +160,10 @@ class Turned:
         self._frames, self.path, self.dtype = frames, frames.path, frames.dtype
         n_z, n_angles, n_x = frames.shape
         self.shape = (n_angles, n_z, n_x)
+
+    def files(self) -> list[Path]:
+        """Those of the sinograms."""
+        return files_of(self._frames)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of projections lie apart, so they are staged."""

@@ -12,10 +12,11 @@ import numpy as np
 
 from footprint.errors import FormatError
 from footprint.io.chunks import Chunks
-from footprint.io.frames import PIECE, cast_into, missing_runs, reading, staging
+from footprint.io.frames import PIECE, cast_into, reading, staging
 from footprint.io.hdf5 import contiguous
+from footprint.io.kept import Kept
 from footprint.io.raw import RawFrames
-from footprint.io.virtual import use_plugins
+from footprint.io.virtual import sources_of, use_plugins
 from footprint.units import format_bytes
 
 # Bytes of an attribute that is shown.
@@ -52,48 +53,6 @@ def _said(value: Any) -> Any:
     return plain.decode("utf-8", "replace") if isinstance(plain, bytes) else plain
 
 
-class Kept:
-    """Rows of all frames that were decoded for the rows before them: chunks taller than what is read are decoded once a window.
-
-    Parameters
-    ----------
-    chunks
-        Where they come from.
-    shape
-        Of the frames ``(n, n_z, n_x)``.
-    dtype
-        As stored.
-    rows
-        How many are kept.
-    """
-
-    def __init__(self, chunks: Chunks, shape: tuple[int, int, int], dtype: np.dtype, rows: int) -> None:
-        self._chunks, self._n_z, (self._deep, self._high) = chunks, shape[1], (1, *chunks.chunk)[-3:-1]
-        self._values, self._known = np.empty((shape[0], rows, shape[2]), dtype), np.zeros(shape[0], bool)
-        self._from = self._to = 0
-
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> bool:
-        """Fill ``out``; False where more rows are wanted than are kept."""
-        if self._values.shape[0] == 0:
-            return False
-        n = self._values.shape[1]
-        if rows.stop - rows.start > n:
-            return False
-        if rows.start < self._from or rows.stop > self._to:
-            self._known[:] = False
-            stop_at = min(rows.start + n, self._n_z)
-            whole = stop_at // self._high * self._high
-            # Up to the end of a chunk: the rest of it would be decoded again with the next rows.
-            self._from, self._to = rows.start, whole if rows.stop <= whole else stop_at
-        for a, b in missing_runs(self._known[start:stop]):
-            # Whole chunks: their other frames are decoded anyway.
-            first, end = (start + a) // self._deep * self._deep, min(-(-(start + b) // self._deep) * self._deep, len(self._known))
-            self._chunks.read(first, end, slice(self._from, self._to), self._values[first:end, : self._to - self._from])
-            self._known[first:end] = True
-        cast_into(out, self._values[start:stop, rows.start - self._from : rows.stop - self._from])
-        return True
-
-
 class Hdf5Frames:
     """Frames of a dataset ``(n, n_z, n_x)``; one ``(n_z, n_x)`` counts as a single frame.
 
@@ -124,6 +83,11 @@ class Hdf5Frames:
             self.raw: RawFrames | None = contiguous(dataset, self.shape)
             self._kept: Kept | None = None
             self._lock = threading.Lock()
+
+    def files(self) -> list[str]:
+        """Where the dataset is, behind links, and what it is assembled from."""
+        own = self._data.file.filename
+        return [own, *(sources_of(self._data) if self._data.is_virtual else ())]
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: what is staged, decoded chunks, and HDF5's own for chunks.
@@ -156,7 +120,10 @@ class Hdf5Frames:
         """Decode ``n_rows`` rows of all frames at a time where chunks are compressed, and keep them; 0 lets them go."""
         with self._lock:
             useful = n_rows > 0 and self._chunks is not None and not self._chunks.by_rows
-            self._kept = Kept(self._chunks, self.shape, self._data.dtype, n_rows) if useful and self._chunks else None
+            self._kept = None
+            if useful and self._chunks:
+                deep, high = (1, *self._chunks.chunk)[-3:-1]
+                self._kept = Kept(self._chunks.read, self.shape, self._data.dtype, (deep, high), n_rows)
 
     def close(self) -> None:
         """Close the file."""

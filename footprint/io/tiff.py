@@ -16,11 +16,15 @@ import tifffile
 from footprint.errors import FormatError
 from footprint.io.about import plain_table
 from footprint.io.frames import cast_into, existing_file, reading
+from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
 
 # Damage is told by our errors; the library's own lines on standard error would only repeat it.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+# What the library takes itself for files whose pages it decodes: what is known of some of them, until Python looks for circles.
+_LIBRARY = 1 << 20
 
 
 def in_order(files: Iterable[Path]) -> list[Path]:
@@ -37,7 +41,7 @@ def folder_files(path: str | os.PathLike[str]) -> list[Path]:
     return in_order(files)
 
 
-class TiffFile:
+class TiffFile(Ahead):
     """Pages of one TIFF file as frames ``(n_pages, n_z, n_x)``.
 
     Parameters
@@ -49,6 +53,7 @@ class TiffFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], planes: bool = False) -> None:
+        super().__init__()
         existing_file(path, "a TIFF file")
         self.path, self._planes = str(path), 4 if planes else 1
         if not begins(path, "tiff"):
@@ -97,15 +102,20 @@ class TiffFile:
         if self.raw is not None:
             return self.raw.host_bytes(n_rows, dtype)
         # The page before is let go only when the next one is there.
-        return 4 * self._planes * self.shape[1] * self.shape[2] * self.dtype.itemsize
+        return 4 * self._planes * self.shape[1] * self.shape[2] * self.dtype.itemsize + _LIBRARY
+
+    @property
+    def _chunk(self) -> tuple[int, int, int] | None:
+        return None if self.raw is not None else (self._planes, *self.shape[1:])
 
     def close(self) -> None:
         """Close the file."""
+        self._kept = None
         self._tiff.close()
         if self.raw is not None:
             self.raw.close()
 
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of pages ``start`` to ``stop``, cast and byte-swapped."""
         if out.size == 0:
             return
@@ -140,7 +150,7 @@ class TiffFile:
             cast_into(line, page[0, :: rows.step, x])
 
 
-class TiffFiles:
+class TiffFiles(Ahead):
     """Several TIFF files as one stack of frames.
 
     Parameters
@@ -152,6 +162,7 @@ class TiffFiles:
     """
 
     def __init__(self, path: str | os.PathLike[str], files: list[Path]) -> None:
+        super().__init__()
         self.path, self._files = str(path), files
         if not files:
             raise FormatError(path, "holds no .tif or .tiff files")
@@ -165,14 +176,23 @@ class TiffFiles:
         # Where each file's pixels start, once it was parsed: every chunk of rows opens every file again.
         self._offsets: dict[int, tuple[int, np.dtype]] = {}
 
+    def files(self) -> list[Path]:
+        """One a frame, or for several."""
+        return self._files
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: one file's."""
         return self._first.host_bytes(n_rows, dtype)
 
+    @property
+    def _chunk(self) -> tuple[int, int, int] | None:
+        return self._first._chunk
+
     def close(self) -> None:
         """Nothing is held open between reads."""
+        self._kept = None
 
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
         for file, pages, into in self._files_of(start, stop):
             file.read(pages.start, pages.stop, rows, out[into])

@@ -57,6 +57,13 @@ def check_sources(dataset: h5py.Dataset) -> tuple[int, int]:
     return _OPEN * len({place for place, _ in seen}) + _COPIES * chunk, chunk
 
 
+def sources_of(dataset: h5py.Dataset) -> list[str]:
+    """Files that a virtual dataset is assembled from."""
+    seen: _Seen = {}
+    _check(dataset, seen, ())
+    return sorted({place for place, _ in seen})
+
+
 def _check(dataset: h5py.Dataset, seen: _Seen, above: _Above) -> None:
     main = dataset.file.filename
     if dataset in above:

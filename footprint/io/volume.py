@@ -115,7 +115,7 @@ class VolumeWriter:
 
     def flush(self) -> None:
         """Wait until what was written is on the disk."""
-        with writing(self.path):
+        with writing(self.path, self.resumable):
             self._sink.sync()
 
     def write(self, where: slice | tuple[slice, slice], array: np.ndarray) -> None:
@@ -126,7 +126,7 @@ class VolumeWriter:
         ShapeError
             ``array`` has another shape, or a dtype that would lose its kind.
         FormatError
-            The disk is full or failed; nothing is left behind.
+            The disk is full or failed; nothing is left behind, but of a volume created with ``resume`` what is done.
         """
         z, y = where if isinstance(where, tuple) else (where, slice(None))
         z0, z1 = row_range(z, self.shape[0], "slices")
@@ -137,7 +137,7 @@ class VolumeWriter:
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise ShapeError("array", f"dtype {array.dtype}", f"one that casts to the file's {self.dtype}")
         try:
-            with writing(self.path):
+            with writing(self.path, self.resumable):
                 self._sink.write(z0, slice(y0, y1), array)
         except BaseException:
             self.discard()
@@ -160,7 +160,7 @@ class VolumeWriter:
             where = f"row {first % self.shape[1]}" + (f" of slice {first // self.shape[1]}" if self.shape[0] > 1 else "")
             raise FormatError(self.path, f"was closed with {counted(rows, 'rows')} missing, the first of them {where}")
         try:
-            with writing(self.path):
+            with writing(self.path, self.resumable):
                 self._sink.sync()
                 # Only of what is whole: a stopped run's rows stay as they came, to be gone on with.
                 if isinstance(self._sink, ZarrSlices | Jp2Folder | Hdf5Chunks):
@@ -331,7 +331,7 @@ def create_volume(
     facts |= {"images and quality": f"{image_format}, {quality}"} if image_format != "tif" else {}
     sink: _Sink
     try:
-        with writing(path):
+        with writing(path, resume):
             known = out.partial.known if isinstance(out.partial, Unfinished) else {}
             if known:
                 assert isinstance(out.partial, Unfinished)

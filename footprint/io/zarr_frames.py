@@ -14,6 +14,7 @@ import numpy as np
 
 from footprint.errors import FormatError, missing_extra
 from footprint.io.frames import cast_into, reading
+from footprint.io.kept import Ahead
 from footprint.io.raw import RawFrames
 from footprint.io.zarr_codecs import Codec, check_made, codec_of, decode, decoded_here, decoding_bytes
 
@@ -58,7 +59,7 @@ class _Layout:
     leads: bool = False
 
 
-class ZarrFrames:
+class ZarrFrames(Ahead):
     """The last two axes of an array as frames, counted over all others.
 
     Parameters
@@ -75,6 +76,7 @@ class ZarrFrames:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
         self.path = str(path)
         with reading(path, "its description"):
             self._folder, self.about = _array_of(Path(path))
@@ -92,6 +94,10 @@ class ZarrFrames:
         self._known: Path | None = None
         self._library = None if layout.plain or layout.own else _by_library(self._folder)
 
+    def files(self) -> list[str]:
+        """Its description and every chunk."""
+        return [os.path.join(folder, name) for folder, _, names in os.walk(self._folder) for name in names]
+
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
         """Bytes that reading holds beside ``out``: rows of a plain chunk, or a chunk and what it is decoded from."""
         if self._layout.own and self._layout.codec is not None:
@@ -100,11 +106,15 @@ class ZarrFrames:
             return (1 + _COPIES) * (self._layout.made + self._layout.index) + _LIBRARY
         return min(n_rows, self._high) * self._wide * self.dtype.itemsize * 2
 
+    @property
+    def _chunk(self) -> tuple[int, int, int] | None:
+        return None if self._layout.plain else (self.deep, self._high, self._wide)
+
     def close(self) -> None:
         """Nothing is held open between reads."""
+        self._kept = None
 
-    def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
-        """Fill ``out`` with rows of frames ``start`` to ``stop``, cast and byte-swapped."""
+    def _read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         for lead, frames, into in self._boxes(start, stop):
             for y in range(rows.start // self._high, -(-rows.stop // self._high)):
                 a, b = max(rows.start, y * self._high), min(rows.stop, (y + 1) * self._high)

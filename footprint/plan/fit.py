@@ -137,10 +137,9 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
             return best
     for depth, level in enumerate(search.levels()):
         # Sizes along the first axis have been tried with lanes that overlap.
-        for rung in (*_LADDER, *rungs) if job.streamed and depth else rungs:
-            found = search.serial(*level, rung)
-            if found is not None:
-                return found
+        best = search.best(level, (*_LADDER, *rungs) if job.streamed and depth else rungs)
+        if best is not None:
+            return best
     raise search.refusal()
 
 
@@ -154,7 +153,8 @@ class _Search:
         # What every shape that was tried came to, and the last plans that fit: all of them would be megabytes.
         self._tried: dict[_Shape, _Size | None] = {}
         self._kept: dict[_Shape, Plan] = {}
-        self._again: dict[int, float] = {}
+        # How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
+        self._again: dict[tuple[Cut, ...], float] = {}
 
     def size(self, cuts: tuple[Cut, ...], rung: _Rung) -> _Size | None:
         """What one shape comes to; None where an array is larger than the largest block there is, or a kernel takes at once."""
@@ -195,7 +195,8 @@ class _Search:
         plan = finish(builder, self.name, lanes, min(rung.copies, parts))
         crossing = crossed(builder, self.rate)
         plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
-        self._again[id(plan)] = crossing.again
+        if not rung.keep:
+            self._again[plan.cuts] = crossing.again
         if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
             self.smallest = plan
         return plan
@@ -223,7 +224,7 @@ class _Search:
         """The plan that is predicted to be the fastest, of a few sizes of parts on every rung; None where none fits."""
         rungs = (*_LADDER, _LAST[0])
         best = self.fastest(rungs)
-        if best is not None and self._again[id(best)] >= _DEAR:
+        if best is not None and self._again[best.cuts] >= _DEAR:
             # Many rows are read twice, as two parts need them: without overlap there is one copy, and so room for larger parts.
             alone = self.serial(*next(self.levels()), _LAST[0])
             best = alone if alone is not None and self.total(alone) < 0.98 * self.total(best) else best
@@ -252,7 +253,7 @@ class _Search:
                     plan = self.at(cuts, rung)
                     if best is None or self.total(plan) < 0.98 * self.total(best):
                         best = plan
-            if best is not None and rung.copies == 2 and self._again[id(best)] < _DEAR:
+            if best is not None and rung.copies == 2 and self._again[best.cuts] < _DEAR:
                 break
         return best
 
@@ -297,6 +298,17 @@ class _Search:
             some = lambda n, a=axis, t=length, u=unit, s=step: Cut(a, t, min(n * s, max(t, 1)), u)  # type: ignore[misc]
             yield max(-(-length // step), 1), lambda n, o=outer, some=some: (*o, some(n), *summed)  # type: ignore[misc]
             outer = (*outer, some(1))
+
+    def best(self, level: tuple[int, Callable[[int], tuple[Cut, ...]]], rungs: tuple[_Rung, ...]) -> Plan | None:
+        """The plan of the first rung that fits; where its parts are read again and again, the fastest of all: fewer are larger."""
+        best: Plan | None = None
+        for rung in rungs:
+            found = self.serial(*level, rung)
+            if found is not None and (best is None or self.total(found) < 0.98 * self.total(best)):
+                best = found
+            if best is not None and self._again[best.cuts] < _DEAR:
+                break
+        return best
 
     def serial(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> Plan | None:
         """The plan with the largest parts that fit, for one way to cut; None where even the smallest do not."""

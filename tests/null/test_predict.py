@@ -157,3 +157,37 @@ def test_what_branches_is_foretold_by_its_work_and_not_by_its_bytes():
     seconds = [_lane(plan, "compute") for plan in (plain, deblended, fitted, more)]
     # Ten looks at a pixel and not five bytes each way; and every source that there is room for.
     assert seconds[0] > 5 * 512 * 512 * 8 / rates(CPU).memory and seconds == sorted(seconds) and seconds[3] > 2 * seconds[2]
+
+
+def _times(plan):
+    return [int(note.split()[4]) for note in plan.notes if "decompressed" in note]
+
+
+def test_parts_of_a_slice_are_said_to_decompress_the_scan_once_each(scan):
+    options = {"written": True, "device": "cpu", "center": 31.5}
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_reconstruct(scan, memory=1000, **options)
+    least = fp.plan_reconstruct(scan, memory=caught.value.smallest, **options)
+    counts = {cut.axis: cut.count for cut in least.cuts}
+    assert counts["z"] == 16 and counts["y"] > 1
+    assert _times(least) == [16 * counts["y"]]
+    assert _lane(least, "read") == pytest.approx(_times(least)[0] * scan.decoding(30, 16), rel=0.5)
+
+
+@pytest.mark.parametrize("compression", [None, "gzip"])
+@pytest.mark.filterwarnings("ignore:.*no (flats|darks)")
+def test_where_slices_are_made_in_parts_more_memory_takes_no_longer(tmp_path, compression):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=np.ones((200, 16, 400), "u2"), chunks=(1, 16, 400), compression=compression)
+    with fp.open_scan(f"{tmp_path}/a.h5:/data", angles=np.arange(200) / 64) as scan:
+        options = {"written": True, "device": "cpu", "center": 199.5, "log": False}
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.plan_reconstruct(scan, memory=1000, **options)
+        before = np.inf
+        for budget in np.geomspace(caught.value.smallest, 3 * caught.value.smallest, 12):
+            plan = fp.plan_reconstruct(scan, memory=int(budget), **options)
+            assert plan.footprint.total <= budget
+            if any(cut.axis == "y" for cut in plan.cuts):
+                # Sizes of parts are whole numbers, so that a little more memory may gain nothing.
+                assert _lane(plan, "read") <= 1.2 * before, (budget, plan.cuts, plan.notes)
+                before = min(before, _lane(plan, "read"))

@@ -280,6 +280,9 @@ assert warmed
     np.save(tmp_path / "part.npy", noise[:600, :600])
     np.save(tmp_path / "mask.npy", np.ones((5, 5), np.float32))
     write_scan(tmp_path / "scan.nx", n_angles=90, n_z=4, n_x=128)
+    np.save(tmp_path / "turn.npy", np.linspace(0, 360, 600, endpoint=False))
+    np.save(tmp_path / "turn_frames.npy", np.full((600, 2, 64), 0.1, np.float32))
+    write_scan(tmp_path / "long.nx", n_angles=400, n_z=10, n_x=128)
     for line in (
         "sources noise.npy --segmentation a.npy",
         "sources few.npy -o a.csv --fit gaussian --save-model g.npy",
@@ -289,6 +292,8 @@ assert warmed
         "convolve noise.npy box:301 -o h.npy",
         "reconstruct scan.nx -o c.h5",
         "reconstruct scan.nx -o f.tif --output-dtype uint8",
+        "reconstruct turn_frames.npy --no-log --angles turn.npy -o i.h5 --center 55 --half-acquisition",
+        "reconstruct long.nx -o j.h5 --center 67 --phase 100 --energy 20 --distance 0.1 --pixel-size 5e-4 --unsharp 3",
     ):
         command = [sys.executable, "-c", program, *line.split()]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -145,3 +145,19 @@ def test_a_label_image_in_zarr_is_no_folder_of_them(tmp_path, rng):
         with fp.open_image(tmp_path / "labels.zarr") as labels:
             assert labels.dtype == np.int32 and np.count_nonzero(labels.array()) == 6
     assert sorted(os.listdir(tmp_path / "labels.zarr")) == [".zattrs", ".zgroup", "0"]
+
+
+@pytest.mark.filterwarnings("ignore:.*no (flats|darks|angles)")
+@pytest.mark.parametrize("compressors", [None, "auto"])
+def test_projections_in_zarr_are_reconstructed_as_others_are(tmp_path, rng, compressors):
+    frames = rng.integers(20000, 40000, (30, 6, 16), "u2")
+    path = stored(tmp_path / "a.zarr", frames, chunks=(8, 6, 16), compressors=compressors)
+    options = {"center": 7.5, "device": "cpu"}
+    with fp.open_scan(frames) as scan:
+        wanted = fp.reconstruct(scan, **options)
+    with fp.open_scan(path) as scan:
+        np.testing.assert_array_equal(fp.reconstruct(scan, **options), wanted)
+        with pytest.raises(fp.BudgetError) as error:
+            fp.reconstruct(scan, memory=1000, **options)
+        least = fp.reconstruct(scan, memory=error.value.smallest, **options)
+    np.testing.assert_allclose(least, wanted, atol=1e-5 * np.abs(wanted).max())

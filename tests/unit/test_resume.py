@@ -116,8 +116,79 @@ def test_a_changed_scan_is_refused(scan, tmp_path):
     with pytest.raises(Stopped), pytest.warns(UserWarning):
         run(mine, tmp_path / "v.h5", stop_after=2)
     os.utime(mine, (1, 1))
-    with pytest.raises(fp.FormatError, match="cannot be resumed: the scan was"), pytest.warns(UserWarning):
+    said = r"cannot be resumed: the scan's file scan\.nx was .* bytes, last written"
+    with pytest.raises(fp.FormatError, match=said), pytest.warns(UserWarning):
         run(mine, tmp_path / "v.h5")
+
+
+def h5_dataset(folder, scan):
+    """Named as FILE:/DATASET."""
+    with h5py.File(scan) as file, h5py.File(folder / "data.h5", "w") as made:
+        made["frames"] = file["entry/instrument/detector/data"][20:60]
+    return f"{folder}/data.h5:/frames", {}, folder / "data.h5"
+
+
+def zarr_chunks(folder, scan):
+    """Chunks in folders of their own."""
+    zarr = pytest.importorskip("zarr")
+    with h5py.File(scan) as file:
+        data = file["entry/instrument/detector/data"][20:60]
+    zarr.create_array(folder / "data.zarr", shape=data.shape, chunks=(10, 24, 32), dtype="u2", compressors=None)[:] = data
+    return folder / "data.zarr", {}, folder / "data.zarr/c/1/0/0"
+
+
+def linked(folder, scan):
+    """The file that is named has but a link to the frames."""
+    (folder / "scan.nx").write_bytes(scan.read_bytes())
+    with h5py.File(folder / "scan.nx", "r+") as file:
+        with h5py.File(folder / "far.h5", "w") as far:
+            far["frames"] = file["entry/instrument/detector/data"][()]
+        del file["entry/instrument/detector/data"]
+        file["entry/instrument/detector/data"] = h5py.ExternalLink("far.h5", "frames")
+    return folder / "scan.nx", {}, folder / "far.h5"
+
+
+def assembled(folder, scan):
+    """Of a virtual dataset."""
+    with h5py.File(scan) as file, h5py.File(folder / "part.h5", "w") as part:
+        part["frames"] = file["entry/instrument/detector/data"][20:60]
+    layout = h5py.VirtualLayout((40, 24, 32), "u2")
+    layout[:] = h5py.VirtualSource("part.h5", "frames", (40, 24, 32))
+    with h5py.File(folder / "data.h5", "w") as file:
+        file.create_virtual_dataset("frames", layout)
+    return f"{folder}/data.h5:/frames", {}, folder / "part.h5"
+
+
+def own_flats(folder, scan):
+    """Flats in a file of their own."""
+    np.save(folder / "flats.npy", np.full((3, 24, 32), 40000, "u2"))
+    return scan, {"flats": folder / "flats.npy"}, folder / "flats.npy"
+
+
+@pytest.mark.filterwarnings("ignore:.*no (flats|darks|angles)")
+@pytest.mark.parametrize("made", [h5_dataset, zarr_chunks, linked, assembled, own_flats], ids=lambda made: made.__name__)
+def test_every_file_that_a_scan_is_read_from_is_looked_at(scan, tmp_path, made):
+    """A change in the middle, which neither the first projection nor the last shows."""
+    path, beside, file = made(tmp_path, scan)
+
+    def again(stop_after):
+        with fp.open_scan(path, **beside) as source, fp.create_volume(tmp_path / "v.h5", (24, 32, 32), resume=True) as volume:
+            calls = []
+            with pytest.raises(fp.BudgetError) as error:
+                fp.plan_reconstruct(source, written=True, **OPTIONS, memory=1)
+
+            def watch(done, total):
+                calls.append(done)
+                if len(calls) > stop_after:
+                    raise Stopped
+
+            fp.reconstruct(source, out=volume, memory=error.value.smallest + 9000, progress=watch, **OPTIONS)
+
+    with pytest.raises(Stopped), pytest.warns(UserWarning, match="--resume"):
+        again(2)
+    os.utime(file, (1, 1))
+    with pytest.raises(fp.FormatError, match="cannot be resumed: the scan's file"), pytest.warns(UserWarning):
+        again(99)
 
 
 def test_a_run_without_resume_names_what_is_there_and_leaves_it(scan, tmp_path):
@@ -182,7 +253,10 @@ def test_a_full_disk_is_resumed(scan, whole, tmp_path, monkeypatch):
         return write(self, *args)
 
     monkeypatch.setattr(RawFrames, "write", full)
-    with pytest.raises(fp.FormatError, match="the disk is full"), warnings.catch_warnings():
+    with (
+        pytest.raises(fp.FormatError, match=r"\(the disk is full\); put that right, and go on with --resume\."),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         run(scan, target)
     monkeypatch.undo()

@@ -6,12 +6,29 @@ for each thread's share.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 SMALL = 8_000_000
 """Multiply-adds one core does in about 0.15 ms."""
 TOUCH = 50
 """Multiply-adds that take as long as moving one element through memory."""
 
 
+_small = SMALL
+
+
 def few(operations: int) -> bool:
     """Whether a loop of so many multiply-adds is small."""
-    return operations < SMALL
+    return operations < _small
+
+
+@contextmanager
+def in_threads() -> Iterator[None]:
+    """Nothing is small while the block runs: a job of a few pixels then loads and compiles what a large one needs."""
+    global _small
+    _small = 0
+    try:
+        yield
+    finally:
+        _small = SMALL
