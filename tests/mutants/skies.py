@@ -252,7 +252,7 @@ MUTANTS = [
         plain=True,
     ),
     Mutant(
-        "footprint/kernels/pairs/cpu.py",
+        "footprint/kernels/pairs/models.py",
         "            r = root[i, j]\n",
         "            r = root[j, i]\n",
         ("tests/backend/test_pairs.py::test_models_are_those_of_least_squares",),
