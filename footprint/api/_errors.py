@@ -19,19 +19,28 @@ from footprint.api._bessel import scaled_bessel
 _FEW, _ROWS = 256, 4096
 
 
+def _each_once(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers that there are, ascending, and which of them each is."""
+    if n.dtype.kind not in "iu" or n.min() < 0 or n.max() >= 4 * _ROWS:
+        return np.unique(n, return_inverse=True)
+    # Small whole numbers need no sorting.
+    there = np.bincount(n) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[n]
+
+
 def _once_each(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A function of numbers of pixels that is called once for those that are the same."""
 
     @wraps(make)
     def noise(npix: np.ndarray, beam_area: float | None, edge: bool = True) -> np.ndarray:
-        n = np.asarray(npix, np.float64)
+        n = np.asarray(npix)
         if not beam_area or n.size < _FEW:
-            return make(n, beam_area, edge)
+            return make(n.astype(np.float64), beam_area, edge)
         out = np.empty(n.size)
         for first in range(0, n.size, _ROWS):
             part = slice(first, first + _ROWS)
-            numbers, places = np.unique(n[part], return_inverse=True)
-            out[part] = make(numbers, beam_area, edge)[places]
+            numbers, places = _each_once(n[part])
+            out[part] = make(numbers.astype(np.float64), beam_area, edge)[places]
         return out
 
     return noise

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 LENGTH = len("JHHMMSS.ss+DDMMSS.s")
-_ACROSS = ((1, 3600000, 10), (2, 360000, 10), (3, 60000, 6), (4, 6000, 10), (5, 1000, 6), (6, 100, 10), (8, 10, 10), (9, 1, 10))
-_UP = ((11, 360000, 10), (12, 36000, 10), (13, 6000, 6), (14, 600, 10), (15, 100, 6), (16, 10, 10), (18, 1, 10))
+# Where a digit stands, and how many of them there are, from the last one on.
+_ACROSS = ((9, 10), (8, 10), (6, 10), (5, 6), (4, 10), (3, 6), (2, 10), (1, 10))
+_UP = ((18, 10), (16, 10), (15, 6), (14, 10), (13, 6), (12, 10), (11, 10))
 
 
 def names(ra: np.ndarray, dec: np.ndarray, out: np.ndarray) -> None:
@@ -22,8 +23,11 @@ def names(ra: np.ndarray, dec: np.ndarray, out: np.ndarray) -> None:
     letters = out.view(np.uint8).reshape(len(out), out.dtype.itemsize)
     letters[:, :LENGTH] = np.frombuffer(b"JHHMMSS.ss+DDMMSS.s", np.uint8)
     letters[:, 10] = np.where(np.signbit(dec), ord("-"), ord("+"))
-    # Where a digit stands, the unit it counts, and how many of them there are.
     for whole, digits in ((hundredths, _ACROSS), (tenths, _UP)):
-        for at, unit, most in digits:
-            letters[:, at] = ord("0") + whole // unit % most
+        # Quotients of 32 bits take a third of the time.
+        left = whole.astype(np.int32)
+        for at, most in digits:
+            tens = left // most
+            letters[:, at] = ord("0") + left - most * tens
+            left = tens
     letters[~known] = 0

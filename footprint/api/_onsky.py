@@ -37,7 +37,7 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
                 continue
             here = x[rows], y[rows]
             over, down = np.repeat([[0, _STEP, 0], [0, 0, _STEP]], len(rows), axis=1)
-            ra, dec = _icrs(wcs, np.tile(here[0], 3) + over, np.tile(here[1], 3) + down)
+            ra, dec = icrs(wcs, np.tile(here[0], 3) + over, np.tile(here[1], 3) + down)
             n = len(rows)
             found.ra[rows], found.dec[rows] = ra[:n], dec[:n]
             east, north = _directions(ra[:n], dec[:n])
@@ -48,9 +48,26 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
     return found
 
 
-def _icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    world = wcs.pixel_to_world(x, y).icrs
-    return world.ra.deg, world.dec.deg
+def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Right ascension and declination of pixels, in degrees: astropy's, to the last bit."""
+    if not _plain(wcs):
+        world = wcs.pixel_to_world(x, y).icrs
+        return world.ra.deg, world.dec.deg
+    # Coordinate objects that only hand numbers on would take most of the time.
+    axes = wcs.all_pix2world(x, y, 0)
+    ra, dec = axes[wcs.wcs.lng], axes[wcs.wcs.lat]
+    ra = ra - np.floor_divide(ra, 360.0, out=np.zeros_like(ra), where=(ra < 0) | (ra >= 360)) * 360
+    # A rounding error under 0 has come out as 360.
+    return np.where(ra >= 360, ra - 360, ra), dec
+
+
+def _plain(wcs: Any) -> bool:
+    """Whether what a WCS says is ICRS right ascension and declination as it is."""
+    from astropy.coordinates import ICRS
+    from astropy.wcs import WCS
+    from astropy.wcs.utils import wcs_to_celestial_frame
+
+    return type(wcs) is WCS and wcs.naxis == 2 and type(wcs_to_celestial_frame(wcs)) is ICRS
 
 
 def _unit(ra: np.ndarray, dec: np.ndarray) -> np.ndarray:

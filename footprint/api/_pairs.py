@@ -125,7 +125,7 @@ class Pairs:
         """Make two rows of what is a pair, the fainter at the end, and place what is long anew; what metadata say of it."""
         columns = found.columns
         if not len(columns["label"]):
-            return {"pairs": 0}
+            return {"pairs": 0, "refitted": 0, "joined": 0}
         order = np.argsort(np.where(np.isfinite(columns["fit_y"]), columns["fit_y"], columns["y_peak"]), kind="stable")
         fits = np.full((len(order), COLUMNS), np.nan)
         for name, column in SHAPED.items():
@@ -137,7 +137,7 @@ class Pairs:
         for at in (2, 2 + COLUMNS):
             table[:, at + Y] += given[:, pairs.CENTRE_Y]
             table[:, at + X] += given[:, pairs.CENTRE_X]
-        return {"pairs": self._write(columns, order, table)}
+        return self._write(columns, order, table)
 
     def _found(self, count: int, fits: np.ndarray, given: np.ndarray, boxes: np.ndarray) -> np.ndarray | None:
         """What windows show, so many ``count`` at once, the first with those that tell the noise; None where it is no beam's."""
@@ -169,6 +169,7 @@ class Pairs:
             given[:, centre] = np.rint(np.where(whole, fits[:, at], columns[f"{axis}_peak"][order]))
             given[:, place] = np.where(whole, fits[:, at] - given[:, centre], 0.0)
             boxes[:first, box], boxes[first:, box] = spread, given[:, centre]
+        given[:, pairs.SECOND] = columns["flags"][order] & HIDDEN > 0
         given[:, pairs.NOISE] = columns["noise"][order] if "noise" in columns else self.search.stats[NOISE]
         given[:, pairs.HEIGHT] = np.where(whole, fits[:, HEIGHT], np.nan)
         turn = np.radians(fits[:, THETA])
@@ -198,17 +199,18 @@ class Pairs:
             rests -= search.stats[BACKGROUND]
         return rests
 
-    def _write(self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray) -> int:
-        """Change rows that are placed anew, or parted, and add the fainter ones; how many."""
+    def _write(self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray) -> dict[str, Any]:
+        """Change rows that are placed anew, or parted, add the fainter ones, and drop what is part of another; how many."""
         at = np.stack([np.where(np.isfinite(columns[f"fit_{a}"]), columns[f"fit_{a}"], columns[f"{a}_peak"]) for a in "yx"], 1)
-        first, second = found[:, 2 : 2 + COLUMNS], found[:, 2 + COLUMNS :]
+        first, second = (found[:, begin : begin + COLUMNS] for begin in (2, 2 + COLUMNS))
         for k in np.flatnonzero((found[:, 0] == pairs.MOVES) & np.isfinite(first).all(1)):
             row, place = order[k], first[k, [Y, X]]
             if np.hypot(*(place - at[row])) < _MOVED * self._width:
                 at[row] = place
                 for name, column in (("y", Y), ("x", X)):
                     columns[f"fit_{name}"][row], columns[f"fit_{name}_err"][row] = first[k, column], first[k, ERRORS + column]
-        parted = _apart(at, order, found, _ALONE * self._width)
+        refitted, joined = self._together(columns, order, found, at)
+        parted = _apart(at, order, found, _ALONE * self._width, joined)
         rows, faint, bright = order[parted], second[parted], first[parted]
         if len(rows):
             level = columns["background"][rows] if "background" in columns else self.search.stats[BACKGROUND]
@@ -221,7 +223,45 @@ class Pairs:
                 else:
                     old[rows], more = bright[:, at_column], faint[:, at_column]
                 columns[name] = np.concatenate([old, np.broadcast_to(more, len(rows)).astype(old.dtype)])
-        return len(rows)
+        if joined:
+            stays = np.ones(len(columns["label"]), bool)
+            stays[joined] = False
+            for name in list(columns):
+                columns[name] = columns[name][stays]
+            # Rows of the second search and later ones have no pixels among the labels.
+            columns["label"] = np.arange(1, len(columns["label"]) + 1, dtype=columns["label"].dtype)
+        return {"pairs": len(rows), "refitted": refitted, "joined": len(joined)}
+
+    def _together(
+        self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray, at: np.ndarray
+    ) -> tuple[int, list[int]]:
+        """Change rows that were fitted anew with a neighbour; how many twos, and which rows are part of another."""
+        refitted, joined = 0, []
+
+        def become(row: int, fit: np.ndarray) -> None:
+            at[row] = fit[[Y, X]]
+            for name, column in _FITTED.items():
+                columns[name][row] = fit[column]
+
+        for k in np.flatnonzero(found[:, 0] >= pairs.REFITS):
+            rows = [int(order[k]), int(order[int(found[k, pairs.OTHER])])]
+            fits = [found[k, 2 : 2 + COLUMNS], found[k, 2 + COLUMNS : 2 + 2 * COLUMNS]]
+            if found[k, 0] == pairs.JOINED:
+                # What the first search found stays, and of two of the second the higher.
+                if not columns["flags"][rows[1]] & HIDDEN:
+                    rows.reverse()
+                fits = fits[:1]
+            moved = np.array([[np.hypot(*(fit[[Y, X]] - at[row])) for fit in fits] for row in rows[: len(fits)]])
+            if len(fits) == 2 and moved[0, 0] + moved[1, 1] > moved[0, 1] + moved[1, 0]:
+                fits.reverse()
+                moved = moved[:, ::-1]
+            if not all(np.isfinite(fit).all() for fit in fits) or not np.all(np.diag(moved) < pairs.LARGE * self._step):
+                continue
+            for row, fit in zip(rows, fits):
+                become(row, fit)
+            refitted += len(fits) == 2
+            joined += rows[len(fits) :]
+        return refitted, joined
 
 
 def _at_once(rows: int) -> tuple[int, ...]:
@@ -295,10 +335,14 @@ class _Near:
         return False
 
 
-def _apart(at: np.ndarray, order: np.ndarray, found: np.ndarray, near: float) -> np.ndarray:
-    """Which of the rows ``found`` are parted, the likeliest first, where no part is ``near`` any other row's place ``at``."""
+def _apart(at: np.ndarray, order: np.ndarray, found: np.ndarray, near: float, gone: list[int]) -> np.ndarray:
+    """Which of the rows ``found`` are parted, the likeliest first, where no part is ``near`` any other row's place ``at``.
+
+    Rows that are ``gone`` are none.
+    """
     parted: list[int] = []
     places = _Near(at, near)
+    places.gone |= set(gone)
     likely = np.flatnonzero(found[:, 0] == pairs.PARTS)
     for k in likely[np.lexsort((order[likely], -found[likely, 1]))].tolist():
         both = [found[k, 2 + first + np.array([Y, X])] for first in (0, COLUMNS)]

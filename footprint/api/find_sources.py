@@ -120,7 +120,8 @@ def find_sources(
     pairs : bool
         Split a fit where two points, or a point beside a Gaussian, describe the image better than one of them, in noise correlated
         as the image's is; with fit="gaussian", deblend and residual. Both rows have 32 in flags; the fainter, which is a new row,
-        also has 8.
+        also has 8. What the search of the residual found next to another row is fitted together with it, and joined to it where
+        one source does as well.
     apertures : radii, optional
         Sum over discs of these radii about the centres: pixels, or words such as "1.5 beam"; see `apertures`.
     annulus : two radii, optional

@@ -53,7 +53,7 @@ class Builder:
     """
 
     def __init__(self, limits: Limits, cuts: tuple[Cut, ...] = (), ring: int = RING, keep: bool = False) -> None:
-        self.limits, self.ring, self.keep = limits, ring, keep
+        self.limits, self.ring, self.keep, self.made = limits, ring, keep, dict[Any, Ref]()
         self.cuts = tuple(cut for cut in cuts if cut.count > 1)
         self.slots: list[Slot] = []
         self.steps: list[Step] = []

@@ -125,6 +125,18 @@ def test_parts_change_no_bit(rng):
             assert all(np.array_equal(whole[n], part[n], equal_nan=True) for n in whole.colnames)
 
 
+def test_maps_of_a_whole_image_are_painted_once_and_of_parts_for_each_phase(device, rng):
+    """They live on where they would be painted again, in no more memory."""
+    options = {"flood": 4.0, "background": "mesh", "deblend": True, "device": device}
+    painted = lambda plan: sum(step.kernel == "mesh.paint" for step in plan.steps)
+    plans = [fp.plan_find_sources((600, 500), fit=fit, **options) for fit in (None, "gaussian")]
+    assert [painted(plan) for plan in plans] == [2, 2] and all(plan.n_parts == 1 for plan in plans)
+    if device == "cpu":
+        assert plans[1].nbytes < plans[0].nbytes + 600 * 500 * 4
+        cut = fp.plan_find_sources((600, 500), fit="gaussian", memory=plans[1].footprint.total // 2, **options)
+        assert cut.n_parts > 1 and painted(cut) == 6
+
+
 def test_files_and_plans_agree(rng, tmp_path):
     image = sloped(rng, (400, 131))
     written = {}

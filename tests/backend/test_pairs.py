@@ -70,6 +70,32 @@ def test_models_are_those_of_least_squares(rng, second):
     assert (len(best.x) == 9) == (max(found[0, 2 + MAJOR], found[0, 2 + COLUMNS + MAJOR]) > 1.01 * S)
 
 
+@pytest.mark.parametrize("second", [(0, 1), (1, 0), (0, 0)], ids=["of the fainter", "of the brighter", "of neither"])
+@pytest.mark.parametrize("two", [True, False])
+def test_two_rows_that_are_near_are_fitted_anew(rng, two, second):
+    """A point over what is long, which two Gaussians share wrongly; and what is long, of which two were made."""
+    noise, grid = np.array([1.0, S**-2, 0.0, S**-2]), np.mgrid[:60, :60].astype(float)
+    true = [(14.0, 31.0, 29.0, *inverse(7.0, 2.5, 35))] + two * [(25.0, 29.0, 28.5, *POINT)]
+    image = correlated(rng, (60, 60)) + sum(gaussian(np.array(p), *grid) for p in true)
+    rows = [(12.0, 27.6, 26.4, *inverse(3.2, 2.3, 30)), (9.0, 32.8, 32.8, *inverse(4.0, 2.3, 40))]
+    rest = image - sum(gaussian(np.array(p), *grid) for p in rows)
+    windows, given = [], []
+    for of_second, (height, y, x, *shape) in zip(second, rows):
+        cy, cx = round(y), round(x)
+        windows.append(5 + 2 * rest[cy - 12 : cy + 13, cx - 12 : cx + 13].ravel())
+        given.append([cy, cx, 5, 2, 2 * height, y - cy, x - cx, *shape, of_second])
+    found = look(np.stack(windows), np.array(given), noise)
+    assert not found[1, :-1].any()
+    if not any(second):
+        assert not found.any()
+        return
+    assert found[0, 0] == (contract.REFITS if two else contract.JOINED) and found[0, contract.OTHER] == 1
+    for p, at in zip(sorted(true, reverse=True), (2, 2 + COLUMNS)):
+        told = found[0, at : at + COLUMNS]
+        off = told[[HEIGHT, Y, X]] / [2, 1, 1] + [0, 28, 26] - p[:3]
+        assert np.all(np.abs(off) < 4 * told[[ERRORS, ERRORS + Y, ERRORS + X]] / [2, 1, 1])
+
+
 def sky(rng, shape=(1000, 260)):
     """Points in pairs at .8 beams, alone, and what is long, over noise of the beam's; where pairs and others are."""
     image, pairs, others = correlated(rng, shape), [], []
@@ -123,6 +149,26 @@ def test_pairs_are_parted_and_nothing_else_is(rng, monkeypatch):
     assert all(np.array_equal(table[n], other[n], equal_nan=table[n].dtype.kind == "f") for n in table.colnames)
 
 
+def test_what_is_joined_leaves_no_gap_and_every_place_is_one(rng, monkeypatch):
+    """In a crowd, with few windows at a time and by other threads, to the same bits."""
+    image = correlated(rng, (300, 300))
+    for y, x in rng.uniform(10, 290, (330, 2)):
+        long = rng.random() < 0.2
+        add(image, min(4 / rng.random(), 200), y, x, inverse(rng.uniform(4, 7), S, rng.uniform(0, 180)) if long else POINT)
+    image = image.astype("f4")
+    once = fp.find_sources(image, **RULES)
+    table = fp.find_sources(image, pairs=True, **RULES)
+    meta = table.meta
+    assert meta["refitted"] >= 3 and meta["joined"] >= 2
+    assert len(table) == len(once) + meta["pairs"] - meta["joined"] and list(table["label"]) == list(range(1, len(table) + 1))
+    firsts = [t[t["flags"] & 8 == 0] for t in (once, table)]
+    assert all(np.array_equal(firsts[0][name], firsts[1][name]) for name in ("label", "island", "npix", "x", "y", "peak"))
+    monkeypatch.setenv("FOOTPRINT_THREADS", "3")
+    monkeypatch.setattr("footprint.api._pairs._at_once", lambda rows: (29,))
+    other = fp.find_sources(image, pairs=True, memory="5MB", **RULES)
+    assert all(np.array_equal(table[n], other[n], equal_nan=table[n].dtype.kind == "f") for n in table.colnames)
+
+
 def test_noise_tells_how_it_is_correlated(rng):
     windows = lambda image: np.stack(
         [image[y : y + 25, x : x + 25].ravel() for y in range(0, 1000, 40) for x in range(0, 1000, 40)]
@@ -147,4 +193,5 @@ def test_what_has_no_pairs_is_refused(rng):
     ):
         with pytest.raises(fp.ArgumentError, match=words):
             fp.find_sources(image, pairs=True, **RULES | changes)
-    assert fp.find_sources(image, 50, pairs=True, **RULES).meta["pairs"] == 0
+    meta = fp.find_sources(image, 50, pairs=True, **RULES).meta
+    assert meta["pairs"] == meta["refitted"] == meta["joined"] == 0

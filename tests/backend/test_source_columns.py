@@ -157,6 +157,15 @@ def test_noise_of_sums_and_centres_over_discs(rng, radius, beam):
     assert abs(moments / noise_of_centres(disc.sum(), area, edge=False) - 1) < 0.08
 
 
+@pytest.mark.parametrize("most", [60, 10**6])
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_noise_of_many_sums_is_that_of_each(rng, most, kind):
+    pixels = rng.uniform(1, most, 5000).astype(kind)
+    some = rng.integers(0, 5000, 50)
+    for noise in (noise_of_sums, noise_of_centres):
+        assert np.array_equal(noise(pixels, AREA)[some], [noise(one, AREA) for one in pixels[some]])
+
+
 @pytest.mark.parametrize("peak", [25, 100])
 def test_errors_of_point_sources_are_what_they_say(rng, peak):
     """Their scatter over that, in noise correlated by the beam; an interpolated peak is the flux, to the noise."""

@@ -252,7 +252,7 @@ MUTANTS = [
         plain=True,
     ),
     Mutant(
-        "footprint/kernels/pairs/cpu.py",
+        "footprint/kernels/pairs/models.py",
         "            r = root[i, j]\n",
         "            r = root[j, i]\n",
         ("tests/backend/test_pairs.py::test_models_are_those_of_least_squares",),
@@ -285,5 +285,19 @@ MUTANTS = [
         "((found.ra_err, north), (found.dec_err, east))",
         ("tests/unit/test_sky.py::test_errors_on_the_sky_point_east_and_north_wherever_the_axes_do",),
         "an error towards north is one of right ascension",
+    ),
+    Mutant(
+        "footprint/kernels/pairs/cpu.py",
+        "best > single - _margin(best, n)",
+        "best > single - 100 * _margin(best, n)",
+        ("tests/backend/test_pairs.py::test_two_rows_that_are_near_are_fitted_anew",),
+        "two rows are joined where two sources are far better",
+    ),
+    Mutant(
+        "footprint/ops/local_sources.py",
+        "not b.several and key in b.made",
+        "key in b.made",
+        ("tests/backend/test_local_sources.py::test_maps_of_a_whole_image_are_painted_once_and_of_parts_for_each_phase",),
+        "parts are fitted over maps of another part",
     ),
 ]

@@ -13,6 +13,7 @@ from astropy.utils.masked import Masked
 from astropy.wcs import WCS
 
 import footprint as fp
+from footprint.api._onsky import icrs
 
 SKY = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 65, "CRPIX2": 60, "CRVAL1": 10.0, "CRVAL2": -30.0}
 SKY |= {"CDELT1": -0.002, "CDELT2": 0.002, "CUNIT1": "deg", "CUNIT2": "deg"}
@@ -334,3 +335,27 @@ def test_a_reader_of_another_number_of_axes_is_refused_as_an_array_is():
 
     with pytest.raises(fp.ShapeError, match=r"image: got shape \(20,\), wanted \(n_y, n_x\)"):
         fp.find_sources(Line())
+
+
+@pytest.mark.parametrize(
+    "cards",
+    [
+        {},
+        {"RADESYS": "ICRS", "CRVAL1": -0.01},
+        {"CRVAL1": 359.9999, "CRVAL2": 89.9},
+        {"RADESYS": "FK5", "EQUINOX": 2000.0},
+        {"EQUINOX": 1950.0},
+        {"CTYPE1": "GLON-SIN", "CTYPE2": "GLAT-SIN"},
+        {"CTYPE1": "DEC--SIN", "CTYPE2": "RA---SIN"},
+    ],
+    ids=["plain", "west of 0", "pole", "FK5", "B1950", "galactic", "declination first"],
+)
+def test_places_are_astropys_to_the_last_bit(rng, cards):
+    header = fits.Header(SKY | cards)
+    x, y = rng.uniform(-200, 400, (2, 500))
+    x[0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ra, dec = icrs(WCS(header), x, y)
+        wanted = WCS(header).pixel_to_world(x, y).icrs
+    assert np.array_equal(ra, wanted.ra.deg, equal_nan=True) and np.array_equal(dec, wanted.dec.deg, equal_nan=True)

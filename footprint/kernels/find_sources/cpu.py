@@ -128,7 +128,7 @@ def walk_row(
                 places[k, START] = y * row.size + first
             needed += 1
         if k >= 0:
-            gather(row, before, first, last, y, background, moments, boxes, k)
+            gather(row, before, row[:0], first, last, y, background, moments, boxes, k)
         here[n, 0], here[n, 1], here[n, 2] = first, last, k
         n += 1
         first, last = _next_run(tested, flags, last + 1, least, largest)

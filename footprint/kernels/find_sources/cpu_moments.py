@@ -72,8 +72,8 @@ def anchor(moments, boxes, k, x, y):
 
 
 @njit(cache=True, nogil=True)
-def gather(row, before, first, last, y, background, moments, boxes, k):
-    """Add a run to its component; ``before`` is the row before, where y > 0."""
+def gather(row, before, after, first, last, y, background, moments, boxes, k):
+    """Add a run to its component; ``before`` is the row before, where y > 0, and ``after`` the next, or no pixels: `look_back`."""
     anchor(moments, boxes, k, first, y)
     left, up = boxes[k, X_MIN], y - boxes[k, Y_MIN]
     total, total_x, total_xx, peak, at = 0.0, 0.0, 0.0, -np.inf, first
@@ -104,6 +104,9 @@ def gather(row, before, first, last, y, background, moments, boxes, k):
         if y > 0:
             moments[k, BEFORE] = np.float64(before[at]) - background
             moments[k, CORNERS], moments[k, CORNERS + 1] = _beside(before, at, background)
+        if after.size > 0:
+            moments[k, AFTER] = np.float64(after[at]) - background
+            moments[k, CORNERS + 2], moments[k, CORNERS + 3] = _beside(after, at, background)
 
 
 @njit(cache=True, nogil=True)

@@ -33,15 +33,15 @@ def _owned(boxes, k, y, r, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _look_back(row, ids, y, r, low, high, background, moments, boxes):
-    """Values after the peaks that the row before has."""
+def _look_back(row, ids, y, background, moments, boxes):
+    """Values after the peaks that the last row of the part before has, in the first of this."""
     for x in range(0, ids.size, STRETCH):
         if empty(ids[x : x + STRETCH]):
             continue
         seen = 0
         for k in ids[x : x + STRETCH]:
-            if k != seen and 0 < k <= boxes.shape[0] and _owned(boxes, k - 1, y, r, low, high):
-                look_back(row, y + r, background, moments, boxes, k - 1)
+            if k != seen and 0 < k <= boxes.shape[0]:
+                look_back(row, y, background, moments, boxes, k - 1)
             seen = k
 
 
@@ -51,9 +51,9 @@ def _band(image, labels, last, last_ids, y, low, high, background, moments, boxe
     n = boxes.shape[0]
     for r in range(low, labels.shape[0]):
         row, ids = image[r], labels[r]
-        before = image[r - 1] if r else last[0]
-        if y + r > 0:
-            _look_back(row, labels[r - 1] if r else last_ids[0], y, r, low, high, background, moments, boxes)
+        before, after = image[r - 1] if r else last[0], image[r + 1] if r + 1 < image.shape[0] else row[:0]
+        if r == 0 and y > 0:
+            _look_back(row, last_ids[0], y, background, moments, boxes)
         x, none = 0, True
         while x < ids.size:
             k = ids[x]
@@ -66,7 +66,7 @@ def _band(image, labels, last, last_ids, y, low, high, background, moments, boxe
                 x += 1
             if 0 < k <= n:
                 if _owned(boxes, k - 1, y, r, low, high):
-                    gather(row, before, first, x - 1, y + r, background, moments, boxes, k - 1)
+                    gather(row, before, after, first, x - 1, y + r, background, moments, boxes, k - 1)
                     none = False
         if none and r >= high:
             break
