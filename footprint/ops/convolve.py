@@ -20,7 +20,8 @@ from footprint.units import counted
 
 AXES = "zyx"
 MODES = ("same", "full", "valid")
-# Weights of a column, as many of which take twice the time of those of a row: 101 took 4 times, 301 9 times, 1001 40 times.
+# Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
+# 301 9 times, 1001 40 times. Over others they go by strips, and take little more.
 _COLUMN = 32
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
@@ -176,10 +177,10 @@ class Correlate(Op):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """All in and out once; a GPU's kernel of volumes has half the rate of its others, taking samples anew for every plane.
 
-        A processor's, under a mask of one column, takes a new row of the image for every weight.
+        A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight.
         """
-        found = super().cost(limits, *specs)
-        if limits.host and len(self.taps) == 2 and self.taps[1] == 1:
+        found, stored = super().cost(limits, *specs), self.reads(specs[0].dtype) != self.summed(specs[0].dtype)
+        if limits.host and len(self.taps) == 2 and self.taps[1] == 1 and stored:
             return replace(found, flops=found.flops * (1 + self.taps[0] / _COLUMN))
         return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
 
