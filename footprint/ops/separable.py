@@ -24,8 +24,8 @@ from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
 _CPU = Limits("cpu")
-_LONG = 100
-"""Weights along a row for which transforms are not even considered: sums of fewer are always quicker."""
+_LONG, _LEAST = 100, 1 << 26
+"""Weights along a row, and multiplications in all, from which on transforms are considered: they take seconds more to compile."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,11 @@ class Line(ImageFilter):
 
         Of float32 they cost twice as much as its own would, but keep what is faint beside what is bright.
         """
-        if limits.family != "cpu" or len(self.taps) != 1 or self.taps[0].axis != "x" or len(self.taps[0].weights) < _LONG:
+        if limits.family != "cpu" or len(self.taps) != 1 or self.taps[0].axis != "x":
             return None
         (taps,) = self.taps
+        if len(taps.weights) < _LONG or len(taps.weights) * image.size < _LEAST:
+            return None
         # A border inside the array, which parts have, makes no difference to the choice.
         op = Correlate((len(taps.weights),), kind="float64", batch=len(image.shape) - 1)
         found = by_method("fft", op, image, limits)
@@ -162,7 +164,7 @@ class Line(ImageFilter):
         weights = b.const(taps.weights.array.astype("f8").reshape(1, -1), "weights along x")
         with b.deliver(out, dtype=kind) as y:
             first, border = taps.place(b, x, out)
-            how = {"y0": 0, "x0": first, "border_y": NONE, "border_x": border, "cval": taps.cval}
+            how: dict[str, Number] = {"y0": 0, "x0": first, "border_y": NONE, "border_x": border, "cval": taps.cval}
             how |= {"tile": by.tile, "block": by.block}
             if len(self.dims) < 3:
                 b.launch("overlap_lines", x.deep(2), weights, y.deep(2), **how)

@@ -50,7 +50,7 @@ STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
 """Outputs of one piece of a row."""
-TALL = 20
+TALL = 40
 """Most weights of a mask of one column that are summed where the image lies: more are from a copy of a strip of it."""
 TALL_STRIP, TALL_ROWS = 2 * BLOCK, (128, 2048)
 """Columns of such a strip, and rows of outputs that it serves: as many as the mask has, but so many at least and at most."""
