@@ -21,8 +21,8 @@ from footprint.units import counted
 AXES = "zyx"
 MODES = ("same", "full", "valid")
 # Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
-# 301 9 times, 1001 40 times. Over others they go by strips, and take little more.
-_COLUMN = 32
+# 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
+_COLUMN, _STRIPS = 32, 1.65
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -184,7 +184,7 @@ class Correlate(Op):
             # Blocks of outputs are as wide however narrow an image is.
             columns = self.out_specs(*specs)[0].shape[-1]
             wide = 1.0 if self.batch else max(BLOCK / max(columns, 1), 1.0)
-            tall = 1 + self.taps[0] / _COLUMN if self.taps[1] == 1 and stored else 1.0
+            tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else 1.0
             return replace(found, flops=found.flops * wide * tall)
         return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
 
