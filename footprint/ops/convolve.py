@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from footprint.dtypes import sum_dtype
 from footprint.errors import ArgumentError, ShapeError, choose
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.convolve.contract import read_as
+from footprint.kernels.convolve.contract import BLOCK, read_as
 from footprint.ops.base import Op
 from footprint.ops.windows import place
 from footprint.plan.builder import Builder
@@ -20,8 +20,9 @@ from footprint.units import counted
 
 AXES = "zyx"
 MODES = ("same", "full", "valid")
-# Weights of a column, as many of which take twice the time of those of a row: 101 took 4 times, 301 9 times, 1001 40 times.
-_COLUMN = 32
+# Weights of a column, as many of which take twice the time of those of a row over integers as they are stored: 101 took 4 times,
+# 301 9 times, 1001 40 times. Over others they go by strips; a weight takes so much more time beside what transforms take.
+_COLUMN, _STRIPS = 32, 1.65
 MASKS = ("one", "all", "each")
 """How many masks there are: one; or several, all for the image, or one for each image of a batch."""
 
@@ -176,12 +177,20 @@ class Correlate(Op):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """All in and out once; a GPU's kernel of volumes has half the rate of its others, taking samples anew for every plane.
 
-        A processor's, under a mask of one column, takes a new row of the image for every weight.
+        A processor's, under a mask of one column, takes a new row of an image as it is stored for every weight.
         """
-        found = super().cost(limits, *specs)
-        if limits.host and len(self.taps) == 2 and self.taps[1] == 1:
-            return replace(found, flops=found.flops * (1 + self.taps[0] / _COLUMN))
+        found, stored = super().cost(limits, *specs), self.reads(specs[0].dtype) != self.summed(specs[0].dtype)
+        if limits.host and len(self.taps) == 2 and not self._is_signal(specs[0].shape):
+            # Blocks of outputs are as wide however narrow an image is.
+            columns = self.out_specs(*specs)[0].shape[-1]
+            wide = 1.0 if self.batch else max(BLOCK / max(columns, 1), 1.0)
+            tall = (1 + self.taps[0] / _COLUMN if stored else _STRIPS) if self.taps[1] == 1 else 1.0
+            return replace(found, flops=found.flops * wide * tall)
         return replace(found, flops=2 * found.flops) if len(self.taps) == 3 and limits.family == "gpu" else found
+
+    def _is_signal(self, image: tuple[int, ...]) -> bool:
+        """Whether an image of one column, under a mask of one, is summed as the signal that it is."""
+        return len(self.taps) == 2 and not self.batch and self.taps[1] == 1 == image[-1]
 
     def tell(self, b: Builder) -> None:
         """Say what the plan's reader should know: of direct sums nothing."""
@@ -210,6 +219,9 @@ class Correlate(Op):
             if self.batch != 1:
                 x, y = (ref.reshape(-1, ref.spec.shape[-1]) if self.batch else ref.reshape(1, -1) for ref in (x, y))
             starts, borders = [0, *starts], [NONE, *borders]
+        elif self._is_signal(x.spec.shape) and not self.settings():
+            x, w, y = (ref.reshape(1, -1) for ref in (x, w, y))
+            starts, borders = [0, starts[0]], [NONE, borders[0]]
         kernel = self.kernels[len(self.taps) - 1]
         how: dict[str, Any] = self.settings() | {f"{axis}0": start for axis, start in zip(AXES[-len(starts) :], starts)}
         how |= {f"border_{axis}": border for axis, border in zip(AXES[-len(starts) :], borders)}

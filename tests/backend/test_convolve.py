@@ -260,3 +260,14 @@ def test_a_mask_larger_than_the_image_gives_scipys_sizes(shape, mask_shape, devi
         np.testing.assert_allclose(got, scipy.signal.correlate(image, mask, mode, "direct"), atol=1e-12)
     with pytest.raises(fp.ShapeError, match="valid"):
         fp.convolve(image, mask, mode="valid", device=device)
+
+
+def test_an_image_of_one_column_is_summed_as_a_signal(device, rng):
+    image, mask = rng.standard_normal((3000, 1)).astype("f4"), rng.standard_normal((7, 1)).astype("f4")
+    for how in ({}, {"boundary": "wrap"}, {"mode": "full"}, {"mode": "valid"}, {"boundary": "mirror", "origin": (2, 0)}):
+        got = fp.convolve(image, mask, device=device, method="direct", **how)
+        moved = how | {"origin": 2} if "origin" in how else how
+        np.testing.assert_array_equal(got[:, 0], fp.convolve(image[:, 0], mask[:, 0], device=device, method="direct", **moved))
+    # Blocks of outputs are as wide for four columns as for many.
+    notes = [fp.plan_convolve(shape, (31, 31), device="cpu").notes for shape in ((20_000, 4), (20_000, 1))]
+    assert all("fft" in note[0] for note in notes)

@@ -183,9 +183,10 @@ def test_auto_goes_by_shapes_and_short_masks_keep_their_bits(rng):
     signal, mask = rng.standard_normal(30_000, "f4"), rng.random(101, "f4")
     np.testing.assert_array_equal(fp.convolve(signal, mask, device="cpu"), fp.convolve(signal, mask, **DIRECT))
     assert "in segments of" in fp.plan_convolve((4_000_000,), (1001,), device="cpu").notes[0]
-    # Sums down a column take a new row for every weight: 301 took ten times as long as tiles.
-    assert "in tiles of" in fp.plan_convolve((1000, 1000), (101, 1), device="cpu").notes[0]
-    assert not any(fp.plan_convolve((1000, 1000), taps, device="cpu").notes for taps in ((31, 1), (1, 101)))
+    # Sums down a column take a new row for every weight where the image is read as it is stored.
+    assert "in tiles of" in fp.plan_convolve((1000, 1000), (101, 1), dtype="uint8", device="cpu").notes[0]
+    assert "in tiles of" in fp.plan_convolve((1000, 1000), (301, 1), device="cpu").notes[0]
+    assert not any(fp.plan_convolve((1000, 1000), taps, device="cpu").notes for taps in ((31, 1), (101, 1), (1, 101)))
     assert "in tiles of 128 x 128 x 128" in fp.plan_convolve((200, 200, 200), (41,) * 3, device="cpu").notes[0]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.ndimage
 
+import footprint as fp
 from footprint.backend.registry import open_backend
 
 from .kernels import bound
@@ -29,3 +30,19 @@ def test_blocks_equal_the_whole_and_the_whole_scipys(tall, wide, shape, border, 
     with bound(backend, "separable", [image[:, 1:].copy(), column, row, part], y0=0, border_y="none", **across) as run:
         run()
     np.testing.assert_array_equal(part[0], out[0, 1 + tall // 2 :][: len(part[0])])
+
+
+@pytest.mark.parametrize("mode", ["mirror", "wrap", "constant"])
+def test_small_planes_of_a_stack_have_the_bits_of_each_alone(mode, rng):
+    """A lane to each: the last group begins within the one before, and fewer planes than lanes go one by one."""
+    for kind in ("f4", "f8"):
+        for shape, sigma in (((37, 8, 8), 1), ((16, 5, 33), (2, 4)), ((19, 64, 4), (7, 0.5)), ((7, 9, 9), 1)):
+            images, how = rng.standard_normal(shape).astype(kind), {"mode": mode, "device": "cpu"}
+            images[3, 2, 2] = np.nan
+            want = np.stack([fp.gaussian_filter(image, sigma, **how) for image in images])
+            got = fp.gaussian_filter(images, sigma, axes=(1, 2), **how)
+            np.testing.assert_array_equal(got, want)
+            with pytest.raises(fp.BudgetError) as caught:
+                fp.gaussian_filter(images, sigma, axes=(1, 2), memory=1, **how)
+            got = fp.gaussian_filter(images, sigma, axes=(1, 2), memory=caught.value.smallest + images.nbytes // 3, **how)
+            np.testing.assert_array_equal(got, want)

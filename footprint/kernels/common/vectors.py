@@ -33,11 +33,12 @@ _INT = ir.IntType(64)
 class Emit:
     """Vector instructions of one intrinsic, at ``builder``'s place; indices are integers or 64-bit values.
 
-    ``args`` are the intrinsic's: of the arrays among them, ``load``, ``store`` and ``splat`` are given the position.
+    ``args`` are the intrinsic's: of the arrays among them, ``load``, ``store`` and ``splat`` are given the position. Vectors are of
+    the elements of argument ``of``.
     """
 
-    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value]) -> None:
-        self.b, self.args, element = builder, args, signature.args[0].dtype
+    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], of: int = 0) -> None:
+        self.b, self.args, element = builder, args, signature.args[of].dtype
         self.itemsize = element.bitwidth // 8
         self.kind = ir.VectorType(context.get_value_type(element), BYTES // self.itemsize)
         self._data = {

@@ -50,6 +50,12 @@ STEP = 128
 """Most outputs in LINE_ROWS vectors."""
 LINE = 4096
 """Outputs of one piece of a row."""
+TALL = 40
+"""Most weights of a mask of one column that are summed where the image lies: more are from a copy of a strip of it."""
+TALL_STRIP, TALL_ROWS = 2 * BLOCK, (128, 2048)
+"""Columns of such a strip, and rows of outputs that it serves: as many as the mask has, but so many at least and at most."""
+TALL_HELD, TALL_ROUND = 128, 2 * CHAIN
+"""Rows of a block's sums that are held at once, and most weights that go by before they are added up."""
 STORED = ("bool", "int8", "uint8", "int16", "uint16")
 """What is read as it is stored where sums are float32, which holds all its values."""
 STORED_TAPS = 4096
@@ -77,6 +83,17 @@ def stored_strip(columns: int) -> int:
     return min(STRIP, -(-max(columns, 1) // BLOCK) * BLOCK)
 
 
+def in_strips(image: str, out: str, mask: tuple[int, ...]) -> bool:
+    """Whether the mask is a column of so many weights that strips of the image are copied first."""
+    return mask[1] == 1 and mask[0] > TALL and np.dtype(image) == np.dtype(out)
+
+
+def tall_places(height: int, rows: int, columns: int) -> tuple[int, int]:
+    """Of such strips the columns, in whole blocks, and the rows of outputs, in whole groups."""
+    tall = min(max(height, TALL_ROWS[0]), TALL_ROWS[1], max(rows, 1))
+    return min(TALL_STRIP, -(-max(columns, 1) // BLOCK) * BLOCK), -(-tall // ROWS) * ROWS
+
+
 def line_piece(columns: int) -> int:
     """Outputs of a piece where a row has so many."""
     return min(LINE, -(-max(columns, 1) // STEP) * STEP)
@@ -85,12 +102,15 @@ def line_piece(columns: int) -> int:
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost.
 
-    Of an image that is read as it is stored, the source is a strip of its rows.
+    Of an image that is read as it is stored, the source is a strip of its rows; under a tall column a strip of columns.
     """
     height, width = weights.shape
     line = line_piece(out.shape[1]) + width - 1 + 3 * STEP
     size = line if height == 1 else (ROWS + height - 1) * (BLOCK + SPAN) + BLOCKS
-    if height > 1 and np.dtype(image.dtype) != np.dtype(out.dtype):
+    if in_strips(image.dtype, out.dtype, (height, width)):
+        strip, tall = tall_places(height, *out.shape)
+        size = (tall + height + ROWS - 2) * strip + 2 * TALL_HELD * BLOCK
+    elif height > 1 and np.dtype(image.dtype) != np.dtype(out.dtype):
         size = stored_rows(height) * (stored_strip(out.shape[1]) + width - 1) + BLOCKS
     grain = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // grain) * grain), out.dtype),)

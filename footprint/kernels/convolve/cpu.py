@@ -25,6 +25,7 @@ from footprint.kernels.convolve.contract import (
     TAP_ROWS,
     TOGETHER,
     UNIT_ROWS,
+    in_strips,
     line_piece,
     stored_rows,
     stored_strip,
@@ -54,6 +55,7 @@ from footprint.kernels.convolve.cpu_sums import (
     image5,
     image_total,
 )
+from footprint.kernels.convolve.cpu_tall import tall_sums
 
 _stored_rows = njit(cache=True, nogil=True)(stored_rows)
 held = njit(cache=True, nogil=True)(cpu_sums.held)
@@ -280,6 +282,10 @@ def convolve(
     shapes = (*image.shape, *weights.shape, *out.shape)
     rows, columns, (threads, size) = shapes[4], shapes[5], work.shape
     line, stored = shapes[2] == 1, image.dtype != out.dtype
+    if in_strips(image.dtype.str, out.dtype.str, weights.shape):
+        how: dict[str, Any] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cval": cval}
+        tall_sums(image[None], weights, out[None], work, **how)
+        return
     if line:
         piece, tall = line_piece(columns), 1
     elif stored:

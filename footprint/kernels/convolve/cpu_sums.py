@@ -125,35 +125,40 @@ def _line_maker(taps: int) -> Any:
     return sums
 
 
-def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
-    """Add a group's sums, from ``free`` on, to the outputs; what is rounded away is kept behind them and added at the ``end``.
+def totals(e: Emit, values: list[Any], losses: tuple[int, list[Any]], goals: tuple[int, list[Any]], new: Any, end: Any) -> None:
+    """Add sums to the totals at ``goals``; what is rounded away is kept at ``losses``, and added at the ``end``.
 
-    The first group, a ``new`` one, is the total itself. What is lost in adding two numbers is a number (Knuth).
+    Both are an array's number and where its vectors begin. The first sums, ``new`` ones, are the totals themselves. What is lost in
+    adding two numbers is a number (Knuth).
     """
-    b, lanes = e.b, e.kind.count
-    step, new, end = e.args[4:7]
-    truth, size = ir.IntType(1), rows * vectors * lanes
-    block = [
-        (e.add(free, n * lanes), e.add(e.add(to, e.mul(step, n // vectors)), n % vectors * lanes)) for n in range(rows * vectors)
-    ]
+    b, truth, (beside, kept), (out, to) = e.b, ir.IntType(1), losses, goals
     with b.if_else(b.trunc(new, truth)) as (first, later):
         with first:
-            for group, total in block:
-                e.store(e.load(0, group), 2, total)
-                e.store(e.zero(), 0, e.add(group, size))
+            for value, total, lost in zip(values, to, kept):
+                e.store(value, out, total)
+                e.store(e.zero(), beside, lost)
         with later:
-            for group, total in block:
-                old, more, lost = e.load(2, total), e.load(0, group), e.load(0, e.add(group, size))
+            for more, total, place in zip(values, to, kept):
+                old, lost = e.load(out, total), e.load(beside, place)
                 both = b.fadd(old, more)
                 got = b.fsub(both, old)
-                e.store(both, 2, total)
+                e.store(both, out, total)
                 left = b.fadd(b.fsub(old, b.fsub(both, got)), b.fsub(more, got))
-                e.store(b.fadd(lost, left), 0, e.add(group, size))
+                e.store(b.fadd(lost, left), beside, place)
     with b.if_then(b.trunc(end, truth)):
-        for group, total in block:
-            lost = e.load(0, e.add(group, size))
+        for total, place in zip(to, kept):
+            lost = e.load(beside, place)
             # Where sums are infinite, what they lost is no number.
-            e.store(b.fadd(e.load(2, total), b.select(b.fcmp_ordered("ord", lost, lost), lost, e.zero())), 2, total)
+            e.store(b.fadd(e.load(out, total), b.select(b.fcmp_ordered("ord", lost, lost), lost, e.zero())), out, total)
+
+
+def _totals(e: Emit, rows: int, vectors: int, free: Any, to: Any) -> None:
+    """Add a group's sums, from ``free`` on, to the outputs; what is rounded away is kept behind them."""
+    lanes, (step, new, end), many = e.kind.count, e.args[4:7], rows * vectors
+    groups = [e.add(free, n * lanes) for n in range(many)]
+    goals = [e.add(e.add(to, e.mul(step, n // vectors)), n % vectors * lanes) for n in range(many)]
+    losses = [e.add(group, many * lanes) for group in groups]
+    totals(e, [e.load(0, group) for group in groups], (0, losses), (2, goals), new, end)
 
 
 def _total_maker(rows: int, vectors: int) -> Any:

@@ -11,10 +11,11 @@ from footprint.kernels.common import borders
 from footprint.kernels.common.few import TOUCH, few
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, apart
-from footprint.kernels.convolve.contract import STRIP, UNIT_ROWS, stored_strip
+from footprint.kernels.convolve.contract import STRIP, UNIT_ROWS, in_strips, stored_strip
 from footprint.kernels.convolve.cpu import KINDS, _image_units, _stored_image_units, blocks, convolve, held
 from footprint.kernels.convolve.cpu_lines import fill
 from footprint.kernels.convolve.cpu_sums import held as held_of
+from footprint.kernels.convolve.cpu_tall import tall_sums
 from footprint.kernels.planes.contract import side_by_side
 
 
@@ -112,6 +113,9 @@ def planes(
     if len(weights) == 1:
         # Under a single row all rows are alike, whatever image they are of.
         convolve(images.reshape(-1, images.shape[2]), weights, out.reshape(-1, out.shape[2]), work, **how)
+        return
+    if in_strips(images.dtype.str, out.dtype.str, weights.shape):
+        tall_sums(images, weights, out, work, **how)
         return
     shapes = (*images.shape[1:], *weights.shape, *out.shape[1:])
     (rows, columns), stored = shapes[4:], images.dtype != out.dtype

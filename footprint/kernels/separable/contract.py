@@ -51,6 +51,10 @@ BOX_TAPS = 34
 """Weights that are summed one by one in the time that any number takes in blocks (measured at 2048 x 2048 along either axis)."""
 BOX_ROOM = 64 << 20
 """Most bytes of a thread's blocks: along one line alone they are as long as the window, sixteen times."""
+CROWD_SIDE = 64
+"""Most pixels to a side of small planes, and of what they need around them."""
+VECTOR = 64
+"""Bytes of the widest vectors."""
 RING = 131072
 """Bytes of sums across that a thread of the CPU keeps: rows in short pieces are not foreseen, and all of them has to stay near."""
 
@@ -85,14 +89,26 @@ def short_places(tall: int, wide: int, width: int, itemsize: int) -> tuple[int, 
     return strip, (tall + 1) * strip, (tall + 1) * strip + STEP + wide - 1
 
 
+def crowded(image: tuple[int, ...], out: tuple[int, ...], itemsize: int) -> int:
+    """Elements of a thread's workspace where so many small planes are summed that each has a lane of its own; else 0."""
+    lanes, pixels = VECTOR // itemsize, math.prod(out[1:])
+    small = 4 <= min(*image[1:], *out[1:]) and max(*image[1:], *out[1:]) <= CROWD_SIDE
+    if out[0] < lanes or not small or min(math.prod(image[1:]), pixels) < lanes:
+        return 0
+    return lanes * (max(math.prod(image[1:]), pixels) + image[1] * out[2])
+
+
 def separable_work(
     limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, *, cval: float = 0.0, **_: object
 ) -> tuple[ArraySpec, ...]:
-    """For each thread the rows of a block at an edge, its sums, lines of sums down, and sums across; or a ring of `short` sums."""
+    """For each thread the rows of a block at an edge, its sums, lines of sums down, and sums across.
+
+    Of `short` sums a ring of them, or small planes side by side.
+    """
     lengths = tall.shape[0], wide.shape[0], out.shape[2]
     size = places(*lengths)[4] + 3 * STEP
     if short(*lengths[:2], cval, out.itemsize):
-        size = short_places(*lengths, out.itemsize)[2]
+        size = max(short_places(*lengths, out.itemsize)[2], crowded(image.shape, out.shape, out.itemsize))
     unit = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
 

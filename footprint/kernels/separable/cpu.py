@@ -16,7 +16,8 @@ from footprint.kernels.convolve.cpu import blocks, convolve
 from footprint.kernels.convolve.cpu_lines import fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
 from footprint.kernels.separable import cpu_box
-from footprint.kernels.separable.contract import places, short, short_places
+from footprint.kernels.separable.contract import chained, crowded, places, short, short_places
+from footprint.kernels.separable.cpu_crowd import crowd_all, crowd_units
 from footprint.kernels.separable.cpu_short import short_all, short_units
 
 
@@ -101,15 +102,22 @@ def separable(
 ) -> None:
     """Sum down and across; see ``footprint.kernels.separable.contract`` for what is computed."""
     threads, size = work.shape
-    brief = short(tall.size, wide.size, cval, out.itemsize)
+    brief, codes = short(tall.size, wide.size, cval, out.itemsize), (borders.CODES[border_y], borders.CODES[border_x])
+    flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
+    if brief and crowded(image.shape, out.shape, out.itemsize):
+        units, chains = -(-len(out) // (BYTES // out.itemsize)), (chained(tall.size), chained(wide.size))
+        where = chains, (*image.shape[1:], *out.shape[1:]), y0, x0, *codes
+        if few(out.size * (tall.size + wide.size)):
+            crowd_units(*flat, 0, 0, units, *where)
+        else:
+            crowd_all(*flat, size, threads, units, *where)
+        return
     if brief:
         held: tuple[int, ...] = short_places(tall.size, wide.size, out.shape[2], out.itemsize)[:2]
     else:
         held = places(tall.size, wide.size, out.shape[2])
     alone, together = (short_units, short_all) if brief else (_units, _all)
     units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
-    flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
-    codes = borders.CODES[border_y], borders.CODES[border_x]
     numbers = *held, (*image.shape[1:], *out.shape[1:]), y0, x0, *codes, out.dtype.type(cval)
     if few(out.size * (tall.size + wide.size)):
         alone(*flat, 0, 0, units, *numbers)

@@ -29,6 +29,8 @@ from footprint.kernels.separable.contract import ABREAST, beside
 _DOUBLE = ir.DoubleType()
 _LANES = BYTES // 8
 _VECTORS = ABREAST // _LANES
+_TOGETHER = 8
+"""Strips that go from block to block together, of numbers of four bytes: one of wider numbers is two lines of a cache wide."""
 _NEAREST, _NONE = borders.CODES["nearest"], borders.CODES[borders.NONE]
 
 
@@ -218,18 +220,26 @@ def _block(source, first, begin, lo, hi, size, weight, work, acc, target, tile, 
 
 @njit(cache=True, nogil=True)
 def _columns(image, out, work, tile, base, edge, from_unit, to_unit, shape, size, weight, first, phase, code, cval):
-    """Strips of neighbouring columns; the last one of a plane reaches back, to the same bits."""
+    """Strips of neighbouring columns; the last one of a plane reaches back, to the same bits.
+
+    Some strips go from block to block together: what lies beside a row's few pixels is then still near.
+    """
     apart()
     height, rows, inner, _ = shape
     strips, outside = (inner + ABREAST - 1) // ABREAST, tile[edge : edge + ABREAST]
     for k in range(outside.size):
         outside[k] = cval
-    for unit in range(from_unit, to_unit):
-        plane, left = unit // strips, min(unit % strips * ABREAST, inner - ABREAST)
-        source, goal = (image, plane * height * inner + left, inner, height, code), plane * rows * inner + left
+    unit = from_unit
+    while unit < to_unit:
+        near = _TOGETHER if image.itemsize == 4 else 1
+        some = min(near, strips - unit % strips, to_unit - unit)
         for begin in range(-phase, rows, size):
             lo, hi = max(begin, 0), min(begin + size, rows)
-            _block(source, first, begin, lo, hi, size, weight, work, base, (out, goal + lo * inner, inner), tile, edge)
+            for one in range(unit, unit + some):
+                plane, left = one // strips, min(one % strips * ABREAST, inner - ABREAST)
+                source, goal = (image, plane * height * inner + left, inner, height, code), plane * rows * inner + left
+                _block(source, first, begin, lo, hi, size, weight, work, base, (out, goal + lo * inner, inner), tile, edge)
+        unit += some
 
 
 @njit(cache=True, nogil=True)

@@ -29,7 +29,7 @@ HALF = LINE_ROWS // TWO
 _chained = njit(cache=True, nogil=True)(chained)
 
 
-def _chains(e: Emit, taps: Any, chain: Any, count: int, add: Callable[[Any, Any, list[Any]], None]) -> list[Any]:
+def chains_of(e: Emit, taps: Any, chain: Any, count: int, add: Callable[[Any, Any, list[Any]], None]) -> list[Any]:
     """``count`` vectors of sums: ``add(begin, end, sums)`` adds the products of some taps, at most a chain."""
     b, (sums, totals) = e.b, ([cgutils.alloca_once(e.b, e.kind) for _ in range(count)] for _ in range(2))
     with cgutils.for_range_slice(b, e.add(0, 0), taps, chain) as (begin, _):
@@ -76,7 +76,7 @@ def _across(typing_context, image, at, pitch, weights, taps, chain, out, to, man
                         for c, one in enumerate(sums):
                             _add(e, [e.load(0, e.add(e.add(start, t), c * e.kind.count))], weight, [one])
 
-                for c, total in enumerate(_chains(e, args[4], args[5], LINE_ROWS, add)):
+                for c, total in enumerate(chains_of(e, args[4], args[5], LINE_ROWS, add)):
                     e.store(total, 6, e.add(to, c * e.kind.count))
 
         return own(context, builder, signature, args, write)
@@ -109,7 +109,7 @@ def _down(typing_context, ring, at, pitch, slot, weights, taps, chain, out, to, 
                         _add(e, values, e.splat(4, b.sub(t, one)), sums[HALF:])
                     _add(e, row(end), e.splat(4, b.sub(end, one)), sums[HALF:])
 
-                for c, total in enumerate(_chains(e, taps, args[6], TWO * HALF, add)):
+                for c, total in enumerate(chains_of(e, taps, args[6], TWO * HALF, add)):
                     goal = e.add(e.add(args[8], x), e.mul(args[9], c // HALF))
                     e.store(total, 7, e.add(goal, c % HALF * e.kind.count))
 

@@ -1,0 +1,81 @@
+"""Sums of many weights along one axis, on the processor: down from copied strips, along rows by transforms in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import footprint as fp
+from footprint.kernels.common.borders import BORDERS
+from footprint.reference import convolve as reference
+from footprint.reference.gaussian_filter import gaussian_filter
+
+DIRECT = {"method": "direct", "device": "cpu"}
+
+
+@pytest.mark.parametrize(("kind", "digits"), [("f4", 3e-7), ("f8", 1e-15)])
+def test_columns_of_every_height_are_summed_under_every_border(kind, digits, rng):
+    # Up to 40 weights in place, then in one round of 104, in two, and in many.
+    for turn, (shape, taps) in enumerate((((150, 131), 40), ((150, 131), 41), ((7, 3), 105), ((131, 65), 105), ((1, 70), 400))):
+        image, mask = rng.standard_normal(shape).astype(kind), rng.standard_normal((taps, 1)).astype(kind)
+        for boundary in BORDERS[turn % 2 :: 2]:
+            how = {"mode": "full", "boundary": boundary, "cval": 2.5}
+            got, want = fp.convolve(image, mask, **how, **DIRECT), reference.convolve(image, mask, **how)
+            scale = np.abs(mask).sum(dtype=float) * max(np.abs(image).max(), 2.5)
+            np.testing.assert_allclose(got, want, rtol=0, atol=digits * scale)
+
+
+def test_columns_have_the_same_bits_at_every_budget_and_keep_nan_apart(rng):
+    image, mask = rng.standard_normal((300, 90)).astype("f4"), rng.standard_normal((120, 1)).astype("f4")
+    image[200, 40], image[10, 60] = np.nan, np.inf
+    want = fp.convolve(image, mask, **DIRECT)
+    assert np.isnan(want[141:261, 40]).all() and np.isnan(want).sum() == 120
+    assert np.isinf(want[:71, 60]).all() and np.isinf(want).sum() == 71
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.convolve(image, mask, memory=1, **DIRECT)
+    for more in (0, image.nbytes // 7):
+        np.testing.assert_array_equal(fp.convolve(image, mask, memory=caught.value.smallest + more, **DIRECT), want)
+
+
+def test_images_of_a_batch_have_the_bits_of_one(rng):
+    images, mask = rng.standard_normal((3, 50, 70)).astype("f4"), rng.standard_normal((51, 1)).astype("f4")
+    want = np.stack([fp.convolve(image, mask, **DIRECT) for image in images])
+    np.testing.assert_array_equal(fp.convolve(images, mask, axes=(1, 2), **DIRECT), want)
+
+
+def test_columns_keep_their_digits():
+    image, mask = np.full((900, 40), 6852.7, "f4"), np.full((800, 1), 1 / 800, "f4")
+    got = fp.convolve(image, mask, boundary="nearest", **DIRECT)
+    np.testing.assert_allclose(got, mask.sum(dtype=float) * np.float32(6852.7), rtol=1e-6)
+
+
+def test_many_weights_along_rows_are_transformed_in_float64(rng):
+    for shape, sigma in (((70_000,), 125), ((3, 30_000), (0, 100)), ((2, 2, 30_000), (0, 0, 75))):
+        for kind in ("f4", "f8", "u2"):
+            image = (1000 * rng.random(shape)).astype(kind)
+            plan = fp.plan_gaussian_filter(shape, sigma, dtype=kind, device="cpu")
+            assert any("by transforms" in note for note in plan.notes)
+            got = fp.gaussian_filter(image, sigma, mode="mirror", device="cpu")
+            want = gaussian_filter(image.astype("f8"), np.broadcast_to(sigma, len(shape)), mode="mirror")
+            np.testing.assert_allclose(got, want, rtol=1e-13 if kind == "f8" else 1e-7)
+
+
+def test_what_is_faint_keeps_its_digits_beside_what_is_bright(rng):
+    signal = rng.random(100_000, "f4")
+    signal[5000] = 1e6
+    got, want = fp.gaussian_filter(signal, 100, device="cpu"), gaussian_filter(signal.astype("f8"), (100,))
+    np.testing.assert_allclose(got, want, rtol=2e-7)
+
+
+@pytest.mark.parametrize("mode", ["mirror", "wrap", "constant"])
+def test_segments_have_the_same_bits_at_every_budget(mode, rng):
+    signal = rng.standard_normal(100_000).astype(">f8")
+    signal[[100, 30_000]] = np.nan, np.inf
+    how = {"mode": mode, "cval": 3.0, "device": "cpu"}
+    want = fp.gaussian_filter(signal, 90, **how)
+    assert np.isnan(want).sum() == (721 if mode == "wrap" else 461)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.gaussian_filter(signal, 90, memory=1, **how)
+    memory = caught.value.smallest
+    assert fp.plan_gaussian_filter(signal.shape, 90, dtype=">f8", mode=mode, memory=memory, device="cpu").n_parts > 1
+    np.testing.assert_array_equal(fp.gaussian_filter(signal, 90, memory=memory, **how), want)
