@@ -69,16 +69,16 @@ class Latest(Generic[T]):
 
     Attributes
     ----------
-    nbytes
-        Of all that is kept here, counted when something comes: every call of any verb asks for it.
+    every, nbytes
+        All there are; bytes of what they keep, counted when something comes, as every call of any verb asks for it.
     """
 
     every: ClassVar[list[Latest[Any]]] = []
+    nbytes: ClassVar[int] = 0
 
     def __init__(self, times: int = 1) -> None:
         self._times = times
         self._found: deque[tuple[bytes, object, int, T]] = deque(maxlen=4)
-        self.nbytes = 0
         Latest.every.append(self)
 
     def get(self, data: bytes, how: object = None) -> T | None:
@@ -93,12 +93,16 @@ class Latest(Generic[T]):
         nbytes = self._times * len(data)
         if nbytes <= min(_MOST, settings.kept_bytes() // _SHARE):
             self._found.append((data, how, nbytes, value))
-            self.nbytes = sum(one[2] for one in tuple(self._found))
+            self._count()
 
     def clear(self) -> None:
         """Give it back."""
         self._found.clear()
-        self.nbytes = 0
+        self._count()
+
+    @staticmethod
+    def _count() -> None:
+        Latest.nbytes = sum(one[2] for latest in Latest.every for one in tuple(latest._found))
 
 
 _DIGESTS: Latest[str] = Latest()
@@ -106,7 +110,7 @@ _DIGESTS: Latest[str] = Latest()
 
 def kept() -> int:
     """Bytes of what was made of the last small arrays."""
-    return sum(one.nbytes for one in Latest.every)
+    return Latest.nbytes
 
 
 def forget() -> None:
