@@ -135,8 +135,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/measure/cpu.py",
-        "gather(row, before, first, x - 1, y + r, background,",
-        "gather(row, before, first, x - 1, y + r + 1, background,",
+        "gather(row, before, after, first, x - 1, y + r, background,",
+        "gather(row, before, after, first, x - 1, y + r + 1, background,",
         (BACKEND + "measure.py::test_of_equal_peaks_the_first_in_raster_order_counts",),
         plain=True,
     ),

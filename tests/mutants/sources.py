@@ -271,8 +271,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_names.py",
-        "(3, 60000, 6)",
-        "(3, 60000, 10)",
+        "(3, 6)",
+        "(3, 10)",
         (BACKEND + "source_columns.py::test_names_are_cut_off_and_never_rounded",),
         "minutes go on over 59",
     ),
