@@ -13,6 +13,7 @@ from tests.backend.kernels import cut_into
 from tests.backend.test_deblend import field, run
 from tests.backend.test_fit import SKY
 from tests.backend.test_gpu_parts import same
+from tests.ways import lanes_aside
 
 
 @pytest.fixture(autouse=True)
@@ -167,7 +168,8 @@ def test_any_budget_gives_one_catalogue(device, backend, options):
     assert max(parts) >= 4 and len(whole) > 300
 
 
-def test_files_are_read_while_parts_are_taken_apart(device, rng):
+def test_files_are_read_while_parts_are_taken_apart(device, monkeypatch, rng):
+    lanes_aside(monkeypatch)
     image = field(rng, (1500, 901))
     plans: list = []
     options = {"sigma": 4.0, "flood": 2.5, "deblend": True, "capacity": 6000, "device": device, "on_plan": plans.append}

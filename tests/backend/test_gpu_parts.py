@@ -8,6 +8,7 @@ from scipy import ndimage
 
 import footprint as fp
 from footprint.kernels.label import gpu
+from tests.ways import lanes_aside
 
 from .kernels import need_gpu
 
@@ -80,9 +81,10 @@ def test_measured_in_parts(backend, device, dtype):
         assert plan(memory).n_parts > 1 and same(whole, fp.measure(image, labels, memory=memory, device=device))
 
 
-def test_parts_that_cross_a_bus_stay_where_there_is_room(backend, device):
+def test_parts_that_cross_a_bus_stay_where_there_is_room(backend, device, monkeypatch):
     """Else they come again, pass after pass, to the same bits."""
     need_gpu(backend)
+    lanes_aside(monkeypatch)
     image = np.nan_to_num(sky((1500, 1500), "f8", 0.01) * 1000 + 1000).clip(0, 60000).astype("u2")
     whole = fp.find_sources(image, 3.5, device=device)
 
