@@ -18,8 +18,7 @@ class ArraySpec:
     shape: tuple[int, ...]
     dtype: str = "float32"
     axes: str = field(default="", compare=False)
-    # Elements, bytes of one, and bytes of all: every block that moves is asked for them.
-    size: int = field(init=False, repr=False, compare=False)
+    # Bytes of one element, and of all: every block that moves is asked for them.
     itemsize: int = field(init=False, repr=False, compare=False)
     nbytes: int = field(init=False, repr=False, compare=False)
 
@@ -31,10 +30,18 @@ class ArraySpec:
         if shape and min(shape) < 0:
             # Priced as it stands, it would make a plan of negative bytes, or of other lengths than were asked for.
             raise ShapeError("shape", self.shape, "whole numbers, 0 or more")
-        kind, size = np.dtype(self.dtype), math.prod(shape)
-        found = self.__dict__
-        found["shape"], found["dtype"] = shape, kind.str
-        found["size"], found["itemsize"], found["nbytes"] = size, kind.itemsize, size * kind.itemsize
+        kind = np.dtype(self.dtype)
+        # Not by way of its dict, which would take as many bytes again of every spec.
+        put = object.__setattr__
+        put(self, "shape", shape)
+        put(self, "dtype", kind.str)
+        put(self, "itemsize", kind.itemsize)
+        put(self, "nbytes", math.prod(shape) * kind.itemsize)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
 
     def length(self, axis: str) -> int:
         """Length along a named axis."""

@@ -196,7 +196,7 @@ def test_methods_by_name(shell):
     assert not np.array_equal(made["fft"], made["direct"]) and not np.array_equal(made["separable"], made["direct"])
     np.testing.assert_array_equal(made["auto"], made["fft"])
     np.save("eye.npy", np.eye(30))
-    for mask, method, word in (("eye.npy", "separable", "no sum of"), ("eye.npy", "quick", "one of auto, direct")):
+    for mask, method, word in (("eye.npy", "separable", "not a sum of"), ("eye.npy", "quick", "one of auto, direct")):
         code, _, err = shell("convolve", "image.npy", mask, "-o", "out.npy", "-q", "--method", method, "--device", "cpu")
         assert code == 2 and word in err and len(err.strip().splitlines()) == 1, err
 
