@@ -42,10 +42,12 @@ class Crossing:
         self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self.lanes: dict[str, Lane] = {}
 
-    def up(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None) -> None:
+    def up(
+        self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None, free: bool = False
+    ) -> None:
         """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns.
 
-        ``given`` is free then, but for pinned arrays: they are read until `read_through` or the end of the job.
+        ``given`` has been read by then, but for pinned arrays, which are read until the job ends unless they must be ``free``.
         """
         backend = self.bound.backend
         shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
@@ -75,16 +77,11 @@ class Crossing:
             return
         where = lines(given, window, spec)
         if where is not None:
-            with PINS.lock:
-                lies = self._reached(given, window, where, spec.nbytes)
-                if lies is not None:
-                    # It is read while the job goes on, which keeps it until then.
-                    lane = self._lane(step.lane, stage, 0)
-                    backend.write(self._bytes(dst, geometry, 0, spec.nbytes, whole), lies)
-                    lane.events[0] = lane.direct = backend.mark()
-                    return
-        if where is not None:
-            self._carry_up(step, given, where, spec, geometry, whole)
+            there = self._bytes(dst, geometry, 0, spec.nbytes, whole)
+            if not self._as_it_lies(step, given, window, where, spec, lambda lies: backend.write(there, lies)):
+                self._carry_up(step, given, where, spec, geometry, whole)
+            elif free:
+                backend.wait(self.lanes[step.lane].events[0])
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
@@ -108,13 +105,6 @@ class Crossing:
         while waiting:
             send()
 
-    def read_through(self, name: str) -> None:
-        """Wait until what a lane brings as it lies has been read."""
-        lane = self.lanes.get(name)
-        if lane is not None and lane.direct is not None:
-            self.bound.backend.wait(lane.direct)
-            lane.direct = None
-
     def down(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
         """From the device to an array, on its way when this returns (see `finish`), or to a sink."""
         backend = self.bound.backend
@@ -134,16 +124,9 @@ class Crossing:
             return
         where = lines(given, window, spec)
         if where is not None:
-            with PINS.lock:
-                lies = self._reached(given, window, where, spec.nbytes)
-                if lies is not None:
-                    lane = self._lane(step.lane, stage, 0)
-                    backend.read(lies, self._bytes(src, geometry, 0, spec.nbytes), wait=False)
-                    # Those before it have ended when it has.
-                    lane.events[0] = backend.mark()
-                    return
-        if where is not None:
-            self._carry_down(step, given, where, spec, geometry)
+            there = self._bytes(src, geometry, 0, spec.nbytes)
+            if not self._as_it_lies(step, given, window, where, spec, lambda lies: backend.read(lies, there, wait=False)):
+                self._carry_down(step, given, where, spec, geometry)
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
@@ -169,6 +152,19 @@ class Crossing:
         if len(self.bound.plan.lanes) == 1:
             # In one thread other steps may have the same host memory.
             lane.settle()
+
+    def _as_it_lies(
+        self, step: Step, given: Any, window: Window, where: Lines, spec: ArraySpec, move: Callable[[np.ndarray], None]
+    ) -> bool:
+        """Have a block cross by itself where the device reaches it, which the lane waits for at last; whether it does."""
+        with PINS.lock:
+            lies = self._reached(given, window, where, spec.nbytes)
+            if lies is not None:
+                lane = self._lane(step.lane, step.refs[2], 0)
+                move(lies)
+                # Those before it have ended when it has.
+                lane.events[0] = self.bound.backend.mark()
+            return lies is not None
 
     def _reached(self, given: Any, window: Window, where: Lines, nbytes: int) -> np.ndarray | None:
         """The bytes of a block, in rows where it does not lie together, where transfers come and go by themselves; else None."""
@@ -269,8 +265,6 @@ class Lane:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.events: dict[int, Any] = {}
-        # The last transfer from memory that is not ours.
-        self.direct: Any = None
         # Places of the ring that a job has yet to copy from.
         self.full: dict[int, tuple[Carry, int]] = {}
         self._jobs: list[Carry] = []

@@ -165,10 +165,9 @@ class Steps:
             fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
         else:
             feed, there = feeds[slot.id], feeds.get(step.refs[1].slot.id)
-            self.crossing.up(step, view, window, given(feed, geometry.order), geometry, there)
-            if isinstance(feed, Turning):
-                # Whoever gave a frame may write the next one to the same memory.
-                self.crossing.read_through(step.lane)
+            # Whoever gave a frame may write the next one to the same memory.
+            free = isinstance(feed, Turning)
+            self.crossing.up(step, view, window, given(feed, geometry.order), geometry, there, free)
 
     def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         slot = step.refs[1].slot

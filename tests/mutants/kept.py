@@ -59,8 +59,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/steps.py",
-        "            if isinstance(feed, Turning):\n",
-        "            if False:\n",
+        "free = isinstance(feed, Turning)",
+        "free = False",
         (BUS + "a_frame_has_been_read_when_the_next_is_asked_for",),
         "a frame is overwritten while it crosses",
     ),
