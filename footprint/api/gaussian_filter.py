@@ -67,8 +67,6 @@ def gaussian_filter(
     array
         float32 for float16, float32, bool and integers of 8 and 16 bits; float64 for all others. scipy.ndimage truncates the
         results of integers to integers; cast them if you want that. Within 1e-6 of the sum of |w| |x| (float64: 1e-14).
-        On the CPU, long rows under many weights are transformed in float64: their error is 1e-14 of the sum of |w| times the
-        largest |x| of a segment of 4096 samples or more.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _SPEED = {
     },
 }
 # Direct sums are nearer to the truth, so transforms have to take less than this share of their time.
-WORTH = {"cpu": 0.75, "gpu": 0.85}
+_WORTH = {"cpu": 0.75, "gpu": 0.85}
 # A GPU's tiles that stay on the chip need no memory, so they may take this much longer than those that do not.
 _MEMORY = 1.1
 # Where a tile and a mask on the CPU take more than this share of image and result, smaller tiles may take this much longer.
@@ -180,7 +180,7 @@ def by_method(method: str, op: Correlate, image: ArraySpec, limits: Limits) -> C
         most = _LONGER * seconds(found)
         found = min((one for one in some if seconds(one) <= most), key=lambda one: one.tile * one.across)
     spent, direct = seconds(found), seconds(op)
-    if method == "auto" and spent > WORTH[limits.family] * direct:
+    if method == "auto" and spent > _WORTH[limits.family] * direct:
         return given
     whose = f"of {_CORES} compute units" if limits.cores else "of a core"
     compared = f"predicted {format_seconds(spent)} {whose}, direct sums {format_seconds(direct)}"

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.common.borders import NONE
-from footprint.kernels.convolve.contract import stored_as
-from footprint.kernels.overlap_save.contract import FEW
 from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, in_boxes, in_cubes, read_as
 from footprint.ops.base import Op, Table
-from footprint.ops.convolve import Correlate
 from footprint.ops.families import ImageFilter
-from footprint.ops.overlap_save import WORTH, OverlapSave, by_method
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
 from footprint.ops.windows import place, reach_of
 from footprint.plan.builder import Builder
-from footprint.plan.rates import Cost, rates
+from footprint.plan.rates import Cost
 from footprint.plan.slots import NOTHING, Halo, Number, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
-_CPU = Limits("cpu")
-_LONG, _LEAST = 100, 1 << 26
-"""Weights along a row, and multiplications in all, from which on transforms are considered: they take seconds more to compile."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +71,8 @@ class Line(ImageFilter):
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """In and out once; equal weights as if they were few."""
-        long = None if self._in_boxes(limits, specs[0]) else self._by_segments(limits, specs[0])
-        if long is not None:
-            return long[1]
-        return self._direct(limits, specs[0])
-
-    def _direct(self, limits: Limits, image: ArraySpec) -> Cost:
-        taps = BOX_TAPS if self._in_boxes(limits, image) else sum(len(taps.weights) for taps in self.taps)
-        return Cost(image.nbytes + self.out_specs(image)[0].nbytes, 2.0 * image.size * taps)
+        taps = BOX_TAPS if self._in_boxes(limits, specs[0]) else sum(len(taps.weights) for taps in self.taps)
+        return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, 2.0 * specs[0].size * taps)
 
     def _in_boxes(self, limits: Limits, image: ArraySpec) -> bool:
         """Whether equal weights along one axis are summed in blocks."""
@@ -95,45 +81,10 @@ class Line(ImageFilter):
         (taps,) = self.taps
         return in_boxes(limits, len(taps.weights), image.shape, self.dims.index(taps.axis), sum_dtype(image.dtype))
 
-    def _by_segments(self, limits: Limits, image: ArraySpec) -> tuple[OverlapSave, Cost] | None:
-        """The transforms, in float64, by which a processor sums many weights along rows where that is quicker, and their cost.
-
-        Of float32 they cost twice as much as its own would, but keep what is faint beside what is bright.
-        """
-        if limits.family != "cpu" or len(self.taps) != 1 or self.taps[0].axis != "x":
-            return None
-        (taps,) = self.taps
-        if len(taps.weights) < _LONG or len(taps.weights) * image.size < _LEAST:
-            return None
-        # A border inside the array, which parts have, makes no difference to the choice.
-        op = Correlate((len(taps.weights),), kind="float64", batch=len(image.shape) - 1)
-        found = by_method("fft", op, image, limits)
-        if not isinstance(found, OverlapSave) or -(-found.taps[0] // found.block[0]) > FEW:
-            return None
-        cost, mask = found.cost(limits, image, ArraySpec(op.taps, "float64")), 8 // np.dtype(sum_dtype(image.dtype)).itemsize
-        cost = replace(cost, nbytes=image.nbytes + self.out_specs(image)[0].nbytes, transforms=mask * cost.transforms)
-        spent, direct = (one.seconds(rates(replace(limits, threads=1))) for one in (cost, self._direct(limits, image)))
-        return (found, cost) if spent <= WORTH["cpu"] * direct else None
-
-    def grain(self, *specs: ArraySpec) -> int:
-        """That of the first axis."""
-        return self.grain_along(self.dims[0], *specs)
-
-    def grain_along(self, axis: str, *specs: ArraySpec) -> int:
-        """Along rows, the segments that are transformed together."""
-        if axis != "x" or self._in_boxes(_CPU, specs[0]):
-            return 1
-        long = self._by_segments(_CPU, specs[0])
-        return 1 if long is None else long[0].grain_along("x")
-
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launch; a part lies where its window begins, and its borders are the array's own."""
         image, out = refs
-        kind, whole = sum_dtype(image.spec.dtype), image.slot.spec
-        long = None if self._in_boxes(b.limits, whole) else self._by_segments(b.limits, whole)
-        if long is not None:
-            self._long(b, image, out, long[0])
-            return
+        kind = sum_dtype(image.spec.dtype)
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
         weights = [b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}") for taps in self.taps]
         with b.deliver(out, dtype=kind) as y:
@@ -156,21 +107,6 @@ class Line(ImageFilter):
             else:
                 with b.repeat(y) as loop:
                     b.launch("separable.line", x.row(loop), weights[0], y.row(loop), down=taps.axis == "y", **how)
-
-    def _long(self, b: Builder, image: Ref, out: Ref, by: OverlapSave) -> None:
-        (taps,), kind = self.taps, sum_dtype(image.spec.dtype)
-        b.note(f"{len(taps.weights)} weights along x by transforms of segments of {by.sides[0]}, in float64")
-        x = b.bring(image, dtype=stored_as(image.spec.dtype, kind))
-        weights = b.const(taps.weights.array.astype("f8").reshape(1, -1), "weights along x")
-        with b.deliver(out, dtype=kind) as y:
-            first, border = taps.place(b, x, out)
-            how: dict[str, Number] = {"y0": 0, "x0": first, "border_y": NONE, "border_x": border, "cval": taps.cval}
-            how |= {"tile": by.tile, "block": by.block}
-            if len(self.dims) < 3:
-                b.launch("overlap_lines", x.deep(2), weights, y.deep(2), **how)
-                return
-            with b.repeat(y) as loop:
-                b.launch("overlap_lines", x.row(loop), weights, y.row(loop), **how)
 
 
 @dataclass(frozen=True)

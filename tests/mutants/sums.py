@@ -19,11 +19,4 @@ MUTANTS = [
         (BACKEND + "long_sums.py::test_columns_of_every_height_are_summed_under_every_border",),
         "the end of a chain goes beyond its weights",
     ),
-    Mutant(
-        "footprint/ops/separable.py",
-        'return 1 if long is None else long[0].grain_along("x")',
-        "return 1",
-        (BACKEND + "long_sums.py::test_segments_have_the_same_bits_at_every_budget",),
-        "parts begin within segments",
-    ),
 ]

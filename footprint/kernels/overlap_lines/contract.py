@@ -5,7 +5,6 @@
 its first output. A segment of tile^2 samples lies as the rows of a tile: its transform is that of the columns, a product with
 roots of unity, and that of the rows, so the lines of the kernel ``overlap_save`` do it. Two neighbours are the two parts of one
 complex transform, brought to one size as there, with the same errors, and NaN, infinities and masks of several blocks as there.
-On the CPU weights of float64 make transforms in float64, of samples and for results of float32, too.
 On a GPU a segment is twice as long, its halves these parts (see line.h). It stays on the chip, transformed as one line; those of
 longer tiles lie in memory, and are made as on the CPU.
 """
@@ -43,9 +42,9 @@ def overlap_lines_work(
     """For each thread that has a pair two tiles and a line; the mask's transform, and roots; what additions lost."""
     threads = max(1, min(limits.threads, out.shape[0] * pairs(out.shape[1], tile, block[0])))
     lost = out.shape if blocks(weights.shape[1], block[0]) > FEW else (0, 0)
-    kind = weights.dtype
+    kind = out.dtype
     return (
-        ArraySpec((threads, own_size(tile, weights.itemsize)), kind),
+        ArraySpec((threads, own_size(tile, out.itemsize)), kind),
         ArraySpec((4 * tile * tile + 2 * tile,), kind),
-        ArraySpec(lost, out.dtype),
+        ArraySpec(lost, kind),
     )

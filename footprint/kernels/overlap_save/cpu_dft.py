@@ -339,8 +339,7 @@ def _spread(e: _Numbers) -> None:
     with cgutils.for_range(b, rows) as row:
         source, target = e.add(at, e.mul(pitch, row.index)), e.add(to, e.mul(row.index, 2 * lanes))
         with cgutils.for_range(b, vectors) as column:
-            at = e.add(source, e.mul(column.index, lanes))
-            x = e.doubles(0, at) if e.itemsize == 8 else e.load(0, at)
+            x = e.load(0, e.add(source, e.mul(column.index, lanes)))
             e.store(x, 3, e.add(target, e.mul(skip, column.index)))
             bits, held = b.and_(b.bitcast(x, whole), size), b.load(most)
             b.store(b.select(b.icmp_unsigned(">", bits, held), bits, held), most)
@@ -354,13 +353,12 @@ def _spread(e: _Numbers) -> None:
 def spread(typing_context, src, at, pitch, x, to, skip, rows, vectors, total, free):  # type: ignore[no-untyped-def]
     """See `_spread`: from (src, at, pitch) to one part of a tile (x, to), whose vectors of a row are ``skip`` apart.
 
-    A tile of float64 takes samples of either width, and `gather` gives such.
     Of ``total`` rows those from ``rows`` on are 0. ``x[free]`` and on holds the largest |x| of every lane so far; what is not
     finite is larger than all that is.
     """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        _spread(_Numbers(context, builder, signature, args, of=3))
+        _spread(_Numbers(context, builder, signature, args))
         return context.get_dummy_value()
 
     n = types.int64
@@ -375,7 +373,7 @@ def _gather(e: _Numbers) -> None:
         source, target = e.add(at, e.mul(row.index, 2 * lanes)), e.add(to, e.mul(pitch, row.index))
         with cgutils.for_range(b, vectors) as column:
             x = e.load(0, e.add(source, e.mul(skip, column.index)))
-            e.keep(b.fmul(b.fmul(x, one), other), 3, e.add(target, e.mul(column.index, lanes)))
+            e.store(b.fmul(b.fmul(x, one), other), 3, e.add(target, e.mul(column.index, lanes)))
 
 
 @intrinsic
