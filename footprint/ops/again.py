@@ -9,7 +9,7 @@ from footprint.plan.builder import Builder
 from footprint.plan.slots import Ref
 
 
-def made_by(b: Builder, ref: Ref, make: Callable[[], Ref]) -> None:
+def made_again(b: Builder, ref: Ref, make: Callable[[], Ref]) -> None:
     """Tell how a part of ``ref`` is made in a later phase; whoever looks at it there first has it made, for all."""
     made: dict[int, Ref] = {len(b.phases) - 1: ref}
 

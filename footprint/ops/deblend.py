@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from footprint.kernels.deblend.contract import BASINS, NO_POINTS, strip_rows
 from footprint.kernels.measure.contract import turns
 from footprint.kernels.sigma_clip.contract import rows_per_block
-from footprint.ops.again import made_by
+from footprint.ops.again import made_again
 from footprint.ops.matched import Pixels
 from footprint.ops.measure import SOURCE_ROW, table_specs
 from footprint.ops.residual import without
@@ -140,7 +140,7 @@ class Deblend(Pixels):
             measured = measured or b.state("measure.islands", values, painted, stats, c, m, n, height=whole.shape[0])
             b.launch("measure.islands", values, painted, stats, c, m, n, *measured, turn=turn, **place)
         for ref in labels if cut else []:
-            made_by(b, ref, once_more)
+            made_again(b, ref, once_more)
         at_peaks(n, m)
 
     def _nodes(self, b: Builder, x: Ref, ids: list[Ref]) -> Ref:

@@ -9,7 +9,7 @@ from typing import Any
 
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.find_sources.contract import turns
-from footprint.ops.again import made_by
+from footprint.ops.again import made_again
 from footprint.ops.base import Op
 from footprint.ops.deblend import turned
 from footprint.ops.label import Label
@@ -128,7 +128,7 @@ class Islands(Pixels):
             x, *sky = seen(False)
             with b.deliver(labels[0], dtype="int32") as painted:
                 paint(x, sky, painted)
-            made_by(b, labels[0], once_more)
+            made_again(b, labels[0], once_more)
 
 
 def _fuse(group: tuple[Stage, ...]) -> Stage | None:
