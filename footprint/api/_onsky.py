@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Places asked for at a time: the library's own arrays stay small, however many there are.
-_PLACED = 2048
+_PLACED = 1024
 # Pixels from a place to the neighbours that tell the directions there: so few that a projection is straight over them.
 _STEP = 1e-3
 
