@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +35,7 @@ class ArraySpec:
         # Not by way of its dict, which would take as many bytes again of every spec.
         put = object.__setattr__
         put(self, "shape", shape)
-        put(self, "dtype", kind.str)
+        put(self, "dtype", sys.intern(kind.str))
         put(self, "itemsize", kind.itemsize)
         put(self, "nbytes", math.prod(shape) * kind.itemsize)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from footprint.errors import BudgetError, LimitError
 from footprint.plan.builder import RING, Builder
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
-from footprint.plan.plan import Choice, Plan, finish
+from footprint.plan.plan import Choice, Footprint, Plan, finish
 from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import Cost, Rates, rates
 from footprint.plan.slots import Cut
@@ -147,12 +147,13 @@ class _Search:
     def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
         self.rate: Rates = rates(limits)
-        self.smallest: Plan | None = None
+        self.smallest: Footprint | None = None
         self.refused: BudgetError | None = None
         self.too_large: LimitError | None = None
-        # What every shape that was tried came to, and the last plans that fit: all of them would be megabytes.
+        # What every shape that was tried came to, and the last plan that fits: a search for sources has 170 KB of Python's objects
+        # in each, which stand beside the memory that it plans.
         self._tried: dict[_Shape, _Size | None] = {}
-        self._kept: dict[_Shape, Plan] = {}
+        self._kept: tuple[_Shape, Plan] | None = None
         # How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
         self._again: dict[tuple[Cut, ...], float] = {}
 
@@ -171,20 +172,16 @@ class _Search:
             else:
                 self._tried[shape] = _Size(plan.footprint.total, plan.n_parts)
                 if self.budget is None or plan.footprint.total <= self.budget:
-                    self._keep(shape, plan)
+                    self._kept = shape, plan
         return self._tried[shape]
 
     def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
         """The plan of a shape that fits."""
         shape = (cuts, rung)
-        if shape not in self._kept:
-            self._keep(shape, self._record(cuts, rung))
-        return self._kept[shape]
-
-    def _keep(self, shape: _Shape, plan: Plan) -> None:
-        if len(self._kept) > 1:
-            del self._kept[next(iter(self._kept))]
-        self._kept[shape] = plan
+        if self._kept is None or self._kept[0] != shape:
+            self._kept = None
+            self._kept = shape, self._record(cuts, rung)
+        return self._kept[1]
 
     def _record(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
         builder = Builder(self.limits, cuts, rung.ring, rung.keep)
@@ -197,8 +194,8 @@ class _Search:
         plan = replace(plan, seconds=lane_seconds(self.rate, self.job.cost, builder, crossing))
         if not rung.keep:
             self._again[plan.cuts] = crossing.again
-        if self.smallest is None or plan.footprint.total < self.smallest.footprint.total:
-            self.smallest = plan
+        if self.smallest is None or plan.footprint.total < self.smallest.total:
+            self.smallest = plan.footprint
         return plan
 
     def share(self, total: int) -> int:
@@ -353,7 +350,7 @@ class _Search:
             refused, self.refused, self.too_large = self.refused or self.too_large, None, None
             assert refused is not None
             return refused
-        return BudgetError(self.budget, self.smallest.footprint.terms(), self.smallest.footprint.total, self.name)
+        return BudgetError(self.budget, self.smallest.terms(), self.smallest.total, self.name)
 
 
 def build(limits: Limits, name: str, record: Record) -> Plan:

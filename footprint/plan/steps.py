@@ -41,6 +41,8 @@ class Steps:
     def __init__(self, plan: Plan, backend: Backend) -> None:
         self.plan, self.backend = plan, backend
         self._kernels: dict[tuple[Any, ...], Any] = {}
+        # One of each spec that kernels are known by: those of a search for sources would be 300 KB of equal ones.
+        self._specs: dict[ArraySpec, ArraySpec] = {}
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
         self._standing = [slot.id for slot in plan.slots if slot.kind in ("const", "kept") and slot.reach]
@@ -205,5 +207,9 @@ class Steps:
         if key not in self._kernels:
             if len(self._kernels) > _KEPT * len(self.plan.steps):
                 self._kernels.clear()
-            self._kernels[key] = self.backend.compile(step.kernel, specs[: len(specs) - step.n_work], numbers)
+                self._specs.clear()
+            specs = tuple(self._specs.setdefault(spec, spec) for spec in specs)
+            kernel = self.backend.compile(step.kernel, specs[: len(specs) - step.n_work], numbers)
+            self._kernels[index, specs, key[2]] = kernel
+            return kernel
         return self._kernels[key]

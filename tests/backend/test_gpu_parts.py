@@ -107,9 +107,10 @@ def test_parts_that_cross_a_bus_stay_where_there_is_room(backend, device, monkey
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_a_file_of_the_kernels_own_dtype_stays(backend, device, dtype):
+def test_a_file_of_the_kernels_own_dtype_stays(backend, device, dtype, monkeypatch):
     """What is read needs no cast, so every part goes straight to its own rows of what stays."""
     need_gpu(backend)
+    lanes_aside(monkeypatch)
     image = sky((1500, 901), dtype, 0.01)
 
     class File:
@@ -118,11 +119,14 @@ def test_a_file_of_the_kernels_own_dtype_stays(backend, device, dtype):
         def read(self, rows, out):
             out[...] = image[rows]
 
-    wanted, plans = fp.sigma_clip(image, device=device), []
+    clip, table, plans = fp.sigma_clip(image, device=device), fp.find_sources(image, device=device), []
     for memory in ("10MB", "14MB", "20MB"):
-        assert fp.sigma_clip(File(), memory=memory, device=device) == wanted
-        fp.find_sources(File(), memory=memory, device=device, on_plan=plans.append)
-    assert any(plan.slots[step.refs[1].slot.id].kind == "kept" for plan in plans for step in plan.steps if step.action == "fill")
+        assert fp.sigma_clip(File(), memory=memory, device=device) == clip
+        found = fp.find_sources(File(), memory=memory, device=device, on_plan=plans.append)
+        assert all(np.array_equal(found[name], table[name]) for name in table.columns)
+    # A thread that only reads, of more parts than there are copies: nothing but the rows tells it one part from another.
+    apart = [plan for plan in plans if len(plan.lanes) == 3 and plan.n_parts > plan.copies]
+    assert any(plan.slots[step.refs[1].slot.id].kind == "kept" for plan in apart for step in plan.steps if step.action == "fill")
 
 
 def test_more_pixels_than_are_labelled_at_once_go_in_parts(backend, device, monkeypatch):
