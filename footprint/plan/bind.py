@@ -289,6 +289,8 @@ class BoundPlan(Steps):
     def geometry(self, part: Part, order: int, turn: int) -> Geometry:
         """What every slot holds in a part."""
         plan = self.plan
+        if not plan.cuts:
+            return WHOLE._replace(order=order, group=order, turn=turn)
         windows = {slot.id: slot.window(plan.cuts, part) for slot in plan.slots if slot.reach}
         shapes = {key: tuple(stop - start for start, stop in window) for key, window in windows.items()}
         group, inner = divmod(order, plan.n_summed)

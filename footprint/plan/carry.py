@@ -7,13 +7,19 @@ import ctypes
 import os
 import threading
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from footprint.backend.compiling import compiling
 from footprint.plan.faces import Copiers, part_of
+from footprint.plan.slots import Ref, Step
 from footprint.spec import ArraySpec
+
+if TYPE_CHECKING:
+    from footprint.plan.geometry import Geometry
+
+Window = tuple[tuple[int, int], ...]
 
 # Bytes of a piece, which one thread copies, and pieces of a transfer, which the device's lane starts.
 _LEAST, _LARGEST, _PAGE = 128 << 10, 2 << 20, 4 << 10
@@ -99,7 +105,7 @@ class Lines(NamedTuple):
     stride: int
 
 
-def lines(given: Any, window: tuple[tuple[int, int], ...], spec: ArraySpec) -> Lines | None:
+def lines(given: Any, window: Window, spec: ArraySpec) -> Lines | None:
     """Where a block's bytes lie in the caller's array; None where they must be changed on the way, or lie too far apart."""
     if not isinstance(given, np.ndarray) or given.dtype != np.dtype(spec.dtype) or not spec.size:
         return None
@@ -116,6 +122,49 @@ def lines(given: Any, window: tuple[tuple[int, int], ...], spec: ArraySpec) -> L
     if len(several) > 1 or run < _ROW or block.strides[axis] < 0:
         return None
     return Lines(block.ctypes.data, run, block.strides[axis])
+
+
+class Block(NamedTuple):
+    """A block that crosses.
+
+    Attributes
+    ----------
+    step
+        Which fills or takes it, through the host memory of its lane.
+    view, spec
+        The block on the device.
+    window, given
+        Which of the caller's array, source or sink it is.
+    geometry
+        Of the part.
+    whole
+        The caller's array on the device whose part it is; None for our own memory.
+    """
+
+    step: Step
+    view: Any
+    spec: ArraySpec
+    window: Window
+    given: Any
+    geometry: Geometry
+    whole: Any = None
+
+    @property
+    def ref(self) -> Ref:
+        """What it is of on the device."""
+        return self.step.refs[1 if self.step.action == "fill" else 0]
+
+    @property
+    def lines(self) -> Lines | None:
+        """Where its bytes lie in the caller's array."""
+        return lines(self.given, self.window, self.spec)
+
+    def is_all(self) -> bool:
+        """Whether it is the whole of an array on the host, byte by byte."""
+        given, spec = self.given, self.spec
+        if not isinstance(given, np.ndarray) or given.shape != spec.shape or given.dtype.str != spec.dtype:
+            return False
+        return given.flags.c_contiguous and not any(start for start, _ in self.window)
 
 
 class Cutting(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend
-from footprint.plan.carry import Carry, Cutting, Lines, lines
+from footprint.plan.carry import Block, Carry, Cutting, Lines, Window
 from footprint.plan.faces import COPIERS, fill_from, part_of, pieces, take_to
 from footprint.plan.pins import PINS
 from footprint.plan.slots import Ref, Step
@@ -27,8 +27,6 @@ _PIECE, _LEAST = 8 << 20, 1 << 20
 # Bytes of a row from which rows that lie apart cross one by one at the rate of the bus.
 _ROW = 16 << 10
 
-Window = tuple[tuple[int, int], ...]
-
 
 class Crossing:
     """Carries blocks between the caller's memory and a device's, in the host memory of a bound plan; pinned blocks as they lie.
@@ -42,46 +40,43 @@ class Crossing:
         self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self.lanes: dict[str, Lane] = {}
 
-    def up(
-        self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry, whole: Any = None, free: bool = False
-    ) -> None:
-        """From an array or a source to the device, ours or the caller's array ``whole``; queued when it returns.
+    def up(self, block: Block, free: bool = False) -> None:
+        """From an array or a source to the device; queued when it returns.
 
-        ``given`` has been read by then, but for pinned arrays, which are read until the job ends unless they must be ``free``.
+        What the caller gave has been read by then, but for pinned arrays, which are read until the job ends unless they must be
+        ``free``.
         """
-        backend = self.bound.backend
-        shape, dst = step.refs[0].slot.spec.shape, step.refs[1]
+        backend, (step, view, spec, window, given, geometry, whole) = self.bound.backend, block
+        shape = step.refs[0].slot.spec.shape
         if len(step.refs) == 2:
             # So few bytes that the driver takes them along with the command.
             if all(0 <= start and stop <= n for (start, stop), n in zip(window, shape)):
                 given = part_of(given, window)
             else:
                 # What wraps round an end is in two places of the array.
-                _, spec = dst.at({}, geometry.shape)
-                block = np.empty(spec.shape, spec.dtype)
-                fill_from(given, window, shape, block, alone=True)
-                given = block
+                both = np.empty(spec.shape, spec.dtype)
+                fill_from(given, window, shape, both, alone=True)
+                given = both
             backend.write(view, given)
             return
-        _, spec = dst.at({}, geometry.shape)
         if spec.size == 0:
             return
         stage = step.refs[2]
         if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
             lane = self._lane(step.lane, stage, 0)
             lane.free(0)
-            block = self._host(stage, spec.shape, 0)
-            fill_from(given, window, shape, block)
-            backend.write(view, block)
+            host = self._host(stage, spec.shape, 0)
+            fill_from(given, window, shape, host)
+            backend.write(view, host)
             lane.events[0] = backend.mark()
             return
-        where = lines(given, window, spec)
-        if where is not None:
-            there = self._bytes(dst, geometry, 0, spec.nbytes, whole)
-            if not self._as_it_lies(step, given, window, where, spec, lambda lies: backend.write(there, lies)):
-                self._carry_up(step, given, where, spec, geometry, whole)
-            elif free:
+        if self._as_it_lies(block, backend.write):
+            if free:
                 backend.wait(self.lanes[step.lane].events[0])
+            return
+        where = block.lines
+        if where is not None:
+            self._carry_up(step, given, where, spec, geometry, whole)
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
@@ -100,33 +95,31 @@ class Crossing:
             lane.free(at)
             part = tuple(r.stop - r.start for r in region)
             host = self._host(stage, part, at * ring.nbytes)
-            waiting[at] = (host, self._piece(dst, geometry, region, part, whole))
+            waiting[at] = (host, self._piece(block, region, part))
             lane.copy(at, fill_from, given, _within(window, region), shape, host)
         while waiting:
             send()
 
-    def down(self, step: Step, view: Any, window: Window, given: Any, geometry: Geometry) -> None:
+    def down(self, block: Block) -> None:
         """From the device to an array, on its way when this returns (see `finish`), or to a sink."""
-        backend = self.bound.backend
-        src = step.refs[0]
+        backend, (step, view, spec, window, given, geometry, _) = self.bound.backend, block
         if len(step.refs) == 2:
             backend.read(part_of(given, window), view)
             return
-        _, spec = src.at({}, geometry.shape)
         if spec.size == 0:
             return
         stage = step.refs[2]
         if stage.slot.spec.nbytes >= spec.nbytes and not isinstance(given, np.ndarray):
             self._lane(step.lane, stage, 0)
-            block = self._host(stage, spec.shape, 0)
-            backend.read(block, view)
-            take_to(given, window, block)
+            host = self._host(stage, spec.shape, 0)
+            backend.read(host, view)
+            take_to(given, window, host)
             return
-        where = lines(given, window, spec)
+        if self._as_it_lies(block, lambda there, lies: backend.read(lies, there, wait=False)):
+            return
+        where = block.lines
         if where is not None:
-            there = self._bytes(src, geometry, 0, spec.nbytes)
-            if not self._as_it_lies(step, given, window, where, spec, lambda lies: backend.read(lies, there, wait=False)):
-                self._carry_down(step, given, where, spec, geometry)
+            self._carry_down(step, given, where, spec, geometry)
             return
         ring = Ring(stage.slot.spec, spec)
         lane = self._lane(step.lane, stage, ring.nbytes)
@@ -145,7 +138,7 @@ class Crossing:
             lane.free(at)
             part = tuple(r.stop - r.start for r in region)
             host = self._host(stage, part, at * ring.nbytes)
-            backend.read(host, self._piece(src, geometry, region, part), wait=False)
+            backend.read(host, self._piece(block, region, part), wait=False)
             flying.append((at, backend.mark(), host, _within(window, region)))
         while flying:
             land()
@@ -153,27 +146,28 @@ class Crossing:
             # In one thread other steps may have the same host memory.
             lane.settle()
 
-    def _as_it_lies(
-        self, step: Step, given: Any, window: Window, where: Lines, spec: ArraySpec, move: Callable[[np.ndarray], None]
-    ) -> bool:
+    def _as_it_lies(self, block: Block, move: Callable[[Any, np.ndarray], None]) -> bool:
         """Have a block cross by itself where the device reaches it, which the lane waits for at last; whether it does."""
+        backend, step, nbytes = self.bound.backend, block.step, block.spec.nbytes
+        # A frame, or all of an image: nothing need be worked out.
+        lies, there = (block.given, block.view) if block.is_all() else (None, None)
+        if lies is None:
+            where = block.lines
+            if where is None:
+                return False
+            together = where.run == nbytes
+            if together or _ROW <= where.run <= where.stride:
+                part = part_of(block.given, block.window)
+                lies = part.reshape((-1,) if together else (nbytes // where.run, -1)).view(np.uint8)
         with PINS.lock:
-            lies = self._reached(given, window, where, spec.nbytes)
-            if lies is not None:
-                lane = self._lane(step.lane, step.refs[2], 0)
-                move(lies)
-                # Those before it have ended when it has.
-                lane.events[0] = self.bound.backend.mark()
-            return lies is not None
-
-    def _reached(self, given: Any, window: Window, where: Lines, nbytes: int) -> np.ndarray | None:
-        """The bytes of a block, in rows where it does not lie together, where transfers come and go by themselves; else None."""
-        backend, together = self.bound.backend, where.run == nbytes
-        pinned = PINS.crosses(given, nbytes, backend)
-        if not together and not _ROW <= where.run <= where.stride:
-            return None
-        block: np.ndarray = part_of(given, window).reshape((-1,) if together else (nbytes // where.run, -1)).view(np.uint8)
-        return block if pinned or backend.reaches(block) else None
+            pinned = PINS.crosses(block.given, nbytes, backend)
+            if lies is None or not (pinned or backend.reaches(lies)):
+                return False
+            lane = self._lane(step.lane, step.refs[2], 0)
+            move(there if there is not None else self._bytes(block.ref, block.geometry, 0, nbytes, block.whole), lies)
+            # Those before it have ended when it has.
+            lane.events[0] = backend.mark()
+            return True
 
     def _carry_up(self, step: Step, given: np.ndarray, where: Lines, spec: ArraySpec, geometry: Geometry, whole: Any) -> None:
         """Plain bytes to the device: while some transfers cross, the threads fill the places of others."""
@@ -230,6 +224,11 @@ class Crossing:
         for lane in self.lanes if not name else self.lanes.keys() & {name}:
             self.lanes[lane].settle()
 
+    def latest(self, name: str) -> Any:
+        """What tells that a lane's last block is across, and those before it; None where there is more to wait for than that."""
+        lane = self.lanes.get(name)
+        return lane.events[0] if lane is not None and not lane.copying and lane.events.keys() == {0} else None
+
     def abandon(self) -> None:
         """A run failed: wait until nobody touches its arrays and our memory any more, whatever else goes wrong on the way."""
         for lane in self.lanes.values():
@@ -248,15 +247,12 @@ class Crossing:
         spec = ArraySpec(shape, stage.slot.spec.dtype)
         return memory[offset : offset + spec.nbytes].view(spec.dtype).reshape(shape)
 
-    def _piece(self, ref: Ref, geometry: Geometry, region: tuple[slice, ...], part: tuple[int, ...], whole: Any = None) -> Any:
+    def _piece(self, block: Block, region: tuple[slice, ...], part: tuple[int, ...]) -> Any:
         """The piece of a device array: contiguous in C order."""
-        _, spec = ref.at({}, geometry.shape)
-        flat = 0
+        flat, spec = 0, block.spec
         for r, n in zip(region, spec.shape):
             flat = flat * n + r.start
-        start = flat * spec.itemsize
-        piece = ArraySpec(part, spec.dtype)
-        return self._view(ref, geometry, start, piece, whole)
+        return self._view(block.ref, block.geometry, flat * spec.itemsize, ArraySpec(part, spec.dtype), block.whole)
 
 
 class Lane:
@@ -277,6 +273,11 @@ class Lane:
         if use != self._used_as:
             self.settle()
             self._used_as = use
+
+    @property
+    def copying(self) -> bool:
+        """Whether anything is to be copied yet."""
+        return bool(self._jobs or self._copies)
 
     def start(self, cut: Cutting, ring: np.ndarray, given: np.ndarray, where: Lines, up: bool) -> Carry:
         """Copy a block between the ring and the caller's array; the job before the last has ended."""

@@ -200,6 +200,9 @@ class Job:
                 self.through += 1
                 self.cond.notify_all()
 
+    def idle(self, bound: BoundPlan) -> None:
+        """The last thread has nothing to do yet, or any more: it may wait for what is on its way."""
+
     def _rows_of(self, group: list[Part]) -> tuple[int, int]:
         """What a group is of along the first cut; all of it where that is summed."""
         if not self.plan.cuts:
@@ -284,25 +287,29 @@ class Flow:
         return all(self.done[j] >= self._free_at(part, held) for j, held in self.waits[i])
 
     def _thread(self, i: int) -> None:
-        job, order = self.job, 0
+        job, order, last = self.job, 0, i == len(self.done) - 1
         try:
             with self.bound.backend.lane(i, self.bound.plan.limits.threads):
                 self.bound.backend.after(self._first)
                 while True:
+                    if last and not self._ready(i, order):
+                        job.idle(self.bound)
                     if not job.wait(partial(self._ready, i, order)):
                         return
                     part, group, number = self._take(i)
                     if part is None:
                         break
-                    if i == len(self.done) - 1 and job.ordered and not job.wait(lambda n=number: job.through >= n):  # type: ignore[misc]
+                    if last and job.ordered and not job.wait(lambda n=number: job.through >= n):  # type: ignore[misc]
                         return
                     self._run(i, part, order)
-                    if i == len(self.done) - 1 and part == group[-1]:
+                    if last and part == group[-1]:
                         job.finished(self.bound, group, order)
                     order += 1
                     with job.cond:
                         self.done[i] = order
                         job.cond.notify_all()
+                if last:
+                    job.idle(self.bound)
                 self.bound.backend.sync()
             self.done[i] = 1 << 62
         except BaseException as error:

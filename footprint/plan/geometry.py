@@ -53,13 +53,17 @@ WHOLE = Geometry({}, {}, 0, 0, (True, True), 0)
 
 
 class Prepared(NamedTuple):
-    """A step with all that one geometry fixes; ``callers`` are (place, slot, offset, spec) of arrays that come with the call."""
+    """A step with all that one geometry fixes.
+
+    ``callers`` are (place, slot, offset, spec) of arrays that come with the call, ``spec`` that of what is filled or taken.
+    """
 
     step: Step
     number: int
     kernel: Any
     views: tuple[Any, ...]
     callers: tuple[tuple[int, int, int, ArraySpec], ...]
+    spec: ArraySpec
 
 
 def few(plan: Plan) -> list[Part]:

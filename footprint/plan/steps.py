@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footprint.backend.base import Backend, Transforms
+from footprint.plan.carry import Block
 from footprint.plan.cross import Crossing
 from footprint.plan.faces import Turning, fill_from, given, take_to
 from footprint.plan.geometry import Geometry, Prepared, nest
@@ -45,6 +46,7 @@ class Steps:
         self._specs: dict[ArraySpec, ArraySpec] = {}
         self._prepared: dict[tuple[Any, ...], list[Any]] = {}
         self._trees: dict[tuple[int, int], list[Any]] = {}
+        self._moving: dict[tuple[int, int], list[Place]] = {}
         self._standing = [slot.id for slot in plan.slots if slot.kind in ("const", "kept") and slot.reach]
 
     def view(self, slot: Slot, copy: int, offset: int, spec: ArraySpec, given: Any = None) -> Any:
@@ -65,10 +67,10 @@ class Steps:
         return step.action == "fill" and not self.plan.cuts
 
     def _ready(self, phase: int, lanes: int, geometry: Geometry) -> list[Any]:
-        moving = tuple(self._number(value, geometry) for value in self._places_of(phase, lanes))
+        moving = tuple([self._number(value, geometry) for value in self._places_of(phase, lanes)])
         copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
         # A table, or an input that stays, is there as a whole, and every part has other rows of it.
-        rows = tuple(geometry.windows[slot][0][0] for slot in self._standing)
+        rows = tuple([geometry.windows[slot][0][0] for slot in self._standing])
         key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies)
         found = self._prepared.get(key)
         if found is None:
@@ -96,9 +98,12 @@ class Steps:
         return node[0].turns(geometry.shape) == 1 and all(self._once(one, geometry) for one in node[1])
 
     def _places_of(self, phase: int, lanes: int) -> list[Place]:
-        here = self.plan.lanes[lanes]
-        steps = (s for s in self.plan.steps if s.phase == phase and s.lane in here) if self.plan.cuts or self.plan.phases else ()
-        return [value for step in steps for _, value in step.numbers if isinstance(value, Place)]
+        key = (phase, lanes)
+        if key not in self._moving:
+            here = self.plan.lanes[lanes]
+            steps = [s for s in self.plan.steps if s.phase == phase and s.lane in here]
+            self._moving[key] = [value for step in steps for _, value in step.numbers if isinstance(value, Place)]
+        return self._moving[key]
 
     def _tree(self, phase: int, lanes: int) -> list[Any]:
         """The steps of a thread as a tree of indices and ``(loop, body)``."""
@@ -129,7 +134,8 @@ class Steps:
             else:
                 views.append(None)
                 callers.append((place, slot.id, offset, spec))
-        return Prepared(step, index, kernel, tuple(views), tuple(callers))
+        spec = at[0 if outside is None else 1 - outside][2]
+        return Prepared(step, index, kernel, tuple(views), tuple(callers), spec)
 
     def _execute(self, ready: Prepared, geometry: Geometry, feeds: Feeds) -> None:
         clock = self.clock
@@ -153,31 +159,32 @@ class Steps:
         elif step.action == "copy":
             backend.copy(arrays[1], arrays[0])
         elif step.action == "fill":
-            self._fill(step, arrays[1], geometry, feeds)
+            self._fill(ready, arrays[1], geometry, feeds)
         elif step.action == "take":
-            self._take(step, arrays[0], geometry, feeds)
+            self._take(ready, arrays[0], geometry, feeds)
         elif arrays[0] is not None and step.refs[0].at({}, geometry.shape)[1].size:
             assert self.transforms is not None
             self.transforms(arrays[0], arrays[1], step.action == "ifft", bool(dict(step.numbers).get("scaled", True)))
 
-    def _fill(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+    def _fill(self, ready: Prepared, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        step = ready.step
         slot = step.refs[0].slot
-        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        window, feed = _window(slot, geometry), feeds[slot.id]
         if self.plan.limits.host:
-            fill_from(given(feeds[slot.id], geometry.order), window, slot.spec.shape, view)
+            fill_from(given(feed, geometry.order), window, slot.spec.shape, view)
         else:
-            feed, there = feeds[slot.id], feeds.get(step.refs[1].slot.id)
+            block = Block(step, view, ready.spec, window, given(feed, geometry.order), geometry, feeds.get(step.refs[1].slot.id))
             # Whoever gave a frame may write the next one to the same memory.
-            free = isinstance(feed, Turning)
-            self.crossing.up(step, view, window, given(feed, geometry.order), geometry, there, free)
+            self.crossing.up(block, free=isinstance(feed, Turning))
 
-    def _take(self, step: Step, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+    def _take(self, ready: Prepared, view: Any, geometry: Geometry, feeds: Feeds) -> None:
+        step = ready.step
         slot = step.refs[1].slot
-        window = geometry.windows.get(slot.id) or tuple((0, n) for n in slot.spec.shape)
+        window, feed = _window(slot, geometry), feeds[slot.id]
         if self.plan.limits.host:
-            take_to(given(feeds[slot.id], geometry.order), window, view)
+            take_to(given(feed, geometry.order), window, view)
         else:
-            self.crossing.down(step, view, window, given(feeds[slot.id], geometry.order), geometry)
+            self.crossing.down(Block(step, view, ready.spec, window, given(feed, geometry.order), geometry))
 
     def _loop(self, loop: Loop, body: list[Any], turns: dict[int, int], geometry: Geometry, feeds: Feeds) -> None:
         for turn in range(loop.turns(geometry.shape)):
@@ -213,3 +220,7 @@ class Steps:
             self._kernels[index, specs, key[2]] = kernel
             return kernel
         return self._kernels[key]
+
+
+def _window(slot: Slot, geometry: Geometry) -> tuple[tuple[int, int], ...]:
+    return geometry.windows.get(slot.id) or tuple([(0, n) for n in slot.spec.shape])

@@ -110,9 +110,11 @@ class FrameJob(Job):
         self._coming: dict[int, tuple[np.ndarray, float]] = {}
         self._going: dict[int, np.ndarray] = {}
         self._seen, self._depth = 0, depth
-        # Waiting to be taken, and in the consumer's hands: the rest is on its way.
+        # Waiting to be taken, in the consumer's hands, and another on its way from a device.
         host = None if plan.limits.host else bound.backend.host
-        self._arrays = Recycled(plan.outputs[0].spec, depth + 2, host)
+        self._arrays = Recycled(plan.outputs[0].spec, depth + (2 if host is None else 3), host)
+        # The last result, while it crosses by itself, and when it has.
+        self._crossing: tuple[int, Any] | None = None
         self._results: deque[np.ndarray] = deque()
         self._handing = threading.Condition()
         self._asks = False
@@ -164,8 +166,24 @@ class FrameJob(Job):
         return self._going[order]
 
     def finished(self, bound: BoundPlan, group: list[Part], order: int) -> None:
-        """Hand a result on; where the consumer is slow, wait, and so does all that comes behind."""
-        bound.crossing.finish("write")
+        """Hand results on; where the consumer is slow, wait, and so does all that comes behind.
+
+        One that crosses by itself is handed on when the next has been queued behind it: the bus need not wait for the interpreter.
+        """
+        self.idle(bound)
+        self._crossing = order, bound.crossing.latest("write")
+        if self._crossing[1] is None:
+            self.idle(bound)
+
+    def idle(self, bound: BoundPlan) -> None:
+        """Hand on what has been on its way."""
+        if self._crossing is None:
+            return
+        (order, event), self._crossing = self._crossing, None
+        if event is None:
+            bound.crossing.finish("write")
+        else:
+            bound.backend.wait(event)
         _, since = self._coming.pop(order)
         self.latencies.append(time.perf_counter() - since)
         del self.latencies[:-_LAST]

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.plan import stream
+from tests import far
 
 
 def _threads():
@@ -151,3 +153,81 @@ def test_a_stack_whose_reader_or_writer_fails_ends_with_its_error(device, where)
 def test_a_stack_is_for_one_device():
     with pytest.raises(fp.ArgumentError, match=r"device: .*one device"):
         fp.plan_convolve_frames((9, 16, 16), (3, 3), dtype="uint8", device="null:h100,null:a100")
+
+
+class Late(far.FarBackend):
+    """A device whose transfers to the host are done when they are waited for, and no sooner."""
+
+    def __init__(self):
+        super().__init__()
+        self.marks, self.most, self.flying = 0, 0, []
+        # Frames that are computed, and those that must be before a transfer ends.
+        self.computed, self.wanted = 0, []
+
+    def host(self, nbytes):
+        memory = np.zeros(nbytes, np.uint8)
+        self.pinned[memory.ctypes.data] = nbytes
+        return memory
+
+    def read(self, dst, src, wait=True):
+        if wait:
+            super().read(dst, src, wait)
+        else:
+            self.flying.append((self.marks, dst, src.copy()))
+            self.most = max(self.most, len(self.flying))
+
+    def launch(self, kernel, arrays):
+        super().launch(kernel, arrays)
+        self.computed += 1
+
+    def mark(self):
+        self.marks += 1
+        return self.marks
+
+    def wait(self, event):
+        while threading.current_thread().name == "footprint-write" and self.flying and self.flying[0][0] < event:
+            wanted, since = self.wanted.pop(0) if self.wanted else 0, time.perf_counter()
+            while self.computed < wanted and time.perf_counter() - since < 20:
+                time.sleep(0.001)
+            _, dst, src = self.flying.pop(0)
+            super().read(dst, src)
+
+
+@pytest.fixture
+def late(monkeypatch):
+    """Results go to pinned memory from the first on."""
+    monkeypatch.setattr(stream, "_MANY", -1)
+    made = Late()
+    monkeypatch.setattr(far, "open_backend", lambda index=0: made)
+    with far.far_device():
+        yield made
+
+
+@pytest.mark.parametrize(("depth", "most"), [(1, 1), (3, 2)])
+def test_a_result_crosses_while_the_one_before_is_handed_on(late, rng, depth, most):
+    """Two are on their way at once where there is a copy for each, and none is handed on before it is there."""
+    frames = [rng.random((200, 220), np.float32) for _ in range(20)]
+    late.wanted = [min(i + depth, len(frames)) for i in range(len(frames))]
+    # What is let go of has its pinned memory used again.
+    held = [result.copy() for result in fp.stream(iter(frames), mask=np.ones((3, 3)), depth=depth, device="cuda")]
+    assert late.most == most and not late.flying
+    for got, frame in zip(held, frames, strict=True):
+        np.testing.assert_array_equal(got, fp.convolve(frame, np.ones((3, 3)), device="cpu"))
+
+
+def test_a_result_does_not_wait_for_a_frame_that_is_yet_to_come(late, rng):
+    """A camera that is triggered by what came of the last frame."""
+    frames, results = [rng.random((200, 220), np.float32) for _ in range(6)], []
+    seen = threading.Semaphore(1)
+
+    def camera():
+        for frame in frames:
+            if not seen.acquire(timeout=20):
+                raise TimeoutError("the last result has not come")
+            yield frame
+
+    for result in fp.stream(camera(), mask=np.ones((3, 3)), device="cuda"):
+        results.append(result)
+        seen.release()
+    for got, frame in zip(results, frames, strict=True):
+        np.testing.assert_array_equal(got, fp.convolve(frame, np.ones((3, 3)), device="cpu"))

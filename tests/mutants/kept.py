@@ -27,6 +27,20 @@ PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_to
 
 MUTANTS = [
     Mutant(
+        "footprint/plan/stream.py",
+        "            bound.backend.wait(event)\n",
+        "            pass\n",
+        ("tests/backend/test_stream.py::test_a_result_crosses_while_the_one_before_is_handed_on",),
+        "results of a stream are handed on before they are there",
+    ),
+    Mutant(
+        "footprint/plan/drive.py",
+        "                    if last and not self._ready(i, order):\n                        job.idle(self.bound)\n",
+        "",
+        ("tests/backend/test_stream.py::test_a_result_does_not_wait_for_a_frame_that_is_yet_to_come",),
+        "a result waits for the next frame",
+    ),
+    Mutant(
         PINS,
         "elif known.crossed > _OFTEN * known.nbytes and",
         "elif",
