@@ -67,14 +67,14 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/cross.py",
-        "if not together and not _ROW <= where.run <= where.stride:",
-        "if not together:",
+        "if together or _ROW <= where.run <= where.stride:",
+        "if together:",
         (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
     ),
     Mutant(
         "footprint/plan/steps.py",
-        "free = isinstance(feed, Turning)",
-        "free = False",
+        "free=isinstance(feed, Turning)",
+        "free=False",
         (BUS + "a_frame_has_been_read_when_the_next_is_asked_for",),
         "a frame is overwritten while it crosses",
     ),

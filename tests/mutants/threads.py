@@ -148,8 +148,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        " <= self.budget:\n                    self._keep(shape, plan)",
-        " > 0:\n                    self._kept[shape] = plan",
+        " <= self.budget:\n                    self._kept = shape, plan",
+        " > 0:\n                    self._tried[shape], self._kept = plan, (shape, plan)",
         ("tests/null/test_planning.py::test_a_plan_of_millions_of_samples_holds_none_of_them",),
         "all plans that were tried are kept",
     ),
