@@ -9,11 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
 from footprint import settings
 from footprint.backend.registry import device_limits, devices, open_backend
+
+# No test fails for want of speed, as a busy machine would have it.
+hypothesis.settings.register_profile("footprint", deadline=None)
+hypothesis.settings.load_profile("footprint")
 
 # Compiled once, shared by every run of the tests on this machine.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.cache_dir() / "numba"))

@@ -166,7 +166,7 @@ def check(steps: list[tuple[Callable[[Any], Any], Callable[[], Any]]]) -> None:
             assert outcome(call, value()) == want
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(draw=st.data())
 def test_tables_of_every_kind(kinds, draw):
     verb = draw.draw(st.sampled_from(sorted(TABLED)))
@@ -175,7 +175,7 @@ def test_tables_of_every_kind(kinds, draw):
     check([(TABLED[verb], lambda n=n, kind=kind: kinds[kind](TABLES[n])) for n, kind in steps])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(draw=st.data())
 def test_numbers_of_every_kind(draw):
     verb = draw.draw(st.sampled_from(sorted(NUMBERED)))

@@ -13,7 +13,7 @@ from footprint.kernels.common.borders import BORDERS, CODES, border, source_inde
 from footprint.reference import convolve as reference
 
 FINITE = st.floats(-100, 100, width=32)
-SLOW = settings(max_examples=60, deadline=None)
+SLOW = settings(max_examples=60)
 
 
 def images(most=24):

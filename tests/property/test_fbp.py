@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import footprint as fp
 
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = settings(max_examples=40)
 METHOD = {"method": "direct", "device": "cpu"}
 
 

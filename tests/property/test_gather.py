@@ -12,7 +12,7 @@ from footprint.ops.gather import Continued, Scattered
 NUMPY = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap"}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(1, 9), st.integers(0, 40), st.integers(0, 40), st.sampled_from(["constant", *NUMPY]), st.data())
 def test_a_continued_line_takes_exactly_what_its_part_shows(n, before, after, border, data):
     total = n + before + after
@@ -31,7 +31,7 @@ def test_a_continued_line_takes_exactly_what_its_part_shows(n, before, after, bo
     assert (high - low == 0) if not len(inside) else (low, high) == (inside.min(), inside.max() + 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 3600))
 # Stretches of four entries: the second part begins within one, and has the first and the last of what lies far apart.
 @example([0, 50, 99, *[50] * 57], 18, 55)
@@ -47,7 +47,7 @@ def test_a_list_takes_at_least_what_its_part_names(positions, repeats, size):
         assert high - low <= most
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 7), min_size=1, max_size=3),
     st.sampled_from(["constant", "edge", "reflect", "symmetric", "wrap"]),

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as npst
 import footprint as fp
 from footprint.reference.vertical_shift import vertical_shift as shift_reference
 
-SLOW = settings(max_examples=80, deadline=None)
+SLOW = settings(max_examples=80)
 FINITE = st.floats(-100, 100, width=32)
 
 

@@ -201,7 +201,7 @@ items = st.lists(
 ).map(lambda rows: [Item(i, size, first, first + length, thread=thread) for i, (size, first, length, thread) in enumerate(rows)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(items, st.sampled_from([1, 64, 256]))
 def test_packer_never_overlaps_and_never_beats_the_bound(rows, align):
     placed, blocks = pack(rows, align)
@@ -218,7 +218,7 @@ def test_packer_never_overlaps_and_never_beats_the_bound(rows, align):
     assert pack(rows, align) == (placed, blocks)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(items)
 def test_packer_respects_the_largest_block(rows):
     placed, blocks = pack(rows, 64, max_block=5056)

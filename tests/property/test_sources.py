@@ -25,7 +25,7 @@ def ties(image, sigma):
     return image.size > 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SEEDS, SHAPES, st.sampled_from([1.5, 2.0, 3.0]), st.sampled_from(["standard_normal", "standard_cauchy", "random"]))
 def test_clip_equals_the_sort(seed, shape, sigma, distribution):
     image = getattr(np.random.default_rng(seed), distribution)(shape).astype(np.float32)
@@ -34,7 +34,7 @@ def test_clip_equals_the_sort(seed, shape, sigma, distribution):
     assert (got.count, got.iterations, got.median) == (wanted["count"], wanted["iterations"], wanted["median"])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(-20, 20), st.sampled_from([(61, 67), (128, 300)]))
 def test_clip_scales_by_powers_of_two(seed, power, shape):
     image = np.random.default_rng(seed).standard_cauchy(shape).astype(np.float32)
@@ -43,7 +43,7 @@ def test_clip_scales_by_powers_of_two(seed, power, shape):
     assert one.median * 2.0**power == other.median and np.isclose(one.std * 2.0**power, other.std, rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(hnp.arrays(bool, SHAPES), st.sampled_from([4, 8]))
 def test_labels_are_scipys(mask, connectivity):
     labels, count = fp.label(mask, connectivity, device="cpu")
@@ -51,7 +51,7 @@ def test_labels_are_scipys(mask, connectivity):
     assert count == number and np.array_equal(labels, wanted)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(SEEDS, st.sampled_from([4, 8]), st.floats(0.5, 3), st.integers(1, 4))
 def test_the_pipeline_is_its_steps(seed, connectivity, sigma, min_area):
     image = np.random.default_rng(seed).standard_normal((90, 47)).astype(np.float32)
@@ -68,7 +68,7 @@ def test_the_pipeline_is_its_steps(seed, connectivity, sigma, min_area):
     assert count >= len(table) and np.array_equal(labels > 0, np.isin(steps, kept["label"]))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(SEEDS, st.integers(1, 7))
 def test_blocks_of_rows_change_nothing(seed, groups):
     image = np.random.default_rng(seed).standard_t(2, (300, 131)).astype(np.float32)

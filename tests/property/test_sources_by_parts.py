@@ -41,7 +41,7 @@ def spiral(n):
     return image
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(SEEDS, st.floats(0.2, 0.8), st.sampled_from([4, 8]), st.sampled_from([(40, 33), (97, 5), (64, 130)]), st.floats(0, 1))
 def test_labels_in_parts_are_scipys(seed, share, connectivity, shape, where):
     mask = (np.random.default_rng(seed).random(shape) < share).astype("i2") * 256

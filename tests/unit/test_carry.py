@@ -55,7 +55,7 @@ def crossed(array, window, ring, up, results):
 )
 @example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=True, offset=1)
 @example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=False, offset=7)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_byte_comes_where_it_belongs_and_no_other_is_touched(shape, cut, ring, dtype, up, offset):
     memory = np.random.default_rng(sum(shape)).integers(1, 255, 300_000, np.uint8)
     array = memory[offset * 16 : offset * 16 + np.prod(shape) * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
