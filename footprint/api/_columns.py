@@ -8,6 +8,8 @@ from typing import NamedTuple
 _X, _Y, _FLUX = "pos.cartesian.x;instr.pixel", "pos.cartesian.y;instr.pixel", "phot.flux.density"
 _MAJOR, _MINOR, _ANGLE, _AREA = "phys.angSize.smajAxis", "phys.angSize.sminAxis", "pos.posAng", "phys.angArea;instr.pixel"
 _FITTED, _LEFT = "of the fitted Gaussian", "of the fitted Gaussian without the beam"
+_WIDTH, _EAST = "full width at half maximum", "position angle of the major axis, from north through east (ICRS),"
+_LIGHT = "of a Gaussian as wide as the light"
 
 
 class Meaning(NamedTuple):
@@ -46,6 +48,9 @@ _MEANINGS = {
     "a": Meaning(_MAJOR, "standard deviation of the light along its major axis", True),
     "b": Meaning(_MINOR, "standard deviation of the light along its minor axis", True),
     "theta": Meaning(_ANGLE, "angle of the major axis, from x towards y"),
+    "major": Meaning(_MAJOR, f"{_WIDTH} {_LIGHT} along its major axis"),
+    "minor": Meaning(_MINOR, f"{_WIDTH} {_LIGHT} along its minor axis"),
+    "pa": Meaning(_ANGLE, f"{_EAST} {_LIGHT}"),
     "x_interp": Meaning(_X, "place of the peak between pixels", True),
     "y_interp": Meaning(_Y, "place of the peak between pixels", True),
     "peak_interp": Meaning(f"{_FLUX};stat.max", "peak between pixels less the background"),
@@ -62,11 +67,17 @@ _MEANINGS = {
     "fit_a": Meaning(_MAJOR, f"standard deviation {_FITTED} along its major axis", True),
     "fit_b": Meaning(_MINOR, f"standard deviation {_FITTED} along its minor axis", True),
     "fit_theta": Meaning(_ANGLE, f"angle of the major axis {_FITTED}, from x towards y"),
+    "fit_major": Meaning(_MAJOR, f"{_WIDTH} {_FITTED} along its major axis"),
+    "fit_minor": Meaning(_MINOR, f"{_WIDTH} {_FITTED} along its minor axis"),
+    "fit_pa": Meaning(_ANGLE, f"{_EAST} {_FITTED}"),
     "fit_chi2": Meaning("stat.fit.chi2", "chi squared of the fit over degrees of freedom, as if pixels were independent"),
     "fit_npix": Meaning(_AREA, "number of pixels fitted", True),
     "deconv_a": Meaning(_MAJOR, f"standard deviation {_LEFT} along its major axis", True),
     "deconv_b": Meaning(_MINOR, f"standard deviation {_LEFT} along its minor axis", True),
     "deconv_theta": Meaning(_ANGLE, f"angle of the major axis {_LEFT}, from x towards y"),
+    "deconv_major": Meaning(_MAJOR, f"{_WIDTH} {_LEFT} along its major axis"),
+    "deconv_minor": Meaning(_MINOR, f"{_WIDTH} {_LEFT} along its minor axis"),
+    "deconv_pa": Meaning(_ANGLE, f"{_EAST} {_LEFT}"),
     "x_win": Meaning(_X, "centre in a Gaussian window about itself", True),
     "y_win": Meaning(_Y, "centre in a Gaussian window about itself", True),
     "aper_flux": Meaning(_FLUX, "sum over the aperture"),

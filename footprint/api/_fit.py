@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._ellipses import PIXELS, OnSky, without_beam
 from footprint.api._flux import flux_of
 from footprint.api._onsky import on_sky
 from footprint.api._sky import Sky
@@ -91,50 +92,57 @@ def describe_fits(columns: Columns, sky: Sky) -> None:
     for name in ("fit_flux", "fit_flux_err"):
         columns.scale(name, flux.factor, flux.unit)
     columns.units |= {"fit_peak": sky.unit, "fit_peak_err": sky.unit}
+    beam = inverse_beam(sky) if "fit_a" in data else ()
+    less = _covariance(beam) if beam else ()
     if "fit_a" in data:
         columns.units |= {"fit_theta": "deg", "fit_theta_err": "deg"}
-        if beam := inverse_beam(sky):
-            _take_beam_off(columns, beam)
+        if less:
+            _take_beam_off(columns, less)
     if "flags" in data:
         unfitted = np.isnan(data["fit_peak"])
         data["flags"][unfitted] |= UNFITTED
         if "deconv_b" in data:
             data["flags"][np.isnan(data["deconv_b"]) & ~unfitted] |= UNRESOLVED
-    if "ra" not in data:
-        return
-    sky_of_fits = on_sky(sky.wcs, *(data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err")))
-    new = {"fit_ra": sky_of_fits.ra, "fit_dec": sky_of_fits.dec}
-    if sky.area is not None:
-        new |= {"fit_ra_err": sky_of_fits.ra_err, "fit_dec_err": sky_of_fits.dec_err}
+    if "ra" in data:
+        _place(columns, sky, less)
+    if "fit_theta_err" in data:
+        # To first order the angle of what is nearly round may be off by turns.
+        np.minimum(data["fit_theta_err"], 90.0, out=data["fit_theta_err"])
+
+
+def _place(columns: Columns, sky: Sky, less: tuple[float, ...]) -> None:
+    """Add positions and sizes on the sky."""
+    data = columns.data
+    sizes = {"fit_theta_err": OnSky(columns, "fit_", "fit_")} if "fit_a" in data else {}
+    if less:
+        sizes["deconv_theta_err"] = OnSky(columns, "fit_", "deconv_", less)
+    where = (data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err"))
+    places = on_sky(sky.wcs, *where, *sizes.values())
+    new: dict[str, dict[str, np.ndarray]] = {}
     names = list(data)
-    columns.insert({names[names.index("fit_x") - 1]: new})
-    columns.units |= dict.fromkeys(new, "deg")
+    before = names[names.index("fit_x") - 1]
+    new[before] = {"fit_ra": places.ra, "fit_dec": places.dec}
+    if sky.area is not None:
+        new[before] |= {"fit_ra_err": places.ra_err, "fit_dec_err": places.dec_err}
+    columns.units |= dict.fromkeys(new[before], "deg")
+    for name, size in sizes.items() if sky.area is not None else ():
+        new[name] = size.found
+        columns.units |= size.units
+    columns.insert(new)
 
 
-def _take_beam_off(columns: Columns, beam: tuple[float, ...]) -> None:
-    """Add what the beam, an inverse covariance, leaves of the fitted shapes: NaN along axes narrower than it."""
+def _covariance(beam: tuple[float, ...]) -> tuple[float, ...]:
+    """xx, yx and yy of what an inverse covariance is the inverse of."""
     yy, yx, xx = beam
     det = yy * xx - yx * yx
-    shape, n, data = ("a", "b", "theta"), len(columns), columns.data
-    found = {f"deconv_{name}{end}": np.empty(n) for name in shape for end in ("", "_err")}
+    return yy / det, -yx / det, xx / det
+
+
+def _take_beam_off(columns: Columns, less: tuple[float, ...]) -> None:
+    """Add what the beam, a covariance, leaves of the fitted shapes: NaN along axes narrower than it."""
+    n, data = len(columns), columns.data
+    found = {f"deconv_{name}{end}": np.empty(n) for name in PIXELS for end in ("", "_err")}
     for at in range(0, n, _PLACED):
-        rows = slice(at, at + _PLACED)
-        a, b, theta = (data[f"fit_{name}"][rows] for name in shape)
-        turn = np.radians(theta)
-        mean, half = (a * a + b * b) / 2, (a * a - b * b) / 2
-        # What is left of the covariance: half the sum and half the difference of xx and yy, and xy.
-        rest = mean - (yy + xx) / (2 * det)
-        plus, cross = half * np.cos(2 * turn) - (yy - xx) / (2 * det), half * np.sin(2 * turn) + yx / det
-        spread = np.hypot(plus, cross)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # What rounding leaves of a shape that is the beam's is nothing.
-            least = 1e-9 * mean
-            major, minor = (np.sqrt(np.where(left > least, left, np.nan)) for left in (rest + spread, rest - spread))
-            angle = np.where(np.isnan(major), np.nan, np.degrees(np.arctan2(cross, plus)) / 2)
-            found["deconv_a"][rows], found["deconv_b"][rows], found["deconv_theta"][rows] = major, minor, angle
-            # To first order, as if both had the same axes.
-            found["deconv_a_err"][rows] = a * data["fit_a_err"][rows] / major
-            found["deconv_b_err"][rows] = b * data["fit_b_err"][rows] / minor
-            found["deconv_theta_err"][rows] = np.where(np.isnan(angle), np.nan, data["fit_theta_err"][rows] * half / spread)
+        without_beam(data, slice(at, at + _PLACED), less, found)
     data |= found
     columns.units |= {name: "deg" for name in found if "theta" in name}

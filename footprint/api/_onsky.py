@@ -1,16 +1,20 @@
-"""Where places in an image lie on the sky, and what errors along its axes come to there."""
+"""Where places in an image lie on the sky, and what errors and sizes along its axes come to there."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from footprint.api._header import pixel_area
+
 # Places asked for at a time: the library's own arrays stay small, however many there are.
 _PLACED = 1024
-# Pixels from a place to the neighbours that tell the directions there: so few that a projection is straight over them.
-_STEP = 1e-3
+# From a place to the neighbours that tell the directions there, in radians and in pixels: so near that a projection is straight,
+# and far enough for the digits of a position where pixels are microarcseconds.
+_STEP, _PIXELS = 2e-8, (1e-3, 8.0)
 
 
 class OnSky(NamedTuple):
@@ -22,13 +26,20 @@ class OnSky(NamedTuple):
     dec_err: np.ndarray
 
 
-def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray) -> OnSky:
+class Placed(Protocol):
+    """What else is asked about places."""
+
+    def place(self, rows: np.ndarray, onto: np.ndarray) -> None:
+        """Of these rows, by what a pixel along x and y is towards north and east, in degrees: (2, 2, n)."""
+
+
+def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.ndarray, *more: Placed) -> OnSky:
     """Positions of pixels, NaN where there is none, and what independent errors along x and y make of them.
 
     East and north differ from place to place, and axes may be turned, swapped, of different scales or of another frame, so the
     directions are those of the place itself.
     """
-    found = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields))
+    found, by = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields)), _step(wcs)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for at in range(0, len(x), _PLACED):
@@ -36,16 +47,27 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
             if not len(rows):
                 continue
             here = x[rows], y[rows]
-            over, down = np.repeat([[0, _STEP, 0], [0, 0, _STEP]], len(rows), axis=1)
+            over, down = np.repeat([[0, by, 0], [0, 0, by]], len(rows), axis=1)
             ra, dec = icrs(wcs, np.tile(here[0], 3) + over, np.tile(here[1], 3) + down)
             n = len(rows)
             found.ra[rows], found.dec[rows] = ra[:n], dec[:n]
             east, north = _directions(ra[:n], dec[:n])
-            place, along_x, along_y = _unit(ra, dec).reshape(3, 3, n).swapaxes(0, 1)
-            for out, way in ((found.ra_err, east), (found.dec_err, north)):
-                steps = (np.degrees(((to - place) * way).sum(axis=0)) / _STEP for to in (along_x, along_y))
-                out[rows] = np.hypot(*(step * error[rows] for step, error in zip(steps, (x_err, y_err))))
+            place, *along = _unit(ra, dec).reshape(3, 3, n).swapaxes(0, 1)
+            onto = np.array([[np.degrees(((to - place) * way).sum(axis=0)) / by for to in along] for way in (north, east)])
+            for out, steps in ((found.dec_err, onto[0]), (found.ra_err, onto[1])):
+                out[rows] = np.hypot(steps[0] * x_err[rows], steps[1] * y_err[rows])
+            for one in more:
+                one.place(rows, onto)
     return found
+
+
+def _step(wcs: Any) -> float:
+    """Pixels to the neighbours."""
+    try:
+        area = pixel_area(wcs)
+    except Exception:  # of WCS that are none of astropy's
+        area = None
+    return _PIXELS[0] if area is None else min(max(_STEP / math.radians(math.sqrt(area)), _PIXELS[0]), _PIXELS[1])
 
 
 def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._ellipses import OnSky
 from footprint.api._flux import flux_of, parse_unit
 from footprint.api._header import Beam, beam_of, celestial, fits_header, flat, pixel_area, unit_of, unsaid
 from footprint.api._names import LENGTH, names
@@ -50,6 +51,11 @@ class Sky:
         """Of the beam in pixels."""
         return self.beam.pixels if self.beam is not None else None
 
+    @property
+    def placed(self) -> bool:
+        """Whether what is found has a size on the sky."""
+        return self.wcs is not None and self.area is not None
+
     def describe(self, columns: Columns) -> list[str]:
         """Add ra and dec, units, and fluxes in Jy to a catalogue; return what a user has to be told."""
         told = []
@@ -75,11 +81,12 @@ class Sky:
         return told
 
     def _place(self, columns: Columns) -> str:
-        """Add names, ra, dec and their errors; return why not."""
+        """Add names, ra, dec and their errors, and sizes; return why not."""
         data = columns.data
+        sizes = OnSky(columns)
         called = np.empty(len(columns), f"S{LENGTH}")
         try:
-            sky = on_sky(self.wcs, data["x"], data["y"], data["x_err"], data["y_err"])
+            sky = on_sky(self.wcs, data["x"], data["y"], data["x_err"], data["y_err"], sizes)
         except Exception as error:
             # Frames no package knows, distortions that do not converge: the catalogue is as good without.
             return " ".join(str(error).split()) or type(error).__name__
@@ -88,7 +95,8 @@ class Sky:
             names(sky.ra[part], sky.dec[part], called[part])
         placed = {"label": {"name": called}, "y": {"ra": sky.ra, "dec": sky.dec}}
         if self.area is not None:
-            placed[next(reversed(data))] = {"ra_err": sky.ra_err, "dec_err": sky.dec_err}
+            placed |= {"theta": sizes.found, next(reversed(data)): {"ra_err": sky.ra_err, "dec_err": sky.dec_err}}
+            columns.units |= sizes.units
         columns.insert(placed)
         columns.units |= dict.fromkeys(("ra", "dec", "ra_err", "dec_err"), "deg")
         columns.meta["frame"] = "icrs"

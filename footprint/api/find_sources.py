@@ -239,7 +239,7 @@ def find_sources(
     smooth, told_of = filter_of(matched_filter, sky)
     rules = rules_of(
         sigma, flood, kappa, maxiters, connectivity, lesson, levels, min_area=min_area, beam_area=sky.beam_area, residual=residual,
-        kept=kept, labels=ids, chosen=share is not None, contrast=apart, fit=fitted, smooth=smooth, **measured,
+        kept=kept, labels=ids, chosen=share is not None, contrast=apart, fit=fitted, smooth=smooth, placed=sky.placed, **measured,
     )  # fmt: skip
     check_capacity(capacity)
     runs_on = plain.where(device)
@@ -339,7 +339,7 @@ def plan_find_sources(
     writing : int
         Bytes that the writer of labels or maps takes beside a block.
     header : mapping, optional
-        FITS header of the image, whose beam decides the windows of fits.
+        FITS header of the image: its beam decides the windows of fits, and with a WCS there are sizes on the sky.
     sigma, flood, kappa, maxiters, connectivity, min_area, matched_filter, deblend, contrast, fit, residual, pairs, apertures,
     annulus, kron, windowed, reliability, negatives, lesson, box, filter_size, capacity, memory, device
         As in `find_sources`; a plan is the same whatever the smallest area, and with a reliability the largest of the searches'.
@@ -386,7 +386,7 @@ def plan_find_sources(
     measured: dict[str, Any] = {"light": light, "windows": windows, "others": others}
     rules = rules_of(
         sigma, flood, kappa, maxiters, connectivity, lesson, levels, min_area=min_area, beam_area=sky.beam_area or 1.0,
-        residual=residual, kept=kept, labels=labels, contrast=apart, fit=fitted, smooth=smooth, **measured,
+        residual=residual, kept=kept, labels=labels, contrast=apart, fit=fitted, smooth=smooth, placed=sky.placed, **measured,
     )  # fmt: skip
     check_capacity(capacity)
     runs_on = where(device)

@@ -53,6 +53,8 @@ BEAMED = tuple(f"beamed_{name}_{end}" for name in ("npix", "pass2", "summit2") f
 
 # Rows of another catalogue that room is made for at once.
 _FEW = 1024
+# Bytes of a row on the sky beside its position: the size of its light; that of its fit, with the beam and without, and errors.
+SIZE_ROW, FIT_SIZE_ROW = 24, 96
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,11 @@ class Maps:
 
 @dataclass(frozen=True)
 class Kept(Op):
-    """Nothing but room for the columns of another catalogue of so many ``rows``."""
+    """Nothing but room for columns: so many ``rows`` of ``each`` so many bytes."""
 
     rows: int
+    each: int
+    what: str
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """There are none."""
@@ -92,7 +96,7 @@ class Kept(Op):
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """The room."""
-        b.library("another catalogue's columns", (LOCAL_ROW + MEMBER_ROW) * self.rows)
+        b.library(self.what, self.each * self.rows)
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,8 @@ class Rules:
         Rows of another catalogue that are kept meanwhile; -1 for as many as there is room for.
     elsewhere
         Other images that what is found is measured on.
+    placed
+        Whether the image has a WCS, so that sizes on the sky are columns.
     """
 
     clip: SigmaClip = field(default_factory=SigmaClip)
@@ -148,6 +154,7 @@ class Rules:
     smooth: Smooth | None = None
     beside: int = 0
     elsewhere: tuple[Elsewhere, ...] = ()
+    placed: bool = False
 
     def steps(self, capacity: int, *between: Stage, summits: int = 0) -> Pipeline:
         """The pipeline with room for so many components; ``between`` are a user's own stages from ``mask`` to ``marks``.
@@ -158,7 +165,7 @@ class Rules:
         apart = any(one is not None for one in asked)
         # What differs by few rows is one plan.
         beside = capacity if self.beside < 0 else max(self.beside, min(-(-self.beside // _FEW) * _FEW, capacity))
-        found = [Stage(Kept(beside), (), ())] if beside else []
+        found = self._columns(capacity, beside)
         found += self._levels()
         # Fits read what a fusion would have to itself: the one kernel is asked for by name.
         found += self._by_one(capacity, summits) if apart or self.inverted else self._by_steps(capacity, between)
@@ -170,6 +177,14 @@ class Rules:
         others = tuple(one.image for one in self.elsewhere)
         results = (*wanted, *(name for one in self.elsewhere for name in one.results))
         return Pipeline(tuple(found), ("image", *wide, *given, *others), results)
+
+    def _columns(self, capacity: int, beside: int) -> list[Stage]:
+        """Room for columns that no operation makes: of another catalogue of ``beside`` rows, and of sizes on the sky."""
+        size = SIZE_ROW if self.placed else 0
+        fitted = FIT_SIZE_ROW if self.placed and self.fit is not None and self.fit.free else 0
+        kept = [Kept(beside, LOCAL_ROW + MEMBER_ROW + size, "another catalogue's columns")] if beside else []
+        kept += [Kept(capacity, size + fitted, "sizes on the sky")] if size else []
+        return [Stage(one, (), ()) for one in kept]
 
     def told(self) -> dict[str, float | int]:
         """What a catalogue's metadata say of it."""

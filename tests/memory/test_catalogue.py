@@ -31,8 +31,8 @@ def job(height, verb):
         labels[::4, ::4] = np.arange(1, count + 1).reshape(-1, 256)
         return fp.plan_measure(image.shape, count=count, **options), lambda: fp.measure(image, labels, count, **options)
     options |= {"sigma": 20.0, "capacity": count}
-    header = sky if verb == "placed" else None
-    return fp.plan_find_sources(image.shape, **options), lambda: fp.find_sources(image, header=header, **options)
+    options |= {"header": sky if verb == "placed" else None}
+    return fp.plan_find_sources(image.shape, **options), lambda: fp.find_sources(image, **options)
 
 # So large that all threads work on it, by kernels of their own.
 _, warm = job(512, sys.argv[1])
