@@ -50,9 +50,9 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
         astropy Table or QTable. Units are kept: in ECSV, FITS and VOTable as the format has them, in CSV as ``flux [Jy]`` in the
         column's name.
     path
-        ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions
-        (circles of the source's area, at ``ra dec`` in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted
-        from 0).
+        ``.ecsv``, ``.fits .fit .fts``, ``.vot .votable .xml``, ``.csv``, ``.parquet`` (by pyarrow), or ``.reg`` for DS9 regions:
+        ellipses at the half height of fitted Gaussians, where a source has its own, or circles of the source's area, at ``ra dec``
+        in the frame ``table.meta["frame"]``, ICRS by default, or at ``x y`` counted from 0.
     overwrite
         Replace an existing file.
 
@@ -105,7 +105,7 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
     ----------
     path
         ``.ecsv``, ``.fits .fit``, ``.vot .votable .xml``, ``.csv`` or ``.parquet``. Units in names of CSV columns, as in ``flux
-        [Jy]``, become the columns'.
+        [Jy]``, become the columns', and the PARAMs of a VOTable its metadata.
 
     Returns
     -------
@@ -141,6 +141,8 @@ def read_catalog(path: str | os.PathLike[str]) -> Any:
         try:
             if kind == "parquet":
                 return _from_parquet(path)
+            if kind == "votable":
+                return _from_votable(path)
             if kind == "csv":
                 _check_width(path)
             table = Table.read(path, format={"ecsv": "ascii.ecsv", "csv": "ascii.csv"}.get(kind, kind))
@@ -173,7 +175,7 @@ def _pyarrow(purpose: str = "writing") -> Any:
 
 
 def _parquet(table: Any, path: Path) -> None:
-    """Columns as they are, their units as metadata of the fields, the table's as JSON in the schema's ``footprint``."""
+    """Columns as they are, units and descriptions as metadata of the fields, the table's as JSON in the schema's ``footprint``."""
     arrow = _pyarrow()
     plain = table.copy(copy_data=False)
     plain.convert_bytestring_to_unicode()
@@ -182,8 +184,8 @@ def _parquet(table: Any, path: Path) -> None:
         column = plain[name]
         values = np.ma.filled(column.value if hasattr(column, "value") else column, np.nan) if column.dtype.kind == "f" else column
         array = arrow.array(np.asarray(values).astype(np.asarray(values).dtype.newbyteorder("=")))
-        unit = str(column.unit or "")
-        fields.append(arrow.field(name, array.type, metadata={"unit": unit} if unit else None))
+        told = {"unit": str(column.unit or ""), "description": str(column.info.description or "")}
+        fields.append(arrow.field(name, array.type, metadata={key: word for key, word in told.items() if word} or None))
         arrays.append(array)
     told = json.dumps(dict(table.meta), default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
     schema = arrow.schema(fields, metadata={"footprint": told})
@@ -191,15 +193,16 @@ def _parquet(table: Any, path: Path) -> None:
 
 
 def _from_parquet(path: str | os.PathLike[str]) -> Any:
-    """Units and metadata come back where `_parquet` has put them; files of others have their columns."""
+    """Units, descriptions and metadata come back where `_parquet` has put them; files of others have their columns."""
     from astropy.table import Table
 
     arrow = _pyarrow("reading").parquet.read_table(path)
     made = Table({name: arrow.column(name).to_numpy() for name in arrow.column_names})
     for field in arrow.schema:
-        unit = (field.metadata or {}).get(b"unit")
-        if unit:
-            made[field.name].unit = unit.decode()
+        known = field.metadata or {}
+        for key in ("unit", "description"):
+            if word := known.get(key.encode()):
+                setattr(made[field.name], key, word.decode())
     told = (arrow.schema.metadata or {}).get(b"footprint")
     made.meta |= json.loads(told) if told else {}
     return made
@@ -228,24 +231,60 @@ def _votable(table: Any) -> Any:
     return made
 
 
+def _from_votable(path: str | os.PathLike[str]) -> Any:
+    """With the PARAMs of its table as metadata, which a Table's own reader leaves out."""
+    from astropy.io.votable import parse
+    from astropy.table import Table
+
+    file = parse(os.fspath(path), verify="warn")
+    made = Table.read(file, format="votable")
+    for param in (param for table in file.iter_tables() for param in table.params):
+        value = param.value
+        if not np.ma.is_masked(value):
+            made.meta[param.name] = value.item() if isinstance(value, np.generic) else value
+    return made
+
+
 def _regions(table: Any) -> str:
-    """DS9's text: one circle a source."""
+    """DS9's text: a source's fitted Gaussian as an ellipse, or a circle of its area."""
     names = {name.lower(): name for name in table.colnames}
     sky = "ra" in names and "dec" in names
     if not sky and not ("x" in names and "y" in names):
         raise ArgumentError("table", f"columns {', '.join(table.colnames)}", "columns ra and dec, or x and y, to draw regions")
     frame = str(table.meta.get("frame", "icrs")).lower() if sky else "image"
-    first, second = (_plain(table, names[n], "deg" if sky else "") for n in (("ra", "dec") if sky else ("x", "y")))
+    places = ("ra", "dec") if sky else ("x", "y")
+    first, second = (_plain(table, names[n], "deg" if sky else "") for n in places)
     pixels = _plain(table, names["npix"], "") if "npix" in names else np.full(len(table), 9.0)
     radius = np.maximum(np.sqrt(pixels / np.pi), 1.5)
     lines = ["# Region file format: DS9 version 4.1", 'global color=green width=1 font="helvetica 9 normal roman"', frame]
     label = table[names["label"]] if "label" in names else np.arange(1, len(table) + 1)
     # DS9 counts pixels from 1; a radius in pixels is right in every frame only with the unit i.
     shift = 0 if sky else 1
-    for a, b, r, text in zip(first, second, radius, label):
-        if np.isfinite(a) and np.isfinite(b):
+    fitted = _fitted(table, names, places) if frame in ("icrs", "image") else np.full((len(table), 5), np.nan)
+    mark = '"' if sky else ""
+    for a, b, r, text, (x, y, major, minor, angle) in zip(first, second, radius, label, fitted):
+        if np.isfinite([x, y, major, minor, angle]).all():
+            shape = f"{major / 2:.8g}{mark},{minor / 2:.8g}{mark},{angle:.3f}"
+            lines.append(f"ellipse({x + shift:.8f},{y + shift:.8f},{shape}) # text={{{text}}}")
+        elif np.isfinite(a) and np.isfinite(b):
             lines.append(f"circle({a + shift:.8f},{b + shift:.8f},{r:.2f}{'i' if sky else ''}) # text={{{text}}}")
     return "\n".join(lines) + "\n"
+
+
+def _fitted(table: Any, names: dict[str, str], places: tuple[str, ...]) -> np.ndarray:
+    """Places, full widths in arcseconds or pixels, and DS9's angles of fitted Gaussians; NaN where there are none."""
+    sky = places[0] == "ra"
+    units = ("deg", "deg", "arcsec", "arcsec", "deg") if sky else ("", "", "", "", "deg")
+    wanted = [f"fit_{name}" for name in (*places, *(("major", "minor", "pa") if sky else ("a", "b", "theta")))]
+    if not all(name in names for name in wanted):
+        return np.full((len(table), 5), np.nan)
+    found = np.stack([_plain(table, names[name], unit) for name, unit in zip(wanted, units)], 1)
+    if sky:
+        # From west, where north is up and east to the left, counterclockwise.
+        found[:, 4] += 90
+    else:
+        found[:, 2:4] *= 2 * np.sqrt(2 * np.log(2))
+    return found
 
 
 def _plain(table: Any, name: str, unit: str) -> np.ndarray:

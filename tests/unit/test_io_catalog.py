@@ -18,6 +18,9 @@ from footprint.io import shifts
 from footprint.io.catalog import check_catalog, read_catalog, write_catalog
 from footprint.io.shifts import read_numbers, read_shifts
 
+# Of a Gaussian, full width at half maximum over standard deviation.
+WIDTH = 2.3548200450309493
+
 
 def sources(n: int = 3) -> Table:
     table = Table({"label": np.arange(1, n + 1), "x": np.arange(n) + 0.5, "y": np.arange(n) * 2.0})
@@ -61,6 +64,8 @@ def test_a_votable_tells_noise_threshold_and_beam(tmp_path: Path, n: int) -> Non
     ucds = {field.name: field.ucd for field in made.fields}
     assert ucds["ra"] == "pos.eq.ra;meta.main" and ucds["flux"] == "phot.flux.density"
     assert not table["ra"].info.meta and list(table.meta) == list(told)
+    back = read_catalog(tmp_path / "c.vot").meta
+    assert back == table.meta and [type(value) for value in back.values()] == [float, float, float, int, bool, str]
 
 
 @pytest.mark.parametrize("n", [0, 3])
@@ -68,6 +73,7 @@ def test_parquet_keeps_columns_units_and_metadata(tmp_path: Path, n: int) -> Non
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     table = sources(n)
     table["name"] = np.array([b"J1", b"J22", b"J3"][:n], "S3")
+    table["npix"].description = "number of pixels"
     table["big"] = np.arange(n).astype(">f8")
     table.meta |= {"noise": np.float64(1e-3), "frame": "icrs"}
     write_catalog(table, tmp_path / "c.parquet")
@@ -79,6 +85,7 @@ def test_parquet_keeps_columns_units_and_metadata(tmp_path: Path, n: int) -> Non
     read = read_catalog(tmp_path / "c.parquet")
     assert read.meta == {"noise": 1e-3, "frame": "icrs"}
     assert all(read[name].unit == table[name].unit for name in table.colnames)
+    assert all(read[name].description == table[name].description for name in table.colnames)
 
 
 def test_parquet_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +121,26 @@ def test_regions(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="columns ra and dec, or x and y"):
         write_catalog(table["label",], tmp_path / "q.reg")
     assert not (tmp_path / "q.reg").exists()
+
+
+def test_a_fitted_gaussian_is_an_ellipse(tmp_path: Path) -> None:
+    """DS9 turns ellipses from west through north, and has half axes; what has no fit stays a circle."""
+    table = sources(2)
+    for name, values, unit in (
+        ("fit_x", [1.5, np.nan], None), ("fit_y", [2.0, 2], None), ("fit_a", [3.0, 3], None), ("fit_b", [2.0, 2], None),
+        ("fit_theta", [20, 20], u.deg), ("fit_ra", [266.4, np.nan], u.deg), ("fit_dec", [-29.0, -28], u.deg),
+        ("fit_major", [0.1, 0.1], u.arcmin), ("fit_minor", [4.0, 4], u.arcsec), ("fit_pa", [30, 30], u.deg),
+    ):  # fmt: skip
+        table[name] = values
+        table[name].unit = unit
+    write_catalog(table, tmp_path / "c.reg")
+    lines = (tmp_path / "c.reg").read_text().splitlines()[3:]
+    assert lines[0] == 'ellipse(266.40000000,-29.00000000,3",2",120.000) # text={1}' and lines[1].startswith("circle(267.4")
+    table.remove_columns(["ra", "dec"])
+    write_catalog(table, tmp_path / "p.reg")
+    line, other = (tmp_path / "p.reg").read_text().splitlines()[3:]
+    assert line == f"ellipse(2.50000000,3.00000000,{1.5 * WIDTH:.8g},{WIDTH:.8g},20.000) # text={{1}}"
+    assert other.startswith("circle(2.5")
 
 
 def test_bad_targets(tmp_path: Path) -> None:
