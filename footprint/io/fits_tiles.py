@@ -13,7 +13,8 @@ from astropy.io import fits
 from footprint.errors import FormatError
 from footprint.io.fits_units import Unit
 from footprint.io.frames import cast_into, reading
-from footprint.io.inflated import is_gzip
+from footprint.io.inflated import Inflated, Plain, is_gzip
+from footprint.io.tile_sizes import TileSizes
 
 # Bytes that astropy takes for a pixel of the tile it decompresses, beside the pixels that come of it: 13 were measured at most, of
 # float64 by GZIP_2.
@@ -50,6 +51,8 @@ class TiledFrames:
         zipped = is_gzip(path)
         self._table = unit.number("NAXIS1") * unit.number("NAXIS2")
         self._heap = unit.number("PCOUNT") if zipped or math.prod(self._counts()) == 1 else 0
+        if zipped:
+            self._heap += Inflated.host_bytes(unit.offset + unit.data_bytes)
         self._file = fits.open(path, memmap=False, lazy_load_hdus=True, do_not_scale_image_data=True)
         try:
             hdu: Any = self._file[unit.index]
@@ -60,6 +63,8 @@ class TiledFrames:
         except BaseException:
             self._file.close()
             raise
+        self._bytes: Inflated | Plain = Inflated(path) if zipped else Plain(path)
+        self._sizes = TileSizes(path, unit, self._bytes)
         self._lock = threading.Lock()
         self._band: tuple[Any, np.ndarray] | None = None
 
@@ -82,6 +87,7 @@ class TiledFrames:
         """Close the file."""
         self._band = None
         self._file.close()
+        self._bytes.close()
 
     def read(self, start: int, stop: int, rows: slice, out: np.ndarray) -> None:
         """Copy rows of frames ``start`` to ``stop``, cast."""
@@ -101,6 +107,10 @@ class TiledFrames:
         if self._band is None or self._band[0] != (lead, first):
             self._band = None
             inside = [slice(at * side, min((at + 1) * side, n)) for at, side, n in zip(lead, self._tile, self._whole)]
+            if self._sizes.needed:
+                across = -(-self._whole[-1] // self._tile[-1])
+                row = int(np.ravel_multi_index((*lead, first // self._tile[-2]), self._counts())) * across
+                self._sizes.check(row, row + across, math.prod(self._tile))
             with warnings.catch_warnings(), reading(self.path):
                 warnings.simplefilter("ignore")
                 self._band = (lead, first), np.asarray(self._section[(*inside, slice(first, last), slice(None))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -104,3 +105,27 @@ def test_damaged_tiles_are_one_sentence(tmp_path, rng):
     with pytest.raises(fp.FormatError) as caught, fp.open_image(tmp_path / "cut.fits.fz") as image:
         image.array()
     assert "cut.fits.fz" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["GZIP_1", "GZIP_2"])
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_gzipped_tile_of_more_than_its_pixels_is_refused_before_it_is_inflated(tmp_path, way, honest):
+    """21 MB came of a tile of 64 pixels, whether its trailer told so or not, and any number might have."""
+    whole = np.zeros((2304, 2304), np.float32)
+    write(tmp_path / "a.fits.fz", whole, compression_type=way, tile_shape=whole.shape, quantize_level=0)
+    content = bytearray((tmp_path / "a.fits.fz").read_bytes())
+    for keyword in (b"ZNAXIS1", b"ZNAXIS2", b"ZTILE1", b"ZTILE2"):
+        at = content.index(keyword.ljust(8) + b"=")
+        content[at + 10 : at + 30] = b"8".rjust(20)
+    with fits.open(tmp_path / "a.fits.fz", disable_image_compression=True) as file:
+        table = file[1]
+        end = table._data_offset + table.header["NAXIS1"] * table.header["NAXIS2"] + table.header["PCOUNT"]
+    if not honest:
+        content[end - 4 : end] = (256).to_bytes(4, "little")
+    (tmp_path / "b.fits.fz").write_bytes(content)
+    with fp.open_image(tmp_path / "b.fits.fz") as image:
+        tracemalloc.start()
+        with pytest.raises(fp.FormatError, match=r"b\.fits\.fz.*tile, number 0, that inflates to more: its 64 pixels need 256 B"):
+            image.array()
+        assert tracemalloc.get_traced_memory()[1] < 2e6
+        tracemalloc.stop()
