@@ -46,7 +46,9 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     Raises
     ------
     ShapeError, ArgumentError, BudgetError
-        More than two dimensions, a connectivity that is not 4 or 8, a budget that is too small.
+        More than two dimensions, a connectivity that is not 4 or 8, a budget that is too small: what is named does for any mask.
+    CapacityError
+        A budget that does for most masks, and not for so many components.
 
     Examples
     --------
@@ -72,7 +74,10 @@ def label(mask: Any, connectivity: int = 4, *, out: Any = None, memory: Memory =
     there = source.device != "cpu" and source.data.dtype.itemsize > 1
     marks, op = _marks(source, flat), replace(op, made=there)
     while True:
-        key = call("label", op, [marks], [ids, Array(count, "numpy", "cpu")], where(device, source, target), memory)
+        try:
+            key = call("label", op, [marks], [ids, Array(count, "numpy", "cpu")], where(device, source, target), memory)
+        except BudgetError as error:
+            raise _enough_for_any(op, error, ArraySpec(flat, "uint8"), marks, ids, where(device, source, target)) from None
         if source.data.dtype.itemsize == 1:
             remember(look, key, target.spec)
         if count[0] >= 0:
@@ -102,6 +107,17 @@ def _marks(source: Array, flat: tuple[int, ...]) -> Array | Stream:
         return Array((data != 0).view(np.uint8), source.kind, source.device)
     made = Filler(lambda region, block: np.not_equal(data[region], 0, out=block.view(bool)))
     return Stream(made, ArraySpec(flat, "uint8"), key="set")
+
+
+def _enough_for_any(op: Label, error: BudgetError, mask: ArraySpec, marks: Face, ids: Face, device: str) -> BudgetError:
+    """The refusal with a budget that does whatever the mask holds: how many components there are is not known yet."""
+    # No row has more that are not joined.
+    most = replace(op, capacity=max(1, mask.shape[0] * -(-mask.shape[1] // 2)))
+    try:
+        planned("label", most, [marks], [ids, *foretold(op.out_specs(mask)[1])], device, 1)
+    except BudgetError as enough:
+        return BudgetError(error.budget, enough.terms, enough.smallest, "label of any mask of this shape")
+    return error
 
 
 def _roomier(op: Label, needed: int, mask: ArraySpec, marks: Face, ids: Face, device: str, memory: Memory) -> Label:

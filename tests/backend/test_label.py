@@ -99,3 +99,14 @@ def test_in_parts_of_rows_numbers_are_those_of_the_whole(device, connectivity):
                 got, number = fp.label(mask.astype("i2"), connectivity, memory=enough, device=device)
             assert number == count and np.array_equal(got, labels)
     assert max(parts) > 2
+
+
+@pytest.mark.parametrize("shape", [(500, 1), (300, 7), (40, 90)])
+@pytest.mark.parametrize("dtype", [bool, "f4"])
+def test_the_first_budget_that_is_named_does_for_any_mask(shape, dtype):
+    """It did for a usual number of components, and of a checkerboard a second one was named."""
+    mask = (np.indices(shape).sum(0) % 2 == 0).astype(dtype)
+    with pytest.raises(fp.BudgetError, match="any mask of this shape") as caught:
+        fp.label(mask, memory=1, device="cpu")
+    labels, count = fp.label(mask, memory=caught.value.smallest, device="cpu")
+    assert count == mask.sum() and np.array_equal(labels, reference(mask)[0])
