@@ -222,7 +222,6 @@ def find_sources(
     """
     given = unwrap(image)
     plain = see(given.data)
-    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     sky = sky_of(plain.file, given.header if header is None else header, given.unit, given.wcs)
     ids = [] if labels is None else [target(labels, "labels", "int32", plain)]
     apart, share = check_contrast(deblend, contrast), check_reliability(reliability)
@@ -242,6 +241,7 @@ def find_sources(
         kept=kept, labels=ids, chosen=share is not None, contrast=apart, fit=fitted, smooth=smooth, placed=sky.placed, **measured,
     )  # fmt: skip
     check_capacity(capacity)
+    seen, padded = blanked(plain, check_blank(blank), {"mask": mask, "image's mask": given.mask, "weight": weight})
     runs_on = plain.where(device)
     usual = (4 if ids else 3) * (1 if share is None else 3) + 3 * flag("negatives", negatives)
     told = None if progress is None else Passes(progress, seen.spec.shape[0], usual)

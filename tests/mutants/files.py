@@ -168,4 +168,25 @@ MUTANTS = [
         ("tests/unit/test_io_fits_tiles.py::test_planes_of_a_cube_in_tiles",),
         "a band of tiles is that of another plane",
     ),
+    Mutant(
+        "footprint/io/tile_sizes.py",
+        "told > most or",
+        "told < 0 or",
+        ("tests/unit/test_io_fits_tiles.py::test_a_gzipped_tile_of_more_than_its_pixels_is_refused_before_it_is_inflated",),
+        "what a tile says of its size is not heard",
+    ),
+    Mutant(
+        "footprint/io/tile_sizes.py",
+        "return done > most",
+        "return False",
+        ("tests/unit/test_io_fits_tiles.py::test_a_gzipped_tile_of_more_than_its_pixels_is_refused_before_it_is_inflated",),
+        "a trailer that does not tell the truth is believed",
+    ),
+    Mutant(
+        "footprint/io/catalog.py",
+        "return _from_votable(path)",
+        'return Table.read(path, format="votable")',
+        ("tests/unit/test_io_catalog.py::test_a_votable_tells_noise_threshold_and_beam",),
+        "what a VOTable says of its table is not read",
+    ),
 ]

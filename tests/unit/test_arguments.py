@@ -352,3 +352,17 @@ def test_names_of_other_libraries_and_slips_of_the_pen_are_answered():
 
     called = {re.match(r"\w+", text)[0] for text in HERE.values()}
     assert called <= set(fp.__all__) and not set(HERE) & set(fp.__all__)
+
+
+def test_what_is_asked_of_a_clip_beside_a_mesh_is_refused_before_a_row_is_read():
+    """The image had been read for zeros that mean no data."""
+
+    class Unread:
+        shape, dtype = (64, 64), np.dtype("f4")
+
+        def read(self, rows, out):
+            raise AssertionError("a row was read")
+
+    for options in ({"lesson": True}, {"maxiters": 3}):
+        with pytest.raises(fp.ArgumentError, match="one clip of the whole image"):
+            fp.find_sources(Unread(), background="mesh", **options, device="cpu")

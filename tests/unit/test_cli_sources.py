@@ -299,6 +299,8 @@ def test_a_mesh_of_every_plane(monkeypatch, capsys, image, tmp_path):
         ),
         (["--background", "mesh", "--box", "1"], "box"),
         (["--background", "mesh", "--background-map", "IMAGE"], "--background-map"),
+        (["--background", "mesh", "--lesson"], "--lesson: got it together with --background mesh"),
+        (["--background-map", "IMAGE", "--maxiters", "3"], "--maxiters: got it together with --background-map"),
         (["--noise-map", "none.fits"], "none.fits"),
         (["--background", "mesh", "--save-noise", "IMAGE"], "is read by this job"),
     ],
