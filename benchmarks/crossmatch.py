@@ -10,7 +10,8 @@ Rows are matched one to one, the closest pairs first, within the beam's full wid
 those of them with none of ours, and how many of these are over 7 times their own noise; extra, ours with none of theirs; negatives,
 what the same search finds in the inverted image. Noise is the median of ours over theirs where pairs lie. Of pairs that have no
 second neighbour within two beams: medians of our peaks and fluxes over theirs with half the width of the middle 68 %, and of
-offsets east and north, in thousandths of the beam's width.
+offsets east and north, in thousandths of the beam's width. A second table has the same pairs' full widths over theirs, and position
+angles less theirs, in degrees, of those that theirs has more than 1.2 times as long as wide, and how many these are.
 """
 
 from __future__ import annotations
@@ -33,22 +34,26 @@ RULES: dict[str, Any] = {"flood": 3.0, "connectivity": 8, "background": "mesh", 
 
 @dataclass(frozen=True)
 class Theirs:
-    """What another finder says: degrees, Jy/beam, Jy, and its noise in Jy/beam."""
+    """What another finder says: degrees, Jy/beam, Jy, its noise in Jy/beam, full widths in arcseconds and position angles."""
 
     ra: np.ndarray
     dec: np.ndarray
     peak: np.ndarray
     flux: np.ndarray
     noise: np.ndarray
+    major: np.ndarray
+    minor: np.ndarray
+    pa: np.ndarray
 
 
-def of_table(path: Path, names: tuple[str, str, str, str, str]) -> Theirs:
-    """Columns of right ascension, declination, peak, flux and local noise of FITS or CSV."""
+def of_table(path: Path, names: tuple[str, ...]) -> Theirs:
+    """Columns of right ascension, declination, peak, flux, local noise, widths and angle of FITS or CSV."""
     from astropy.table import Table
 
     table = Table.read(path, **({"hdu": 1} if path.suffix == ".fits" else {"format": "csv"}))
-    ra, dec, peak, flux, noise = (np.asarray(table[name], float) for name in names)
-    return Theirs(ra, dec, peak, flux, noise)
+    *found, major, minor, pa = (np.asarray(table[name], float) for name in names)
+    scale = 3600 if str(table[names[5]].unit) == "deg" else 1
+    return Theirs(*found, major * scale, minor * scale, pa)
 
 
 def of_selavy(path: Path) -> Theirs:
@@ -56,13 +61,13 @@ def of_selavy(path: Path) -> Theirs:
     lines = path.read_text().splitlines()
     names = lines[0].lstrip("#").split()
     parts = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    wanted = ("ra_deg_cont", "dec_deg_cont", "flux_peak", "flux_int", "rms_image")
-    ra, dec, peak, flux, noise = np.array([[float(row[names.index(name)]) for name in wanted] for row in parts]).reshape(-1, 5).T
-    return Theirs(ra, dec, 1e-3 * peak, 1e-3 * flux, 1e-3 * noise)
+    wanted = ("ra_deg_cont", "dec_deg_cont", "flux_peak", "flux_int", "rms_image", "maj_axis", "min_axis", "pos_ang")
+    rows = np.array([[float(row[names.index(name)]) for name in wanted] for row in parts]).reshape(-1, len(wanted))
+    return Theirs(*(rows * (1, 1, 1e-3, 1e-3, 1e-3, 1, 1, 1)).T)
 
 
-PYBDSF = ("RA", "DEC", "Peak_flux", "Total_flux", "Isl_rms")
-AEGEAN = ("ra", "dec", "peak_flux", "int_flux", "local_rms")
+PYBDSF = ("RA", "DEC", "Peak_flux", "Total_flux", "Isl_rms", "Maj", "Min", "PA")
+AEGEAN = ("ra", "dec", "peak_flux", "int_flux", "local_rms", "a", "b", "pa")
 
 
 def cases(folder: Path) -> dict[str, tuple[Path, Any]]:
@@ -86,7 +91,7 @@ def cases(folder: Path) -> dict[str, tuple[Path, Any]]:
 
 @dataclass(frozen=True)
 class Match:
-    """What a comparison comes to; noise, peaks and fluxes as ours over theirs, offsets in beams."""
+    """What a comparison comes to; noise, peaks, fluxes and widths as ours over theirs, offsets in beams, angles in degrees."""
 
     ours: int
     theirs: int
@@ -98,6 +103,11 @@ class Match:
     flux: tuple[float, float]
     east: float
     north: float
+    major: tuple[float, float]
+    minor: tuple[float, float]
+    pa: tuple[float, float]
+    pairs: int
+    long: int
 
 
 def match(image: Any, theirs: Theirs, table: Any = None) -> Match:
@@ -127,7 +137,12 @@ def match(image: Any, theirs: Theirs, table: Any = None) -> Match:
     ra, dec = (np.asarray(table[f"fit_{name}"])[mine] for name in ("ra", "dec"))
     east = (ra - theirs.ra[inside][other] + 180) % 360 - 180
     off = (spread(values * 3600 / beam)[0] for values in (east * np.cos(np.radians(dec)), dec - theirs.dec[inside][other]))
-    return Match(len(table), len(where), len(pairs), len(left), bright, noise, *ratios, *off)
+    widths = [getattr(theirs, name)[inside][other] for name in ("major", "minor")]
+    sizes = [spread(np.asarray(table[f"fit_{name}"])[mine] / wide) for name, wide in zip(("major", "minor"), widths)]
+    long = widths[0] > 1.2 * widths[1]
+    turned = (np.asarray(table["fit_pa"])[mine] - theirs.pa[inside][other] + 90) % 180 - 90
+    sizes.append(spread(turned[long]))
+    return Match(len(table), len(where), len(pairs), len(left), bright, noise, *ratios, *off, *sizes, len(mine), int(long.sum()))
 
 
 def spread(values: np.ndarray) -> tuple[float, float]:
@@ -159,6 +174,7 @@ def main(folder: str = "") -> None:
     print("| image, finder | theirs | ours | negatives | matched | missed | over 7 | extra | noise | peak | flux | east | north |")
     print("|---" * 13 + "|")
     tables: dict[Path, Any] = {}
+    sizes = ["", "| image, finder | pairs | major | minor | position angle | of |", "|---" * 6 + "|"]
     for name, (path, read) in cases(root / "astronomy").items():
         if not path.is_file():
             print(f"{name}: {path} is missing")
@@ -174,6 +190,9 @@ def main(folder: str = "") -> None:
         told = " | ".join(str(count) for count in counts) + f" | {m.noise:.2f}"
         ratios = " | ".join(f"{middle:.3f} ± {wide:.3f}" for middle, wide in (m.peak, m.flux))
         print(f"| {name} | {told} | {ratios} | {1e3 * m.east:+.0f} | {1e3 * m.north:+.0f} |", flush=True)
+        widths = " | ".join(f"{middle:.3f} ± {wide:.3f}" for middle, wide in (m.major, m.minor))
+        sizes.append(f"| {name} | {m.pairs} | {widths} | {m.pa[0]:+.2f} ± {m.pa[1]:.2f} | {m.long} |")
+    print("\n".join(sizes))
 
 
 if __name__ == "__main__":

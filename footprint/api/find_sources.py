@@ -186,15 +186,17 @@ def find_sources(
         * label; x, y (flux-weighted centre, from 0); ra, dec (ICRS, if the header has a WCS); peak; flux (sum over pixels minus the
           background: in Jy if the image is in Jy/beam and the beam is known, otherwise the plain sum, as its unit says); npix;
           x_min, x_max, y_min, y_max (inclusive); x_peak, y_peak; a, b, theta (standard deviations of the light along its axes in
-          pixels, degrees from x towards y); x_interp, y_interp, peak_interp (the peak between pixels: for a point source the best
+          pixels, degrees from x towards y); with a WCS major, minor, pa (the same on the sky: full widths at half maximum in arcsec,
+          degrees from north through east); x_interp, y_interp, peak_interp (the peak between pixels: for a point source the best
           position and flux density); snr (peak over noise); name (IAU, by the position); background and noise at the peak, if they
           vary. Errors do not include what a threshold cuts off.
         * ``deblend``: rows and labels are parts of islands. island (its number without deblending); component (in it, from the
           brightest); flags, a sum: 1 if the island has other parts, 2 at the image's edge, 4 where a fit failed, 16 where it is
           narrower than the beam.
         * ``fit``: fit_x, fit_y (fit_ra, fit_dec), fit_peak, fit_flux (over the whole plane, so that no threshold cuts it off);
-          "gaussian" also fit_a, fit_b, fit_theta and, if the beam is known, deconv_a, deconv_b, deconv_theta (without the beam);
-          fit_chi2 (per degree of freedom, as if pixels were independent). NaN where a fit failed.
+          "gaussian" also fit_a, fit_b, fit_theta and, if the beam is known, deconv_a, deconv_b, deconv_theta (without the beam),
+          each also on the sky as fit_major and so on; fit_chi2 (per degree of freedom, as if pixels were independent). NaN where a
+          fit failed.
         * ``apertures``: aper1_flux, aper1_flux_err, aper1_area and so on, aper_flags, see `apertures`. ``kron``: kron_radius (in
           units of a and b), kron_flux, kron_flux_err, kron_flags (8: a disc of 1.75 pixels, as the ellipse would be smaller).
         * ``measure_on``, for every image NAME: flux_NAME, flux_err_NAME, peak_NAME, snr_NAME (of the same pixels, over that image's
@@ -364,11 +366,8 @@ def plan_find_sources(
     words = choose("background", background, ("global", "mesh", "map")), choose("noise", noise, ("mesh", "map")) if noise else None
     saved = tuple(name for name, wanted in (("background", save_background), ("noise", save_noise)) if wanted)
     sky = sky_of(None, header)
-    levels, fitted, light = (
-        kinds_of(*words, cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area), saved),
-        check_fit(fit, sky),
-        check_photometry(apertures, annulus, kron, sky),
-    )
+    levels = kinds_of(*words, cells_of(box, filter_size, kappa, robust=True, alike=sky.beam_area), saved)
+    fitted, light = check_fit(fit, sky), check_photometry(apertures, annulus, kron, sky)
     to_file = streamed or labels == "file"
 
     def wanted(one: ArraySpec) -> Face:
