@@ -111,7 +111,8 @@ def test_damaged_tiles_are_one_sentence(tmp_path, rng):
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_gzipped_tile_of_more_than_its_pixels_is_refused_before_it_is_inflated(tmp_path, way, honest):
     """21 MB came of a tile of 64 pixels, whether its trailer told so or not, and any number might have."""
-    whole = np.zeros((2304, 2304), np.float32)
+    # Few bytes, which cannot come to much, are believed.
+    whole = np.zeros((512, 512) if honest else (2304, 2304), np.float32)
     write(tmp_path / "a.fits.fz", whole, compression_type=way, tile_shape=whole.shape, quantize_level=0)
     content = bytearray((tmp_path / "a.fits.fz").read_bytes())
     for keyword in (b"ZNAXIS1", b"ZNAXIS2", b"ZTILE1", b"ZTILE2"):
