@@ -11,7 +11,7 @@ import numpy as np
 from footprint.api._table import Columns
 
 # Of a Gaussian, its full width at half maximum in standard deviations.
-_WIDTH = 2 * math.sqrt(2 * math.log(2))
+WIDTH = 2 * math.sqrt(2 * math.log(2))
 # What rounding leaves of a shape that is the beam's, as a share of its mean square, is nothing.
 _LEAST = 1e-9
 PIXELS, ON_SKY = ("a", "b", "theta"), ("major", "minor", "pa")
@@ -129,10 +129,33 @@ class OnSky:
         angle = np.where(angle < 0, angle + 180, angle)
         # Rounding makes 180 of the least that is under 0.
         angle = np.where(angle >= 180, 0.0, angle)
-        size = _WIDTH * 3600
+        size = WIDTH * 3600
         told = [(ellipse.major * size, ellipse.minor * size, angle)]
         if wrong is not None:
             told.append((wrong.major * size, wrong.minor * size, np.degrees(wrong.angle)))
         for end, values in zip(self._ends, told):
             for name, value in zip(ON_SKY, values):
                 self.found[f"{self._prefix}{name}{end}"][rows] = value
+
+
+class InPixels:
+    """Sizes in pixels of those on the sky.
+
+    Parameters
+    ----------
+    major, minor, pa
+        Full widths in arcseconds, and degrees from north through east.
+    """
+
+    def __init__(self, major: np.ndarray, minor: np.ndarray, pa: np.ndarray) -> None:
+        self._shape = major, minor, pa
+        self.found = np.full((len(major), 3), np.nan)
+
+    def place(self, rows: np.ndarray, onto: np.ndarray) -> None:
+        """Of these rows: the way back from north and east, which `OnSky` goes from x and y."""
+        (a, b), (c, d) = onto
+        back = np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+        major, minor, pa = (one[rows] for one in self._shape)
+        size = WIDTH * 3600
+        ellipse, _ = ellipses((major / size, minor / size, pa), onto=back)
+        self.found[rows] = np.stack([ellipse.major, ellipse.minor, np.degrees(ellipse.angle)], 1)

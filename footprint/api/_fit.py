@@ -116,8 +116,8 @@ def _place(columns: Columns, sky: Sky, less: tuple[float, ...]) -> None:
     sizes = {"fit_theta_err": OnSky(columns, "fit_", "fit_")} if "fit_a" in data else {}
     if less:
         sizes["deconv_theta_err"] = OnSky(columns, "fit_", "deconv_", less)
-    where = (data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err"))
-    places = on_sky(sky.wcs, *where, *sizes.values())
+    x, y, x_err, y_err = (data[f"fit_{name}"] for name in ("x", "y", "x_err", "y_err"))
+    places = on_sky(sky.wcs, x, y, x_err, y_err, *sizes.values())
     new: dict[str, dict[str, np.ndarray]] = {}
     names = list(data)
     before = names[names.index("fit_x") - 1]

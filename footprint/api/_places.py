@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from footprint.api._ellipses import InPixels
 from footprint.api._flux import parse_unit
+from footprint.api._onsky import on_sky
 from footprint.api._sky import Sky
 from footprint.errors import ArgumentError, ShapeError
 
@@ -21,6 +23,11 @@ _PIXELS = (("x", "y"), ("xcentroid", "ycentroid"))
 # SExtractor's, whose first pixel is 1.
 _FROM_ONE = (("xwin_image", "ywin_image"), ("x_image", "y_image"))
 _SHAPES = (("fit_a", "fit_b", "fit_theta"), ("a", "b", "theta"))
+# Full widths and position angles on the sky: ours, PyBDSF's, Selavy's and Aegean's.
+_SIZES = (
+    ("fit_major", "fit_minor", "fit_pa"), ("major", "minor", "pa"), ("maj", "min", "pa"), ("maj_axis", "min_axis", "pos_ang"),
+    ("a", "b", "pa"),
+)  # fmt: skip
 # Places that are turned into pixels at a time.
 _PLACED = 4096
 
@@ -73,12 +80,21 @@ def _of_table(table: Any, sky: Sky) -> np.ndarray:
     return np.stack([_values(table, column, "pix") for column in pair], 1) - (_named(table, _PIXELS) is None)
 
 
-def shapes_of(shapes: Any, positions: Any, count: int) -> np.ndarray:
-    """Standard deviations along the axes in pixels and degrees from x towards y, (n, 3)."""
+def shapes_of(shapes: Any, positions: Any, at: np.ndarray, sky: Sky) -> np.ndarray:
+    """Standard deviations along the axes in pixels and degrees from x towards y, (n, 3), of sources ``at`` these pixels."""
+    count = len(at)
     if isinstance(shapes, str):
+        # A catalogue of places on the sky may be another image's, whose pixels are no measure here.
+        if shapes == "catalogue" and sky.placed and hasattr(positions, "colnames") and _named(positions, _SKY):
+            sizes = _named(positions, _SIZES)
+            if sizes is not None:
+                shown = InPixels(*(_values(positions, column, unit) for column, unit in zip(sizes, ("arcsec", "arcsec", "deg"))))
+                none = np.zeros(count)
+                on_sky(sky.wcs, at[:, 0], at[:, 1], none, none, shown)
+                return shown.found
         names = _named(positions, _SHAPES) if shapes == "catalogue" and hasattr(positions, "colnames") else None
         if names is None:
-            wanted = "'catalogue' with a table that has fit_a, fit_b and fit_theta, or a, b and theta"
+            wanted = "'catalogue' with a table that has fit_a, fit_b and fit_theta, or a, b and theta, or sizes on the sky"
             raise ArgumentError("shapes", repr(shapes), f"an array (n, 3) of a, b and theta, or {wanted}")
         found = np.stack([_values(positions, column, unit) for column, unit in zip(names, ("pix", "pix", "deg"))], 1)
     else:
@@ -118,5 +134,5 @@ def _values(table: Any, column: str, unit: str) -> np.ndarray:
     try:
         return found * parse_unit(own).to(unit)
     except (ValueError, TypeError):
-        wanted = "degrees or an angle that makes them" if unit == "deg" else "pixels"
+        wanted = "pixels" if unit == "pix" else "an angle"
         raise ArgumentError("positions", f"the column {column} in {own}", wanted) from None

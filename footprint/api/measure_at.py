@@ -79,8 +79,10 @@ def measure_at(
         the centre of the first pixel. RAJ2000, SExtractor's ALPHA_J2000 and X_IMAGE (counted from 1) and the like are understood.
         `read_catalog` reads files.
     shapes : array (n, 3) or (3,), or "catalogue", optional
-        Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes fit_a, fit_b, fit_theta, or a,
-        b, theta, of the table. By default all have the beam's.
+        Standard deviations along the axes in pixels, and degrees from x towards y; "catalogue" takes those of the table: on the sky
+        (fit_major, fit_minor, fit_pa, or major, minor, pa; also PyBDSF's, Selavy's and Aegean's columns; arcsec unless they have a
+        unit) where it has ra and dec and the image a WCS, otherwise fit_a, fit_b, fit_theta, or a, b, theta. By default all have
+        the beam's.
     apertures, annulus
         Also sum over discs around the positions, as in `find_sources`.
     kappa, blank, mask, weight, header, background, noise, box, filter_size
@@ -124,7 +126,7 @@ def measure_at(
     levels = levels_of(background, noise, cells, plain, sky, {})
     light = check_photometry(apertures, annulus, False, sky)
     at = places_of(positions, sky)
-    own = None if shapes is None else shapes_of(shapes, positions, len(at))
+    own = None if shapes is None else shapes_of(shapes, positions, at, sky)
     wide = None if own is None else max(float(np.nanmax(own[:, :2], initial=1.0)), 1.0)
     op = _held(len(at), sky, wide, light)
     steps = at_places(

@@ -47,12 +47,15 @@ def measured_at(job: Any, image: Any, options: Mapping[str, Any]) -> Any:
 
 def plan_at(job: Any, seen: Any, source: Any, maps: Mapping[Any, Any], shapes: str | None, options: Mapping[str, Any]) -> Any:
     """The plan of that; reads the catalogue, and no pixels."""
-    from footprint.api._places import shapes_of
+    from footprint.api._places import places_of, shapes_of
+    from footprint.api._sky import sky_of
     from footprint.api.measure_at import plan_measure_at
     from footprint.io.catalog import read_catalog
 
     table = read_catalog(job.at)
-    wide = None if shapes is None else float(np.nanmax(shapes_of(shapes, table, len(table))[:, :2], initial=1.0))
+    sky, wide = sky_of(source), None
+    if shapes is not None:
+        wide = float(np.nanmax(shapes_of(shapes, table, places_of(table, sky), sky)[:, :2], initial=1.0))
     about = {name: value for name, value in _about(options).items() if name not in ("blank", "shapes", "kappa")}
     reading = lambda rows, dtype: max(one.host_bytes(rows, dtype) for one in (seen, *maps.values()))
     own = {"dtype": seen.dtype.str, "widest": wide, "streamed": True, "reading": reading, "header": source.header}

@@ -184,8 +184,8 @@ def _parquet(table: Any, path: Path) -> None:
         column = plain[name]
         values = np.ma.filled(column.value if hasattr(column, "value") else column, np.nan) if column.dtype.kind == "f" else column
         array = arrow.array(np.asarray(values).astype(np.asarray(values).dtype.newbyteorder("=")))
-        told = {"unit": str(column.unit or ""), "description": str(column.info.description or "")}
-        fields.append(arrow.field(name, array.type, metadata={key: word for key, word in told.items() if word} or None))
+        words = {"unit": str(column.unit or ""), "description": str(column.info.description or "")}
+        fields.append(arrow.field(name, array.type, metadata={key: word for key, word in words.items() if word} or None))
         arrays.append(array)
     told = json.dumps(dict(table.meta), default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
     schema = arrow.schema(fields, metadata={"footprint": told})

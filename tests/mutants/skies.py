@@ -328,4 +328,11 @@ MUTANTS = [
         ("tests/backend/test_label.py::test_the_first_budget_that_is_named_does_for_any_mask",),
         "a budget that is named does for one component a row",
     ),
+    Mutant(
+        "footprint/api/_places.py",
+        'if shapes == "catalogue" and sky.placed and',
+        'if shapes == "widths" and sky.placed and',
+        ("tests/unit/test_sizes.py::test_shapes_of_a_catalogue_are_right_in_an_image_of_other_pixels",),
+        "shapes in another image's pixels are those of this one's",
+    ),
 ]

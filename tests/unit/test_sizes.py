@@ -8,10 +8,14 @@ import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.table import Table
 from astropy.wcs import WCS
+from astropy.wcs.utils import pixel_to_pixel
 
 import footprint as fp
-from footprint.api._ellipses import ellipses
+from footprint.api._ellipses import OnSky, ellipses
+from footprint.api._onsky import on_sky as on_sky_of
+from footprint.api._table import Columns
 
 WIDTH = 2 * np.sqrt(2 * np.log(2))
 PLAIN = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CRPIX1": 46, "CRPIX2": 41, "CRVAL1": 10.0, "CRVAL2": -30.0}
@@ -166,3 +170,28 @@ def test_what_is_round_has_any_angle_and_a_line_no_width():
     assert np.isclose(lost.major, np.sqrt(3)) and np.isnan(lost.minor) and lost.angle == 0
     none, _ = ellipses((np.nan * one, one, one))
     assert np.isnan(none).all()
+
+
+@pytest.mark.parametrize("whose", ["ours", "PyBDSF", "Aegean"])
+def test_shapes_of_a_catalogue_are_right_in_an_image_of_other_pixels(whose):
+    """Pixels of the image that a catalogue is of were taken for pixels of the one that is measured."""
+    coarse, fine = PLAIN, PLAIN | {"CRPIX1": 92, "CRPIX2": 70, "CDELT1": -2e-4, "CDELT2": 2.5e-4}
+    fine |= {"PC1_1": 0.8, "PC1_2": -0.6, "PC2_1": 0.6, "PC2_2": 0.8}
+    y, x = np.mgrid[:160, :190]
+    x, y = pixel_to_pixel(WCS(fits.Header(fine)), WCS(fits.Header(coarse)), x, y)
+    made = np.zeros(x.shape)
+    for at_x, at_y, a, b, theta in ((40, 30, 4, 2, 25), (60, 50, 3, 2.5, -60)):
+        c, s = np.cos(np.radians(theta)), np.sin(np.radians(theta))
+        made += 7 * np.exp(-(((c * (x - at_x) + s * (y - at_y)) / a) ** 2 + ((c * (y - at_y) - s * (x - at_x)) / b) ** 2) / 2)
+    columns = {"x": np.array([40.0, 60]), "y": np.array([30.0, 50]), "a": np.array([4.0, 3]), "b": np.array([2, 2.5])}
+    columns |= {"x_err": np.zeros(2), "y_err": np.zeros(2), "theta": np.array([25.0, -60])}
+    known = Columns(columns)
+    sizes = OnSky(known)
+    place = on_sky_of(WCS(fits.Header(coarse)), *(columns[name] for name in ("x", "y", "x_err", "y_err")), sizes)
+    names = {"ours": ("major", "minor", "pa"), "PyBDSF": ("Maj", "Min", "PA"), "Aegean": ("a", "b", "pa")}[whose]
+    table = Table({"ra": place.ra, "dec": place.dec} | dict(zip(names, sizes.found.values())))
+    if whose == "PyBDSF":
+        for name in names[:2]:
+            table[name] = table[name] / 3600 * u.deg
+    found = fp.measure_at(made, table, shapes="catalogue", header=fine, background=0.0, noise=0.01, device="cpu")
+    assert np.allclose(found["fit_peak"], 7, rtol=1e-4) and np.all(found["fit_chi2"] < 1e-3)
