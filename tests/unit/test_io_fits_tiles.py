@@ -73,7 +73,7 @@ def test_a_budget_smaller_than_a_compressed_image_does(tmp_path, rng, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if name.endswith("fz"):
-            write(tmp_path / name, data, compression_type="GZIP_2", quantize_level=0)
+            write(tmp_path / name, data, compression_type="GZIP_2", quantize_level=0, tile_shape=(8, 1100))
         else:
             fits.writeto(tmp_path / name, data)
     whole = fp.find_sources(data, 8.0, device="cpu")
