@@ -238,6 +238,9 @@ def _from_votable(path: str | os.PathLike[str]) -> Any:
 
     file = parse(os.fspath(path), verify="warn")
     made = Table.read(file, format="votable")
+    for column in made.itercols():
+        # Long ones have been broken into lines.
+        column.description = column.description and " ".join(column.description.split())
     for param in (param for table in file.iter_tables() for param in table.params):
         value = param.value
         if not np.ma.is_masked(value):

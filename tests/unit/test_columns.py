@@ -30,6 +30,8 @@ def test_a_votable_tells_ucd_unit_and_meaning_of_every_column(tmp_path, rng):
     for name, field in fields.items():
         assert field.ucd and check_ucd(field.ucd, check_controlled_vocabulary=True), (name, field.ucd)
         assert field.description and table[name].description == " ".join(field.description.split()), name
+    back = fp.read_catalog(tmp_path / "a.vot")
+    assert all(back[name].description == table[name].description for name in table.colnames)
     assert fields["x"].unit == fields["fit_a_err"].unit == "pix" and table["x"].unit is None
     assert fields["fit_x_err"].description == "error: centre of the fitted Gaussian"
     assert fields["aper2_flux_other_band"].description == "sum over the aperture 2, in the image other_band"
