@@ -193,8 +193,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_fit.py",
-        "+ yx / det",
-        "- yx / det",
+        "-yx / det",
+        "yx / det",
         (BACKEND + "local_fit.py::test_the_beam_is_taken_off_the_shapes",),
         "the beam that is taken off leans the other way",
     ),
