@@ -9,13 +9,14 @@ import numpy as np
 
 from footprint.dtypes import sum_dtype
 from footprint.kernels.common.borders import NONE
-from footprint.kernels.separable.contract import one_pass, read_as
+from footprint.kernels.convolve.contract import stored_as
+from footprint.kernels.separable.contract import in_sight, one_pass, read_as
 from footprint.ops.base import Table
 from footprint.ops.families import ImageFilter, batch_of
 from footprint.ops.separable import Taps
 from footprint.plan.builder import Builder
 from footprint.plan.rates import Cost
-from footprint.plan.slots import Halo, Place, Reach, Ref
+from footprint.plan.slots import Halo, Number, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 _ONE = Taps("", Table(np.ones(1)), 0, NONE)
@@ -44,12 +45,17 @@ class Branches(ImageFilter):
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """In and out for every branch, and for adding them."""
         n, size = len(self.branches), self.out_specs(*specs)[0].nbytes
+        if self._cross(limits) is not None:
+            return Cost(specs[0].nbytes + size, self.flops(*specs))
         return Cost(n * (specs[0].nbytes + size) + (n - 1) * 3 * size, self.flops(*specs), 2 * n - 1)
 
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the branches, each added to what is there; of a stack a batch of planes at a time."""
         image, out = refs
         kind = sum_dtype(image.spec.dtype)
+        if self._cross(b.limits) is not None:
+            self._record_cross(b, image, out, kind)
+            return
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
         down = self._between(b, x, kind)
         with b.deliver(out, dtype=kind) as y:
@@ -65,6 +71,35 @@ class Branches(ImageFilter):
             batch = batch_of(planes, max(1, math.prod(plane)) * np.dtype(kind).itemsize)
             with b.repeat(y, batch) as loop:
                 self._sum(b, x.window(loop, batch), None, y.window(loop, batch), out)
+
+    def _cross(self, limits: Limits) -> np.ndarray | None:
+        """The weights of 3 x 3 neighbours, of which the corners have none, where a device sums them at once."""
+        if len(self.branches) != 2 or not in_sight(limits, (3, 3)):
+            return None
+        mask, ways = np.zeros((3, 3)), []
+        for tall, wide in self.branches:
+            both = len(tall.weights), len(wide.weights)
+            if sorted(both) != [1, 3]:
+                return None
+            long, (other,) = (tall, wide.weights.array) if both == (3, 1) else (wide, tall.weights.array)
+            if long.first != -1 or (long.border == "constant" and long.cval != 0):
+                return None
+            ways.append(both)
+            place = (slice(None), 1) if both == (3, 1) else (1, slice(None))
+            mask[place] += long.weights.array.astype(float) * float(other)
+        return mask if ways[0] != ways[1] else None
+
+    def _record_cross(self, b: Builder, image: Ref, out: Ref, kind: str) -> None:
+        """One launch, which reads the image as it is stored."""
+        mask = self._cross(b.limits)
+        assert mask is not None
+        x = b.bring(image, dtype=stored_as(image.spec.dtype, kind))
+        down = next(taps for branch in self.branches for taps in branch if taps.axis == "y" and len(taps.weights) == 3)
+        across = next(taps for branch in self.branches for taps in branch if taps.axis == "x" and len(taps.weights) == 3)
+        with b.deliver(out, dtype=kind) as y:
+            (y0, border_y), (x0, border_x) = down.place(b, x, out), across.place(b, x, out)
+            how: dict[str, Number] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x, "cross": True}
+            b.launch("separable.near", x.deep(3), b.const(mask.reshape(-1).astype(kind), "weights"), y.deep(3), **how)
 
     def _fits(self, limits: Limits, kind: str, tall: Taps, wide: Taps) -> bool:
         return one_pass(limits, (len(tall.weights), len(wide.weights)), np.dtype(kind).itemsize)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from footprint.dtypes import sum_dtype
-from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, in_boxes, in_cubes, read_as
+from footprint.kernels.common.borders import NONE
+from footprint.kernels.convolve.contract import stored_as
+from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, countable, in_boxes, in_cubes, in_sight, read_as
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -18,6 +20,8 @@ from footprint.plan.slots import NOTHING, Halo, Number, Place, Reach, Ref
 from footprint.spec import ArraySpec, Limits
 
 AXES = "zyx"
+# What sums of a pair at once take, in multiplications and additions (measured at 2048 x 2048).
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,44 @@ class Taps:
         return place(b, self.axis, into, out, self.first, self.border)
 
 
+_ONE = Taps("", Table(np.ones(1)), 0, NONE)
+
+
+def pair_of(taps: tuple[Taps, ...], dims: str) -> tuple[Taps, Taps] | None:
+    """Weights down and across, where there are none along other axes."""
+    found = {some.axis: some for some in taps}
+    if not set(found) <= set(dims[-2:]):
+        return None
+    return found.get("y", _ONE), found.get("x", _ONE)
+
+
+def at_once(limits: Limits, image: ArraySpec, taps: tuple[Taps, ...], dims: str) -> str:
+    """The kernel that makes a pair of sums in one pass over the image as it is stored, on a processor; "" where none does."""
+    pair = pair_of(taps, dims)
+    if pair is None or any(some.border == "constant" and some.cval != 0 for some in taps):
+        return ""
+    sizes = len(pair[0].weights), len(pair[1].weights)
+    if in_sight(limits, sizes):
+        return "separable.near"
+    return "separable.counts" if all(some.equal for some in pair) and countable(limits, image, sizes) else ""
+
+
+def record_at_once(b: Builder, image: Ref, out: Ref, taps: tuple[Taps, ...], kernel: str) -> None:
+    """Record it."""
+    kind, (tall, wide) = sum_dtype(image.spec.dtype), pair_of(taps, "yx") or (_ONE, _ONE)
+    x = b.bring(image, dtype=stored_as(image.spec.dtype, kind))
+    with b.deliver(out, dtype=kind) as y:
+        (y0, border_y), (x0, border_x) = (some.place(b, x, out) if some.axis else (0, NONE) for some in (tall, wide))
+        how: dict[str, Number] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x}
+        if kernel == "separable.near":
+            weights = [np.outer(tall.weights.array.astype(float), wide.weights.array.astype(float)).reshape(-1)]
+            how["cross"] = False
+        else:
+            weights = [tall.weights.array, wide.weights.array]
+        tables = [b.const(one.astype(kind), "weights") for one in weights]
+        b.launch(kernel, x.deep(3), *tables, y.deep(3), **how)
+
+
 @dataclass(frozen=True)
 class Line(ImageFilter):
     """The sum of weights and neighbours along some axes, one after another: one, or the last two at once.
@@ -71,6 +113,8 @@ class Line(ImageFilter):
 
     def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
         """In and out once; equal weights as if they were few."""
+        if at_once(limits, specs[0], self.taps, self.dims):
+            return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, 2.0 * specs[0].size * _AT_ONCE)
         taps = BOX_TAPS if self._in_boxes(limits, specs[0]) else sum(len(taps.weights) for taps in self.taps)
         return Cost(specs[0].nbytes + self.out_specs(*specs)[0].nbytes, 2.0 * specs[0].size * taps)
 
@@ -84,6 +128,9 @@ class Line(ImageFilter):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launch; a part lies where its window begins, and its borders are the array's own."""
         image, out = refs
+        if how := at_once(b.limits, image.slot.spec, self.taps, self.dims):
+            record_at_once(b, image, out, self.taps, how)
+            return
         kind = sum_dtype(image.spec.dtype)
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))
         weights = [b.const(taps.weights.array.astype(kind), f"weights along {taps.axis}") for taps in self.taps]
@@ -107,6 +154,34 @@ class Line(ImageFilter):
             else:
                 with b.repeat(y) as loop:
                     b.launch("separable.line", x.row(loop), weights[0], y.row(loop), down=taps.axis == "y", **how)
+
+
+class Apart(Line):
+    """The same in a pass of its own, whatever stands beside it."""
+
+
+@dataclass(frozen=True)
+class Means(Line):
+    """Equal weights along the last two axes, at once where that can be done of as many; ``apart`` are the passes elsewhere."""
+
+    apart: Op = field(kw_only=True)
+
+    @property
+    def cut(self) -> str:  # type: ignore[override]
+        """As the passes may be cut."""
+        return self.apart.cut
+
+    def cost(self, limits: Limits, *specs: ArraySpec) -> Cost:
+        """In and out once, or as often as there are passes."""
+        near = at_once(limits, specs[0], self.taps, self.dims)
+        return super().cost(limits, *specs) if near else self.apart.cost(limits, *specs)
+
+    def record(self, b: Builder, *refs: Ref) -> None:
+        """Record the launch, or the passes."""
+        if at_once(b.limits, refs[0].slot.spec, self.taps, self.dims):
+            super().record(b, *refs)
+        else:
+            self.apart.record(b, *refs)
 
 
 @dataclass(frozen=True)
@@ -148,6 +223,9 @@ def _fuse(stages: tuple[Stage, ...]) -> Stage | None:
     if [some.axis for some in taps] != ["y", "x"]:
         return None
     if any(not 2 <= len(some.weights) <= FUSED // some.weights.array.itemsize for some in taps):
+        if all(some.equal for some in taps):
+            apart = Pipeline.chain([Apart((some,), one.op.dims) for some in taps], "input", "output")
+            return Stage(Means(taps, one.op.dims, apart=apart), one.reads, two.writes)
         return None
     return Stage(Line(taps, one.op.dims), one.reads, two.writes)
 

@@ -75,6 +75,10 @@ class Emit:
         stored = ir.VectorType(self._data[array].type.pointee, vector.type.count)
         self.b.store(vector if stored == vector.type else self.b.fptrunc(vector, stored), self._at(array, at, stored), align=1)
 
+    def some(self, array: int, at: Any, count: int) -> ir.Value:
+        """So many elements from ``at`` on, of whatever width."""
+        return self.b.load(self._at(array, at, ir.VectorType(self._data[array].type.pointee, count)), align=1)
+
     def expect(self, array: int, at: Any) -> None:
         """Have what lies round an element, inside the array or not, brought near."""
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -127,7 +131,9 @@ class Emit:
         return self.b.bitcast(self.b.gep(self._data[array], [self._int(i)]), kind.as_pointer())
 
 
-def own(context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], write: Callable[[Emit], None]) -> ir.Value:
+def own(
+    context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], write: Callable[[Emit], None], of: int = 0
+) -> ir.Value:
     """Have ``write`` fill a function of its own, and call it: where several loops share one, they share its registers, too.
 
     The compiler would unroll it and copy it to wherever it is called: nothing gained, and slow to compile.
@@ -137,10 +143,30 @@ def own(context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.V
     function.linkage = "internal"
     set.update(function.attributes, ("noinline", "optsize"))
     inside = ir.IRBuilder(function.append_basic_block("entry"))
-    write(Emit(context, inside, signature, function.args))
+    write(Emit(context, inside, signature, function.args, of))
     inside.ret_void()
     builder.call(function, args)
     return context.get_dummy_value()
+
+
+@intrinsic
+def fused(typing_context, value, weight, total):  # type: ignore[no-untyped-def]
+    """``value * weight + total`` in the weight's type, rounded as `Emit.multiply_add` rounds.
+
+    A loop over it has the same bits whether or not the compiler makes vectors of it.
+    """
+    kind = types.unliteral(weight)
+
+    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        value, total = (context.cast(builder, args[i], signature.args[i], kind) for i in (0, 2))
+        if not _FUSES:
+            return builder.fadd(builder.fmul(value, args[1]), total)
+        known = ir.FunctionType(total.type, [total.type] * 3)
+        return builder.call(
+            cgutils.get_or_insert_function(builder.module, known, f"llvm.fma.f{kind.bitwidth}"), [value, args[1], total]
+        )
+
+    return kind(types.unliteral(value), kind, types.unliteral(total)), code
 
 
 @intrinsic

@@ -16,7 +16,12 @@ sums down the rows, across them and through the planes, in this order; beyond a 
 ``launch("separable.box", image, weights, out, axis=, first=, border=, cval=, start=)``, a processor's alone, is the one sum along
 any axis of an array of one to three, where all weights are equal; ``start`` is where the first result lies in the whole array.
 
-All are of one dtype, float32 or float64, but for an image that a GPU reads as it is stored (`read_as`). Sums have the levels of the
+``launch("separable.near", image, weights, out, y0=, x0=, border_y=, border_x=, cross=)``, a processor's alone, is the sum over 3 x 3
+neighbours in planes, ``weights`` being nine in a row; a ``cross`` leaves the corners out. ``launch("separable.counts", image, tall,
+wide, out, y0=, x0=, border_y=, border_x=)``, a processor's alone as well, is the sum down and across of integers where the weights
+along each axis are equal: exact, but for three roundings at the end. Beyond a constant border of either lies 0.
+
+All are of one dtype, float32 or float64, but for images that a GPU, or one of the last two, reads as they are stored (`read_as`). Sums have the levels of the
 kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up. Blocks equal
 the whole to the last bit.
 """
@@ -28,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, TOGETHER, convolve_work, stored_as
+from footprint.kernels.convolve.contract import BLOCK, ROWS, STEP, STORED, TOGETHER, convolve_work, stored_as
 from footprint.spec import ArraySpec, Limits
 
 FUSED = 256
@@ -55,6 +60,12 @@ CROWD_SIDE = 64
 """Most pixels to a side of small planes, and of what they need around them."""
 VECTOR = 64
 """Bytes of the widest vectors."""
+NEAR = 3
+"""Weights along either axis whose products with all neighbours are summed at once by a processor."""
+NEAR_PIECE = 8192
+"""Most results of a row of such sums that are made at once: three rows of so many pixels stay near."""
+COUNTED = (2048, 8192)
+"""Most results of a row of sums of integers that are made at once, where few weights or many lie on it."""
 RING = 131072
 """Bytes of sums across that a thread of the CPU keeps: rows in short pieces are not foreseen, and all of them has to stay near."""
 
@@ -111,6 +122,36 @@ def separable_work(
         size = max(short_places(*lengths, out.itemsize)[2], crowded(image.shape, out.shape, out.itemsize))
     unit = limits.align // np.dtype(out.dtype).itemsize
     return (ArraySpec((limits.threads, -(-size // unit) * unit), out.dtype),)
+
+
+def in_sight(limits: Limits, taps: tuple[int, int]) -> bool:
+    """Whether a device sums 3 x 3 neighbours at once. A GPU makes both sums on its chip."""
+    return limits.family == "cpu" and taps == (NEAR, NEAR)
+
+
+def countable(limits: Limits, image: ArraySpec, taps: tuple[int, int]) -> bool:
+    """Whether a device sums an image's pixels in integers: where 31 bits hold all that lies under the weights, and any column."""
+    kind = np.dtype(image.dtype)
+    if limits.family != "cpu" or kind.name not in STORED or max(taps) < 2:
+        return False
+    most = 1 if kind.kind == "b" else max(np.iinfo(kind).max, -np.iinfo(kind).min)
+    return max(taps[0] * taps[1] * most, image.shape[-1]) < 1 << 31
+
+
+def counted_places(wide: int, columns: int) -> tuple[int, int, int]:
+    """Of a thread's workspace: results of a strip, and where the sums of a strip's columns up to each begin, and their places."""
+    strip = min(max(columns, 1), COUNTED[wide > COUNTED[0] // 4])
+    # At least one number lies between the two.
+    line = -(-(strip + wide) // VECTOR) * VECTOR
+    return strip, line, 2 * line + VECTOR
+
+
+def counts_work(
+    limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread sums of columns, sums of those, and where columns at an edge lie."""
+    _, line, places = counted_places(wide.size, out.shape[2])
+    return (ArraySpec((limits.threads, places + line), "int32"),)
 
 
 def beside(inner: int) -> bool:
