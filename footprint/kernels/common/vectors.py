@@ -79,12 +79,12 @@ class Emit:
         """So many elements from ``at`` on, of whatever width."""
         return self.b.load(self._at(array, at, ir.VectorType(self._data[array].type.pointee, count)), align=1)
 
-    def expect(self, array: int, at: Any) -> None:
-        """Have what lies round an element, inside the array or not, brought near."""
+    def expect(self, array: int, at: Any, write: bool = False) -> None:
+        """Have what lies round an element, inside the array or not, brought near, to be read or written."""
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         function = cgutils.get_or_insert_function(self.b.module, kind, "llvm.prefetch.p0")
-        self.b.call(function, [self.b.bitcast(self._at(array, at, self.kind), byte), flag(0), flag(3), flag(1)])
+        self.b.call(function, [self.b.bitcast(self._at(array, at, self.kind), byte), flag(int(write)), flag(3), flag(1)])
 
     def number(self, array: int, at: Any) -> ir.Value:
         """One element of an array of 64-bit integers."""

@@ -59,17 +59,21 @@ def _moved(typing_context, image, more, less, sums, to, count, comes, goes):  # 
 
 
 @intrinsic
-def _running(typing_context, sums, at, to, count):  # type: ignore[no-untyped-def]
-    """From ``to`` on the sums of ``count`` vectors up to each number, itself included."""
+def _running(typing_context, sums, at, to, count, out, goal):  # type: ignore[no-untyped-def]
+    """From ``to`` on the sums of ``count`` vectors up to each number, itself included.
+
+    Where results go next, from ``goal`` on, is brought near meanwhile.
+    """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def write(e: Emit) -> None:
-            b, (at, to, count) = e.b, e.args[1:]
+            b, (at, to, count), goal = e.b, e.args[1:4], e.args[5]
             number, none = ir.IntType(32), ir.Constant(_NUMBERS, [0] * _LANES)
             last = ir.Constant(_NUMBERS, [_LANES - 1] * _LANES)
             before = cgutils.alloca_once_value(b, none)
             with cgutils.for_range(b, count) as vector:
                 x, step = e.mul(vector.index, _LANES), 1
+                e.expect(4, e.add(goal, x), write=True)
                 value = e.load(0, e.add(at, x))
                 while step < _LANES:
                     order = [i if i < step else _LANES + i - step for i in range(_LANES)]
@@ -81,7 +85,7 @@ def _running(typing_context, sums, at, to, count):  # type: ignore[no-untyped-de
         return own(context, builder, signature, args, write)
 
     n = types.int64
-    return types.void(sums, n, n, n), code
+    return types.void(sums, n, n, n, out, n), code
 
 
 @intrinsic
@@ -116,11 +120,15 @@ def _move(image, start, new, old, x, sums, at, table, lo, hi, need, width):
     _moved(image, more + x + lo, less + x + lo, sums, at + lo, vectors, comes, goes)
     for k in range(lo + vectors * _LANES, hi):
         sums[at + k] += (image[more + x + k] if comes else 0) - (image[less + x + k] if goes else 0)
+    some, beyond = sums[at : at + need], sums[table : table + need]
     for i in range(lo + need - hi):
         k = i if i < lo else i - lo + hi
-        column = sums[table + k]
-        if column >= 0:
-            sums[at + k] += (image[more + column] if comes else 0) - (image[less + column] if goes else 0)
+        place = beyond[k]
+        if place >= 0:
+            some[k] = some[place]
+        elif place < -1:
+            column = -2 - place
+            some[k] += (image[more + column] if comes else 0) - (image[less + column] if goes else 0)
 
 
 @njit(cache=True, nogil=True)
@@ -142,15 +150,17 @@ def _units(image, weight, out, sums, base, first, last, strip, places, taps, sha
             for k in range(need):
                 sums[at + k] = 0
                 if not lo <= k < hi:
-                    sums[table + k] = source_index(x + k, width, code_x)
+                    # Of a column that is summed here the place; of another, one that is told apart from nothing, -1.
+                    column = source_index(x + k, width, code_x)
+                    sums[table + k] = column - x if lo <= column - x < hi else -1 if column < 0 else -2 - column
             for i in range(tall):
                 _move(image, start, source_index(y + y0 + i, height, code_y), -1, x, sums, at, table, lo, hi, need, width)
         else:
             new, old = source_index(y + y0 + tall - 1, height, code_y), source_index(y + y0 - 1, height, code_y)
             _move(image, start, new, old, x, sums, at, table, lo, hi, need, width)
-        _running(sums, at, running, (need + _LANES - 1) // _LANES)
         # Before the first there is 0.
         vectors, to = some // _LANES, (plane * rows + y) * columns + left
+        _running(sums, at, running, (need + _LANES - 1) // _LANES, out, to)
         _scaled(sums, running - 1, wide, weight, out, to, vectors)
         for k in range(vectors * _LANES, some):
             out[to + k] = np.float32(np.int32(sums[running - 1 + k + wide] - sums[running - 1 + k])) * weight

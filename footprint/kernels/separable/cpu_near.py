@@ -57,21 +57,30 @@ def _five(image, a, b, c, weights, out, to, count):
 
 
 @njit(cache=True, nogil=True)
-def _one(image, start, y, x, height, width, weights, cross, code_y, code_x):
-    """One result some of whose neighbours lie outside; what a constant border stands for is 0."""
+def _pixel(image, start, row, column, width):
+    """What a constant border stands for is 0."""
+    return image[start + row * width + column] if row >= 0 and column >= 0 else 0
+
+
+@njit(cache=True, nogil=True)
+def _one(image, start, rows, x, width, weights, cross, code):
+    """One result some of whose neighbours lie outside, as the other loops form it."""
     apart()
-    near = np.zeros(9, weights.dtype)
-    for i in range(3):
-        row = source_index(y + i, height, code_y)
-        for j in range(3):
-            column = source_index(x + j, width, code_x)
-            if row >= 0 and column >= 0:
-                near[3 * i + j] = image[start + row * width + column]
-    middle = _three(near[3], near[4], near[5], weights[3], weights[4], weights[5])
+    (a, b, c), left, here, right = (
+        rows,
+        source_index(x, width, code),
+        source_index(x + 1, width, code),
+        source_index(x + 2, width, code),
+    )
+    p, q, r = _pixel(image, start, b, left, width), _pixel(image, start, b, here, width), _pixel(image, start, b, right, width)
+    middle = _three(p, q, r, weights[3], weights[4], weights[5])
+    above, below = _pixel(image, start, a, here, width), _pixel(image, start, c, here, width)
     if cross:
-        return fused(near[7], weights[7], fused(near[1], weights[1], 0)) + middle
-    above = _three(near[0], near[1], near[2], weights[0], weights[1], weights[2])
-    return (above + middle) + _three(near[6], near[7], near[8], weights[6], weights[7], weights[8])
+        return fused(below, weights[7], fused(above, weights[1], 0)) + middle
+    p, r = _pixel(image, start, a, left, width), _pixel(image, start, a, right, width)
+    one = _three(p, above, r, weights[0], weights[1], weights[2])
+    p, r = _pixel(image, start, c, left, width), _pixel(image, start, c, right, width)
+    return (one + middle) + _three(p, below, r, weights[6], weights[7], weights[8])
 
 
 @njit(cache=True, nogil=True)
@@ -99,7 +108,7 @@ def _units(image, weights, out, first, last, cross, shapes, y0, x0, code_y, code
                 _nine(image, at + above * width, at + here * width, at + below * width, weights, out, to + left, right - left)
         for k in range(left - strip + stop - right):
             x = strip + k if strip + k < left else right + k - (left - strip)
-            out[to + x] = _one(image, start, y + y0, x + x0, height, width, weights, cross, code_y, code_x)
+            out[to + x] = _one(image, start, (above, here, below), x + x0, width, weights, cross, code_x)
 
 
 @njit(cache=True, parallel=True, nogil=True)
