@@ -17,13 +17,15 @@ sums down the rows, across them and through the planes, in this order; beyond a 
 any axis of an array of one to three, where all weights are equal; ``start`` is where the first result lies in the whole array.
 
 ``launch("separable.near", image, weights, out, y0=, x0=, border_y=, border_x=, cross=)``, a processor's alone, is the sum over
-three by three neighbours in planes, ``weights`` being nine in a row; a ``cross`` leaves the corners out. ``launch("separable.counts",
-image, tall, wide, out, y0=, x0=, border_y=, border_x=)``, a processor's alone as well, is the sum down and across of integers where
-the weights along each axis are equal: exact, but for three roundings at the end. Beyond a constant border of either lies 0.
+three by three neighbours in planes, ``weights`` being nine in a row; a ``cross`` leaves the corners out.
+
+``launch("separable.counts", image, tall, wide, out, y0=, x0=, border_y=, border_x=)``, a processor's alone, is the sum down and
+across of integers where the weights along each axis are equal: exact, but for three roundings at the end. Beyond a constant border
+of either of the two lies 0.
 
 All are of one dtype, float32 or float64, but for images that a GPU, or one of the last two, reads as they are stored (`read_as`).
-Sums have the levels of the kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up. Blocks
-equal the whole to the last bit.
+Sums have the levels of the kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up.
+Blocks equal the whole to the last bit.
 """
 
 from __future__ import annotations
