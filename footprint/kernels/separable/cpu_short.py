@@ -109,6 +109,10 @@ def _down(typing_context, ring, at, pitch, slot, weights, taps, chain, out, to, 
                         _add(e, values, e.splat(4, b.sub(t, one)), sums[HALF:])
                     _add(e, row(end), e.splat(4, b.sub(end, one)), sums[HALF:])
 
+                # Where the next two rows go is brought near meanwhile: writing waits for it as reading does.
+                for c in range(TWO * HALF):
+                    ahead = e.add(e.add(args[8], x), e.mul(args[9], TWO + c // HALF))
+                    e.expect(7, e.add(ahead, c % HALF * e.kind.count), write=True)
                 for c, total in enumerate(chains_of(e, taps, args[6], TWO * HALF, add)):
                     goal = e.add(e.add(args[8], x), e.mul(args[9], c // HALF))
                     e.store(total, 7, e.add(goal, c % HALF * e.kind.count))
