@@ -9,7 +9,7 @@ import numpy as np
 from footprint.dtypes import sum_dtype
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.convolve.contract import stored_as
-from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, countable, in_boxes, in_cubes, in_sight, read_as
+from footprint.kernels.separable.contract import BOX_TAPS, CUBED, FUSED, averaged, countable, in_boxes, in_cubes, in_sight, read_as
 from footprint.ops.base import Op, Table
 from footprint.ops.families import ImageFilter
 from footprint.ops.pipeline import FUSIONS, Pipeline, Stage
@@ -69,13 +69,17 @@ def at_once(limits: Limits, image: ArraySpec, taps: tuple[Taps, ...], dims: str)
     sizes = len(pair[0].weights), len(pair[1].weights)
     if in_sight(limits, sizes):
         return "separable.near"
-    return "separable.counts" if all(some.equal for some in pair) and countable(limits, image, sizes) else ""
+    if not all(some.equal for some in pair):
+        return ""
+    if countable(limits, image, sizes):
+        return "separable.counts"
+    return "separable.means" if averaged(limits, sum_dtype(image.dtype), sizes) else ""
 
 
 def record_at_once(b: Builder, image: Ref, out: Ref, taps: tuple[Taps, ...], kernel: str) -> None:
     """Record it."""
     kind, (tall, wide) = sum_dtype(image.spec.dtype), pair_of(taps, "yx") or (_ONE, _ONE)
-    x = b.bring(image, dtype=stored_as(image.spec.dtype, kind))
+    x = b.bring(image, dtype=kind if kernel == "separable.means" else stored_as(image.spec.dtype, kind))
     with b.deliver(out, dtype=kind) as y:
         (y0, border_y), (x0, border_x) = (some.place(b, x, out) if some.axis else (0, NONE) for some in (tall, wide))
         how: dict[str, Number] = {"y0": y0, "x0": x0, "border_y": border_y, "border_x": border_x}
@@ -84,6 +88,8 @@ def record_at_once(b: Builder, image: Ref, out: Ref, taps: tuple[Taps, ...], ker
             how["cross"] = False
         else:
             weights = [tall.weights.array, wide.weights.array]
+            if kernel == "separable.means":
+                how["start"] = b.first(out, "y") if b.in_parts(out, "y") else 0
         tables = [b.const(one.astype(kind), "weights") for one in weights]
         b.launch(kernel, x.deep(3), *tables, y.deep(3), **how)
 

@@ -1,4 +1,4 @@
-"""Three by three neighbours, and means of integers, in one launch on the CPU: exact, local, and the same whatever the parts."""
+"""Three by three neighbours, and means, in one launch on the CPU: exact, local, and the same whatever the parts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _second(image, axis, output, mode, cval):
 def test_a_laplacian_leaves_corners_alone(rng):
     image = rng.standard_normal((40, 90)).astype("f4")
     spoilt = image.copy()
-    spoilt[20, 41], spoilt[7, 0], spoilt[39, 89] = np.nan, np.inf, np.nan
+    spoilt[20, 41], spoilt[30, 1], spoilt[7, 0], spoilt[39, 89] = np.nan, np.nan, np.inf, np.nan
     clean, got = (fp.laplace(one, device="cpu") for one in (image, spoilt))
     reached = scipy.ndimage.binary_dilation(~np.isfinite(spoilt))
     np.testing.assert_array_equal(~np.isfinite(got), reached)
@@ -77,12 +77,33 @@ def test_means_of_integers_are_exact_but_for_roundings(mode, rng):
 def test_sums_of_integers_that_32_bits_do_not_hold_are_made_another_way(rng):
     most = 65535
     assert kernels(fp.plan_uniform_filter((300, 400), 181, dtype="uint16", device="cpu")) == {"separable.counts"}
-    assert kernels(fp.plan_uniform_filter((300, 400), 182, dtype="uint16", device="cpu")) == {"separable.counts", "separable.box"}
+    assert kernels(fp.plan_uniform_filter((300, 400), 182, dtype="uint16", device="cpu")) == {"separable.means"}
     for size in (181, 182):
         got = fp.uniform_filter(np.full((200, 190), most, "u2"), size, device="cpu")
         np.testing.assert_allclose(got, most, rtol=4e-7)
     assert "separable.counts" not in kernels(fp.plan_uniform_filter((300, 400), 31, dtype="uint8", device="null:h100"))
-    assert kernels(fp.plan_uniform_filter((300, 400), 31, dtype="float32", device="cpu")) == {"separable"}
+
+
+def test_means_of_float32_are_local_and_keep_their_digits(rng):
+    plans = [fp.plan_uniform_filter((300, 400), n, dtype="float32", device="cpu") for n in (15, 16, 256, 257)]
+    assert [kernels(plan) for plan in plans] == [{"separable"}, {"separable.means"}, {"separable.means"}, {"separable.box"}]
+    # Strips, a last vector that is not whole, groups of rows that are not, and windows longer than the image.
+    for shape, sizes in (((70, 1100), (31, 45)), ((2, 60, 37), (1, 16, 101)), ((20, 30), (250, 19))):
+        image = rng.standard_normal(shape).astype("f4") + 2
+        for mode in BORDERS:
+            got = fp.uniform_filter(image, sizes, mode=mode, device="cpu")
+            want, reach = (scipy.ndimage.uniform_filter(one.astype(float), sizes, mode=mode) for one in (image, abs(image)))
+            np.testing.assert_array_less(abs(got - want), 5e-7 * reach + 1e-9, err_msg=f"{shape} {sizes} {mode}")
+    image = rng.standard_normal((130, 150)).astype("f4")
+    clean, inside = fp.uniform_filter(image, (33, 51), device="cpu"), np.zeros(image.shape, bool)
+    inside[60 - 16 : 60 + 17, 70 - 25 : 70 + 26] = True
+    for value in (np.nan, np.inf, 1e30):
+        image[60, 70] = value
+        got = fp.uniform_filter(image, (33, 51), device="cpu")
+        np.testing.assert_array_equal(got[~inside], clean[~inside])
+        assert not np.isclose(got[inside], clean[inside]).any()
+    level = fp.uniform_filter(np.full((300, 300), 6852.7, "f4"), 255, device="cpu")
+    np.testing.assert_allclose(level, np.float32(6852.7), rtol=4e-7)
 
 
 @pytest.mark.parametrize("mode", ["mirror", "wrap", "constant"])
@@ -92,6 +113,7 @@ def test_parts_have_the_bits_of_the_whole(mode, rng):
             (fp.laplace, ()),
             (fp.sobel, (0,)),
             (fp.uniform_filter, (3,)),
+            (fp.uniform_filter, (19,)),
         ],
         ">u2": [(fp.laplace, ()), (fp.uniform_filter, ((20, 33),))],
     }

@@ -368,27 +368,6 @@ MUTANTS = [
         "what sums of float64 round away is lost",
     ),
     Mutant(
-        "footprint/kernels/separable/contract.py",
-        "taps[0] * taps[1] * most, image",
-        "taps[0] * most, image",
-        (BACKEND + "small_windows.py::test_sums_of_integers_that_32_bits_do_not_hold_are_made_another_way",),
-        "sums of integers run over",
-    ),
-    Mutant(
-        "footprint/kernels/separable/cpu_counts.py",
-        "-1 if column < 0 else -2 - column",
-        "-1",
-        (BACKEND + "small_windows.py::test_means_of_integers_are_exact_but_for_roundings",),
-        "means at a strip's end lack columns that are summed with another strip",
-    ),
-    Mutant(
-        "footprint/kernels/separable/cpu_near.py",
-        "if cross:\n        return",
-        "if False:\n        return",
-        (BACKEND + "small_windows.py::test_a_laplacian_leaves_corners_alone",),
-        "at an edge a Laplacian multiplies corners by 0, and a NaN there spreads",
-    ),
-    Mutant(
         "footprint/kernels/separable/cpu_short.py",
         "skip * block, width, wide,",
         "skip, width, wide,",

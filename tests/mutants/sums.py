@@ -6,6 +6,34 @@ BACKEND = "tests/backend/test_"
 
 MUTANTS = [
     Mutant(
+        "footprint/kernels/separable/contract.py",
+        "taps[0] * taps[1] * most, image",
+        "taps[0] * most, image",
+        (BACKEND + "small_windows.py::test_sums_of_integers_that_32_bits_do_not_hold_are_made_another_way",),
+        "sums of integers run over",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_counts.py",
+        "-1 if column < 0 else -2 - column",
+        "-1",
+        (BACKEND + "small_windows.py::test_means_of_integers_are_exact_but_for_roundings",),
+        "means at a strip's end lack columns that are summed with another strip",
+    ),
+    Mutant(
+        "footprint/ops/separable.py",
+        'how["start"] = b.first(out, "y") if b.in_parts(out, "y") else 0',
+        'how["start"] = 0',
+        (BACKEND + "small_windows.py::test_parts_have_the_bits_of_the_whole",),
+        "rows of means that share sums are counted anew in every part",
+    ),
+    Mutant(
+        "footprint/kernels/separable/cpu_near.py",
+        "if cross:\n        return",
+        "if False:\n        return",
+        (BACKEND + "small_windows.py::test_a_laplacian_leaves_corners_alone",),
+        "at an edge a Laplacian multiplies corners by 0, and a NaN there spreads",
+    ),
+    Mutant(
         "footprint/kernels/separable/cpu_crowd.py",
         "column * lanes if column >= 0 else -1",
         "column * lanes if column >= 0 else 0",

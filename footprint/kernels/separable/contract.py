@@ -21,9 +21,12 @@ three by three neighbours in planes, ``weights`` being nine in a row; a ``cross`
 
 ``launch("separable.counts", image, tall, wide, out, y0=, x0=, border_y=, border_x=)``, a processor's alone, is the sum down and
 across of integers where the weights along each axis are equal: exact, but for three roundings at the end. Beyond a constant border
-of either of the two lies 0.
+lies 0, as it does for "near" and "means".
 
-All are of one dtype, float32 or float64, but for images that a GPU, or one of the last two, reads as they are stored (`read_as`).
+``launch("separable.means", image, tall, wide, out, y0=, x0=, border_y=, border_x=, start=)``, a processor's alone, is the same of
+float32; ``start`` is the row of the whole that the first result is.
+
+All are of one dtype, float32 or float64, but for images that a GPU, "near" or "counts" reads as they are stored (`read_as`).
 Sums have the levels of the kernel ``convolve``, on a GPU in chains of at most 32 products, as what sums of sums lose adds up.
 Blocks equal the whole to the last bit.
 """
@@ -68,6 +71,12 @@ NEAR_PIECE = 8192
 """Most results of a row of such sums that are made at once: three rows of so many pixels stay near."""
 COUNTED = (2048, 8192)
 """Most results of a row of sums of integers that are made at once, where few weights or many lie on it."""
+TALLY = 16
+"""Rows of means of float32 that share what lies under all their windows."""
+TALLIED = (16, 256)
+"""Least and most weights along either axis of such means: fewer are summed sooner one by one, more lose digits."""
+TALLY_STRIP, TALLY_RING = 1024, 160_000
+"""Most results of a row of theirs that are made at once, and most sums across that a thread keeps for them."""
 RING = 131072
 """Bytes of sums across that a thread of the CPU keeps: rows in short pieces are not foreseen, and all of them has to stay near."""
 
@@ -154,6 +163,27 @@ def counts_work(
     """For each thread sums of columns, sums of those, and where columns at an edge lie."""
     _, line, places = counted_places(wide.size, out.shape[2])
     return (ArraySpec((limits.threads, places + line), "int32"),)
+
+
+def averaged(limits: Limits, sums: str, taps: tuple[int, int]) -> bool:
+    """Whether a processor sums equal weights down and across in one pass over float32: so many that no product pays."""
+    return limits.family == "cpu" and np.dtype(sums) == np.float32 and TALLIED[0] <= min(taps) and max(taps) <= TALLIED[1]
+
+
+def means_places(tall: int, wide: int, columns: int) -> tuple[int, int, int, int, int]:
+    """Of a thread's workspace: results of a strip, where a line, the sums across, and results aside begin, and the end."""
+    wanted = min(max(columns, 1), TALLY_STRIP, TALLY_RING // (tall + TALLY - 1))
+    strip = -(-wanted // VECTOR) * VECTOR
+    ring = -(-(strip + 2 * wide) // VECTOR) * VECTOR + VECTOR
+    aside = ring + (tall + TALLY - 1) * (strip + VECTOR // 4)
+    return strip, 0, ring, aside, aside + TALLY * strip
+
+
+def means_work(
+    limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, **_: object
+) -> tuple[ArraySpec, ...]:
+    """For each thread a line, sums across of as many rows as are summed down, and results of a group."""
+    return (ArraySpec((limits.threads, means_places(tall.size, wide.size, out.shape[2])[-1]), out.dtype),)
 
 
 def beside(inner: int) -> bool:

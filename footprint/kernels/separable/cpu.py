@@ -15,7 +15,7 @@ from footprint.kernels.common.vectors import BYTES, apart
 from footprint.kernels.convolve.cpu import blocks, convolve
 from footprint.kernels.convolve.cpu_lines import fill, line_blocks
 from footprint.kernels.convolve.cpu_sums import ROWS, VECTORS
-from footprint.kernels.separable import cpu_box, cpu_counts, cpu_near
+from footprint.kernels.separable import cpu_box, cpu_counts, cpu_means, cpu_near
 from footprint.kernels.separable.contract import chained, crowded, places, short, short_places
 from footprint.kernels.separable.cpu_crowd import crowd_all, crowd_units
 from footprint.kernels.separable.cpu_short import short_all, short_units
@@ -146,4 +146,4 @@ def line(
     convolve(seen[0], mask, seen[1], work, cval=cval, **how)  # type: ignore[arg-type]
 
 
-box, near, counts = cpu_box.box, cpu_near.near, cpu_counts.counts
+box, near, counts, means = cpu_box.box, cpu_near.near, cpu_counts.counts, cpu_means.means
