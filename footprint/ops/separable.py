@@ -134,8 +134,8 @@ class Line(ImageFilter):
     def record(self, b: Builder, *refs: Ref) -> None:
         """Record the launch; a part lies where its window begins, and its borders are the array's own."""
         image, out = refs
-        if how := at_once(b.limits, image.slot.spec, self.taps, self.dims):
-            record_at_once(b, image, out, self.taps, how)
+        if kernel := at_once(b.limits, image.slot.spec, self.taps, self.dims):
+            record_at_once(b, image, out, self.taps, kernel)
             return
         kind = sum_dtype(image.spec.dtype)
         x = b.bring(image, dtype=read_as(b.limits, image.spec.dtype, kind))

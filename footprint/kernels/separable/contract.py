@@ -161,8 +161,8 @@ def counts_work(
     limits: Limits, image: ArraySpec, tall: ArraySpec, wide: ArraySpec, out: ArraySpec, **_: object
 ) -> tuple[ArraySpec, ...]:
     """For each thread sums of columns, sums of those, and where columns at an edge lie."""
-    _, line, places = counted_places(wide.size, out.shape[2])
-    return (ArraySpec((limits.threads, places + line), "int32"),)
+    places = counted_places(wide.size, out.shape[2])[1:]
+    return (ArraySpec((limits.threads, sum(places)), "int32"),)
 
 
 def averaged(limits: Limits, sums: str, taps: tuple[int, int]) -> bool:
