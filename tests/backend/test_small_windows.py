@@ -85,10 +85,10 @@ def test_sums_of_integers_that_32_bits_do_not_hold_are_made_another_way(rng):
 
 
 def test_means_of_float32_are_local_and_keep_their_digits(rng):
-    plans = [fp.plan_uniform_filter((300, 400), n, dtype="float32", device="cpu") for n in (15, 16, 256, 257)]
+    plans = [fp.plan_uniform_filter((300, 400), n, dtype="float32", device="cpu") for n in (15, 16, 200, 201)]
     assert [kernels(plan) for plan in plans] == [{"separable"}, {"separable.means"}, {"separable.means"}, {"separable.box"}]
     # Strips, a last vector that is not whole, groups of rows that are not, and windows longer than the image.
-    for shape, sizes in (((70, 1100), (31, 45)), ((2, 60, 37), (1, 16, 101)), ((20, 30), (250, 19))):
+    for shape, sizes in (((70, 1100), (31, 45)), ((2, 60, 37), (1, 16, 101)), ((20, 30), (200, 19))):
         image = rng.standard_normal(shape).astype("f4") + 2
         for mode in BORDERS:
             got = fp.uniform_filter(image, sizes, mode=mode, device="cpu")
@@ -102,7 +102,7 @@ def test_means_of_float32_are_local_and_keep_their_digits(rng):
         got = fp.uniform_filter(image, (33, 51), device="cpu")
         np.testing.assert_array_equal(got[~inside], clean[~inside])
         assert not np.isclose(got[inside], clean[inside]).any()
-    level = fp.uniform_filter(np.full((300, 300), 6852.7, "f4"), 255, device="cpu")
+    level = fp.uniform_filter(np.full((300, 300), 6852.7, "f4"), 199, device="cpu")
     np.testing.assert_allclose(level, np.float32(6852.7), rtol=4e-7)
 
 

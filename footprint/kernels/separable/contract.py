@@ -73,7 +73,7 @@ COUNTED = (2048, 8192)
 """Most results of a row of sums of integers that are made at once, where few weights or many lie on it."""
 TALLY = 16
 """Rows of means of float32 that share what lies under all their windows."""
-TALLIED = (16, 256)
+TALLIED = (16, 200)
 """Least and most weights along either axis of such means: fewer are summed sooner one by one, more lose digits."""
 TALLY_STRIP, TALLY_RING = 1024, 160_000
 """Most results of a row of theirs that are made at once, and most sums across that a thread keeps for them."""
