@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,6 +21,10 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 
+from footprint.kernels.common.sources import digest
+
+# The folder of the package.
+_ROOT = Path(__file__).parents[3]
 # Machine code finds what it calls of this one where that has been imported.
 _TOLD = "numba.cpython.hashing"
 # An environment may not hold its names itself.
@@ -125,7 +130,8 @@ class Kept(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         plain = self._cache_file
-        self._cache_file = _File(plain._cache_path, self._impl.filename_base, plain._source_stamp)
+        stamp = plain._source_stamp, digest(function.__code__.co_filename, _ROOT)
+        self._cache_file = _File(plain._cache_path, self._impl.filename_base, stamp)
 
     @global_compiler_lock
     def load_overload(self, sig: Any, target_context: Any) -> Any:
