@@ -12,7 +12,13 @@ from footprint.kernels.fit import cpu
 FILES = {
     "footprint/__init__.py": "",
     "footprint/kernels/__init__.py": "",
-    "footprint/kernels/sums/cpu.py": "import numpy\nfrom footprint.kernels.sums.contract import (\n    MOST,  # of them\n    LEAST,\n)\n",
+    "footprint/kernels/sums/cpu.py": """
+import numpy
+from footprint.kernels.sums.contract import (
+    MOST,  # of them
+    LEAST,
+)
+""",
     "footprint/kernels/sums/contract.py": "from footprint.kernels import words\n\nMOST, LEAST = 3, words.ONE\n",
     "footprint/kernels/words.py": "def late():\n    import footprint.spec\n\nONE = 1\n",
     "footprint/spec.py": "SPEC = 1\n",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(footprint[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(footprint[\w.]*))", re.M
+    r"^[ \t]*(?:from[ \t]+(footprint[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(footprint[\w.]*))", re.MULTILINE
 )
 
 
