@@ -243,7 +243,8 @@ def test_pixel_size_divides(name, rng):
     [
         ({"angles": np.zeros(3)}, "angles"), ({"angles": np.full(20, np.nan)}, "nan"), ({"angles": np.arange(20) * 9}, "deg2rad"),
         ({"center": 99}, "center: got 99, wanted at most 30 pixels, the detector's width, off either end of it: -30.5 to 59.5"),
-        ({"center": np.nan}, "got nan"), ({"center": np.inf}, "got inf"), ({"center": -30.6}, "center"), ({"center": "x"}, "center"),
+        ({"center": np.nan}, "got nan"), ({"center": np.inf}, "got inf"), ({"center": -30.6}, "center"),
+        ({"center": "x"}, "center"),
         ({"center": 31, "circle": True}, "no pixel was seen by all projections"),
         ({"filter": "ramp"}, "filter"), ({"padding": "soft"}, "padding"),
         ({"method": "fast"}, "method"), ({"roi": (5, 5, 0, 9)}, "roi"), ({"roi": (5, 9)}, "roi"), ({"pixel_size": 0}, "pixel_size"),
