@@ -39,6 +39,13 @@ MUTANTS = [
         "elements are written beyond their memory",
     ),
     Mutant(
+        "footprint/cli/nabu.py",
+        "if key == _MEMORY[0] and amount is not None:",
+        "if False:",
+        ("tests/unit/test_cli_peers.py",),
+        "a share of the memory becomes gigabytes",
+    ),
+    Mutant(
         "footprint/io/output.py",
         "if found and not packed:",
         "if found:",
