@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from footprint.api._tomo import numbers
 from footprint.errors import ArgumentError
-from footprint.ops.backproject import angle_weights
+from footprint.ops.backproject import Geometry, angle_weights
 from footprint.ops.base import Table
-from footprint.ops.half_acquisition import HalfAcquisition, check_turn, is_turn
+from footprint.ops.half_acquisition import HalfAcquisition, check_turn, farthest, is_turn
 from footprint.spec import ArraySpec
 
 # Share of half a turn that may be missing without a word.
@@ -66,13 +67,34 @@ def say_of_field(field: HalfAcquisition | None, angles: np.ndarray, n_x: int, ce
             UserWarning,
             stacklevel=3,
         )
-    elif field is None and abs(center - (n_x - 1) / 2) > _FAR * n_x and is_turn(angles):
+    elif field is None and _FAR * n_x < abs(center - (n_x - 1) / 2) <= n_x / 2 + farthest(n_x) and is_turn(angles):
         warnings.warn(
             f"the rotation axis {center:.2f} lies near the edge of the {n_x} pixels of the detector, and the angles are a whole "
             "turn: if this is a half acquisition, give half_acquisition=True",
             UserWarning,
             stacklevel=3,
         )
+
+
+def say_of_axis(geometry: Geometry, widened: bool = True) -> None:
+    """Warn where the axis lies off the detector: no pixel was seen from all directions then.
+
+    ``widened`` says whether slices are made larger by a margin, or else by a region alone.
+    """
+    if geometry.inside >= 0:
+        return
+    wider = ""
+    if geometry.roi is None:
+        low, high = geometry.field
+        margin = math.ceil((high - low - geometry.n_x) / 2)
+        how = f"centered=True with margin={margin}" if widened else f"roi={(low, high) * 2}"
+        wider = f"; {how} makes slices that hold everything that was seen"
+    warnings.warn(
+        f"the rotation axis lies {-geometry.inside:.2f} pixels beyond the detector's edge: no pixel of a slice was seen from all "
+        f"directions, so values are too low and some edges are missing{wider}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def say_of_wedge(angles: np.ndarray, turn: bool) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from footprint.api._arrays import Memory, Progress, finished, limits_and_budget, output, receive, shared, where
 from footprint.api._call import call, meeting
+from footprint.api._half import say_of_axis
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import angles_of, described_stack, gains, in_slices, numbers, position, stacked
 from footprint.errors import ArgumentError, flag
@@ -97,7 +98,8 @@ def fbp(
     angles : array (n_angles,), optional
         Radians; equally spaced over [0, pi) by default.
     center : float, optional
-        Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default.
+        Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default. It may lie up to n_x pixels off the detector,
+        with a warning: no pixel is then seen from all directions.
     filter : str or array (P // 2 + 1,)
         "ramlak", "shepp-logan", "cosine", "hamming", "hann", "tukey", "lanczos", "hilbert", "parzen", "none", or gains at
         ``numpy.fft.rfftfreq(P)``, P the next 2^a 3^b 5^c 7^d at or over 2 n_x.
@@ -119,7 +121,7 @@ def fbp(
     pixel_size : float, optional
         Divides the result: in centimetres, it gives 1/cm.
     circle : bool
-        Zeros outside the circle that every projection has seen.
+        Zeros outside the circle that every projection has seen; an error if the axis lies off the detector, where there is none.
     axis_shifts : array (n_angles,), optional
         Shift of each projection on the detector, in pixels: added to h.
     cutoff : float
@@ -180,6 +182,7 @@ def fbp(
     if out is not None and shared(source, target):
         raise ArgumentError("out", "memory shared with sinogram", "an array of its own")
     volume, _ = stacked(target, "out")
+    say_of_axis(op.geometry)
     on = where(device, source, target)
 
     def make() -> Plan:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from footprint.api._arrays import Memory
+from footprint.api._half import say_of_axis
 from footprint.api._tomo import angles_of, numbers, on_stack, planned_stack, position, shape_of
 from footprint.errors import ArgumentError, ShapeError, flag
 from footprint.ops.backproject import Geometry
@@ -47,7 +48,8 @@ def sirt(
     nonnegative : bool
         Set values below 0 to 0 in every iteration.
     center : float, optional
-        Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default.
+        Rotation axis in pixels from the centre of pixel 0; (n_x - 1) / 2 by default. As in `fbp` it may lie off the detector; give
+        a ``roi`` then that holds all that was seen.
     roi : (x0, x1, y0, y1), optional
         Region of the slice, end-exclusive, in pixels of the n_x by n_x square. Everything around it is taken to be empty: if the
         object reaches beyond the detector, give a larger region, not a smaller one.
@@ -332,7 +334,9 @@ class Iterated(NamedTuple):
 
 def _reconstructed(sinogram: Any, angles: Any, how: Iterated, out: Any, memory: Memory, device: str) -> Any:
     shape = shape_of(sinogram, "sinogram")
-    return on_stack(how.method, "sinogram", sinogram, _op(shape, angles, how, "sinogram"), out, memory, device)
+    op = _op(shape, angles, how, "sinogram")
+    say_of_axis(op.geometry.checked(), widened=False)
+    return on_stack(how.method, "sinogram", sinogram, op, out, memory, device)
 
 
 def _plan(shape: Any, angles: Any, how: Iterated, dtype: str, memory: Memory, device: str) -> Plan:

@@ -40,7 +40,7 @@ def project(
         Radians, or a number of angles, equally spaced over [0, pi).
     center : float, optional
         Rotation axis in pixels from the centre of pixel 0 of the detector; (n_x - 1) / 2 by default. It lies at pixel
-        (center, center) of the slice, as in `fbp`.
+        (center, center) of the slice, as in `fbp`, and may lie up to n_x pixels off the detector.
     n_x : int, optional
         Detector pixels; as many as the slice's columns by default.
     roi : (x0, x1, y0, y1), optional

@@ -14,7 +14,7 @@ from footprint.api._arrays import Array, Memory, Progress, finished, limits_and_
 from footprint.api._black import BlackFrames, Watch, is_watched, look_now, with_light
 from footprint.api._call import Face, Stream, call, meeting
 from footprint.api._counts import PixelCounts, Tally
-from footprint.api._half import say_of_field, say_of_wedge, search_of
+from footprint.api._half import say_of_axis, say_of_field, say_of_wedge, search_of
 from footprint.api._resume import done_by
 from footprint.api._scan import Taken, job_of, say_of_logarithms, scan_of
 from footprint.api._tomo import angles_of, in_slices
@@ -85,7 +85,8 @@ def reconstruct(
     center : float, str, or array (n_z,)
         Rotation axis in pixels from the centre of pixel 0; "auto", or a method of `rotation_axis`, searches for it in rows of the
         whole detector, whichever rows are reconstructed. An axis for every row of the detector, or "auto:per-slice" (or a method
-        and ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows.
+        and ``:per-slice``), which is `axis_by_row`: slices then have their axes above one another, at the mean of all rows. An
+        axis may lie up to n_x pixels off the detector, with a warning, as in `fbp`.
     rows : slice or (first, stop), optional
         Detector rows to reconstruct, all by default.
     filter, padding, method, interpolation, accuracy, roi, circle, axis_shifts, cutoff, centered, margin
@@ -228,6 +229,8 @@ def _reconstruct(scan: Any, look: bool, center: Any, how: How, taken: Taken, run
         say_of_logarithms(scan, taken.log, taken.i0)
     angles = angles_of(scan.angles, scan.shape[0])
     say_of_field(way.field, angles, n_x, float(np.mean(axis)))
+    if not half:
+        say_of_axis(way.fbp.geometry)
     if Fbp in kinds:
         say_of_wedge(angles, half)
     if look and (plan.n_summed > 1 or getattr(writer, "resumable", False)):

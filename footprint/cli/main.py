@@ -102,8 +102,8 @@ def _in_shell_words(sentence: str, names_argument: bool) -> str:
         name = f"(?:{name})"
         if isinstance(param, click.Option):
             sentence = re.sub(rf"\b{name} \({option}\)", option, sentence).replace(f" ({option})", "")
-            if param.is_flag and param.flag_value is False:
-                sentence = sentence.replace(f"{param.name}=False", option)
+            if param.is_flag and not param.secondary_opts:
+                sentence = sentence.replace(f"{param.name}={param.flag_value is not False}", option)
             for off in param.secondary_opts[:1]:
                 sentence = sentence.replace(f"{param.name}=False", off).replace(f"{param.name}=True", option)
             sentence = re.sub(rf"\b{name}='([\w.:-]+)'", rf"{option} \1", sentence)

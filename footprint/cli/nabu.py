@@ -156,9 +156,11 @@ def _phase(r: Reader) -> None:
     keys = [("phase", key) for key in ("method", "delta_beta", "padding_type")]
     material = [("phase", key) for key in ("material_formula", "material_density")]
     if method in ("paganin", "tie"):
-        padding = {"": "", "edge": "", "zeros": ":padding=zeros", "reflect": ":padding=reflect"}.get(
-            r.get("phase", "padding_type").lower()
-        )
+        padding = {
+            **dict.fromkeys(("", "edge", "edges"), ""),
+            **dict.fromkeys(("zeros", "zero", "constant"), ":padding=zeros"),
+            **dict.fromkeys(("reflect", "mirror"), ":padding=reflect"),
+        }.get(r.get("phase", "padding_type").lower())
         if padding is None:
             r.skip("--phase pads by edge, reflect, symmetric, air or zeros", keys.pop())
         ratio = r.number("phase", "delta_beta") if r.get("phase", "delta_beta") else 100.0
@@ -191,16 +193,15 @@ def _phase(r: Reader) -> None:
 
 
 def _slices(r: Reader) -> None:
-    section, why = "reconstruction", "methods are direct sums (FBP) and fourier"
+    section, why = "reconstruction", "without --method (direct, fourier, sirt, cgls or tv) it is their FBP"
     r.one_of(section, "method", "method", {"fbp": "direct"}, why)
-    r.one_of(
-        section,
-        "fbp_filter_type",
-        "filter",
-        {name: name for name in _FILTERS} | {"ram-lak": "ramlak"},
-        "--filter has no such filter",
-    )
-    paddings = {"zeros": "constant", "edges": "edge"} | {
+    key = (section, "fbp_filter_type")
+    if r.lines.get(key, "ramlak").lower() in ("", "none"):
+        # A word of theirs, for once: what is summed is not filtered.
+        r.say("filter", "none", key)
+    else:
+        r.one_of(*key, "filter", {name: name for name in _FILTERS} | {"ram-lak": "ramlak"}, "--filter has no such filter")
+    paddings = {"zeros": "constant", "zero": "constant", "edges": "edge", "mirror": "reflect"} | {
         name: name for name in ("constant", "edge", "reflect", "symmetric", "wrap")
     }
     r.one_of(section, "padding_type", "padding", paddings, "--padding is constant, edge, reflect, symmetric or wrap")
@@ -275,7 +276,7 @@ def _within(r: Reader, name: str) -> tuple[int, int | None] | None:
 def _ends(start: str, end: str) -> tuple[int, int | None] | None:
     """Where a range begins and, excluded, ends (None: with the last); nabu's end is included. None where it cannot be said."""
     try:
-        first, last = int(start or 0), int(end or -1)
+        first, last = (int({"first": "0", "last": "-1"}.get(word.lower(), word)) for word in (start or "0", end or "-1"))
     except ValueError:
         return None
     if first < 0 or last < -1:
@@ -330,7 +331,11 @@ def _machine(r: Reader) -> None:
     key = next((key for key in _MEMORY if r.get(*key)), _MEMORY[0])
     memory = r.get(*key).replace(" ", "")
     if memory:
-        given = memory if memory.endswith("%") else f"{memory}GB" if r.number(*key) is not None else None
+        amount = r.number(*key)
+        given = memory if memory.endswith("%") else f"{memory}GB" if amount is not None else None
+        if key == _MEMORY[0] and amount is not None:
+            # A share of what is there, and not an amount.
+            given = f"{100 * amount:g}%" if 0 < amount <= 1 else None
         r.skip("give --memory", key) if given is None else r.say("memory", given, key)
     numbers = [word for word in r.get("resources", "gpu_id").replace(" ", "").strip("[]").split(",") if word]
     if numbers and all(word.isdecimal() for word in numbers):

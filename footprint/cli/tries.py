@@ -71,7 +71,7 @@ class Files:
         from footprint.io.volume import check_volume
 
         check_packing(self.target, **self.packing, dtype=dtype)
-        check_volume(self.target, self.overwrite)
+        check_volume(self.target, self.overwrite, self.resume)
         check_png(self.png, self.overwrite)
         check_png(self.axis_png, self.overwrite)
         check_html(self.report, self.overwrite)

@@ -257,6 +257,8 @@ def create_array(
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        # The same job writes the same file, whenever it runs.
+        plist.set_obj_track_times(False)
         space = h5py.h5s.create_simple(shape)
         offset = h5py.h5d.create(results.id, b"data", h5py.h5t.py_create(dtype, logical=True), space, dcpl=plist).get_offset()
     # HDF5 takes half a megabyte for every file that it opens.

@@ -12,14 +12,15 @@ import re
 import resource
 import shutil
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-from footprint.errors import ArgumentError, FootprintError, FormatError, flag
+from footprint.errors import ArgumentError, FootprintError, FormatError, flag, printable
 from footprint.io.partial import Partial, beside, clear, cut, delete, name_limit
-from footprint.io.unfinished import Unfinished, mention
+from footprint.io.unfinished import Unfinished, mention, place
 from footprint.units import format_bytes
 
 
@@ -51,6 +52,8 @@ class Output:
         Whether a file of an existing folder may be deleted with it; folders in it have a "/" at the end.
     resume
         Go on with what a stopped run left of it, and leave it to be resumed when this one is stopped; see `unfinished`.
+    packed
+        ``nbytes`` will be compressed to nobody knows how many: where they do not fit as they are, a warning says so.
 
     Raises
     ------
@@ -66,12 +69,14 @@ class Output:
         folder: bool = False,
         ours: Callable[[str], bool] = lambda name: False,
         resume: bool = False,
+        packed: bool = False,
     ) -> None:
         flag("resume", resume)
         self.path, self.overwrite, self.folder, self.ours = Path(path), overwrite, folder, ours
         self.target = _target(path)
         clear(self.target.parent)
-        check_output(path, overwrite, 0 if resume else nbytes, folder, ours)
+        begun = resume and place(self.target).exists()
+        check_output(path, overwrite, 0 if begun else nbytes, folder, ours, resume, packed)
         self.partial: Partial | Unfinished
         if not resume:
             mention(self.target)
@@ -268,8 +273,10 @@ def check_output(
     nbytes: int = 0,
     folder: bool = False,
     ours: Callable[[str], bool] = lambda name: False,
+    resume: bool = False,
+    packed: bool = False,
 ) -> None:
-    """Raise FormatError when an output could not be written; meant to run before the work does."""
+    """Raise FormatError when an output could not be written; meant to run before the work does. See `Output`."""
     flag("overwrite", overwrite)
     target = _target(path)
     parent = target.parent
@@ -279,7 +286,7 @@ def check_output(
     if not os.access(parent, os.W_OK | os.X_OK):
         raise FormatError(path, f"cannot be written: the folder {parent} is read-only", "choose another folder")
     if folder and target.is_dir():
-        _check_folder(target, overwrite, ours)
+        _check_folder(target, overwrite, ours, resume)
     elif target.is_dir():
         raise FormatError(path, "is a folder, not a file")
     elif target.exists():
@@ -288,21 +295,39 @@ def check_output(
         if not target.is_file():
             raise FormatError(path, "is a device or a pipe, not a file")
         if not overwrite:
-            raise FormatError(path, "already exists", "give overwrite (--overwrite) to replace it")
-    if nbytes:
-        limit = _file_limit()
-        if limit is not None and nbytes > limit and not folder:
-            raise FormatError(path, f"needs {format_bytes(nbytes)}, {_LIMITED} {format_bytes(limit)}", "raise that limit")
-        disk = shutil.disk_usage(parent)
-        # File systems without a size of their own (quotas, /proc) say 0.
-        if disk.total and nbytes > disk.free:
-            raise FormatError(path, f"needs {format_bytes(nbytes)}, the disk has {format_bytes(disk.free)} free", "free some space")
+            raise _there(path, "already exists", resume)
+    _check_room(path, nbytes, folder, packed)
 
 
-def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool]) -> None:
+def _there(path: object, problem: str, resume: bool) -> FormatError:
+    """What has its name is finished; whether it came from a job like this one is not known any more."""
+    if resume:
+        return FormatError(path, "is finished: there is nothing left to resume", "give --overwrite to make it anew")
+    return FormatError(path, problem, "give overwrite (--overwrite) to replace it")
+
+
+def _check_room(path: object, nbytes: int, folder: bool, packed: bool) -> None:
+    """Raise where so many bytes cannot be written; warn where they may shrink to what can."""
+    if not nbytes:
+        return
+    limit, disk = _file_limit(), shutil.disk_usage(_target(os.fspath(path)).parent)
+    found, fix = "", ""
+    if limit is not None and nbytes > limit and not folder:
+        found, fix = f"{_LIMITED} {format_bytes(limit)}", "raise that limit"
+    # File systems without a size of their own (quotas, /proc) say 0.
+    elif disk.total and nbytes > disk.free:
+        found, fix = f"the disk has {format_bytes(disk.free)} free", "free some space"
+    if found and not packed:
+        raise FormatError(path, f"needs {format_bytes(nbytes)}, {found}", fix)
+    if found:
+        said = f"{printable(str(path))}: would take {format_bytes(nbytes)} without compression, {found}"
+        warnings.warn(f"{said}; the run fails if it does not become that small", stacklevel=4)
+
+
+def _check_folder(target: Path, overwrite: bool, ours: Callable[[str], bool], resume: bool = False) -> None:
     names = [item.name for item in target.iterdir()]
     if names and not overwrite:
-        raise FormatError(target, "already exists and is not empty", "give overwrite (--overwrite) to replace it")
+        raise _there(target, "already exists and is not empty", resume)
     foreign = [name for name in names if not ours(f"{name}/" if (target / name).is_dir() else name)]
     if foreign:
         raise FormatError(target, f"holds {foreign[0]}, which no earlier run wrote: it is not replaced", "choose another folder")

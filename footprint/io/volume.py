@@ -202,12 +202,12 @@ class VolumeWriter:
             self.discard()
 
 
-def check_volume(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+def check_volume(path: str | os.PathLike[str], overwrite: bool = False, resume: bool = False) -> None:
     """Raise FormatError or ArgumentError when `create_volume` would; writes nothing."""
     kind = volume_kind(path)
     if kind == "zarr":
         check_ours(path)
-    check_output(path, overwrite, 0, *_checks(kind))
+    check_output(path, overwrite, 0, *_checks(kind), resume)
 
 
 def _lay_out(shape: tuple[int, int, int], dtype: np.dtype, attrs: Any, axis: Any, each: Any, file: Any, filters: Any) -> Any:
@@ -324,7 +324,7 @@ def create_volume(
     if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
         raise ArgumentError("first", repr(first), "a detector row, 0 or more")
     attrs = attributes(attrs) | ({} if kind == "hdf5" else {name: room(name) for name in told})
-    out = Output(path, overwrite, nbytes, *_checks(kind), resume)
+    out = Output(path, overwrite, nbytes, *_checks(kind), resume, compression != "none" or image_format == "jp2")
     facts = {"the shape": str(shape), "the dtype": str(stored)}
     facts |= {"compression and levels": f"{compression}, {levels}", "Zarr's format": str(zarr_format)} if kind == "zarr" else {}
     facts |= {"compression": compression} if kind == "hdf5" else {}

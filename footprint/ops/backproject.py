@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -153,8 +154,6 @@ class Geometry:
         if (span := float(np.ptp(angles))) > _LONGEST:
             fix = "convert degrees with numpy.deg2rad, or give what is left after whole turns: numpy.mod(angles, 2 * numpy.pi)"
             raise ArgumentError("angles", f"values from {angles.min():.4g} to {angles.max():.4g}, {span:.4g} apart", "radians", fix)
-        if not (np.isfinite(self.center) and -0.5 <= self.center <= self.n_x - 0.5):
-            raise ArgumentError("center", self.center, f"a position on the detector, -0.5 to {self.n_x - 0.5} pixels")
         x0, x1, y0, y1 = self.box
         if not (x0 < x1 and y0 < y1):
             raise ArgumentError("roi", self.roi, "(x0, x1, y0, y1) with x0 < x1 and y0 < y1")
@@ -162,10 +161,21 @@ class Geometry:
         if shifts is not None:
             check_pixels("axis_shifts", np.asarray(shifts), len(angles))
         lowest, highest = (self.center + end for end in self.ends)
-        if not (lowest >= -0.5 and highest <= self.n_x - 0.5):
-            found = f"positions from {lowest:.6g} to {highest:.6g}"
-            raise ArgumentError("center", found, f"positions on the detector, -0.5 to {self.n_x - 0.5} pixels")
+        low, high = -0.5 - self.n_x, 2 * self.n_x - 0.5
+        # Of NaN both comparisons are false.
+        if not (low <= lowest and highest <= high):
+            found = f"{lowest:.6g}" if lowest == highest or np.isnan(lowest) else f"positions from {lowest:.6g} to {highest:.6g}"
+            wanted = f"at most {counted(self.n_x, 'pixels')}, the detector's width, off either end of it: {low:.6g} to {high:.6g}"
+            raise ArgumentError("center", found, wanted)
         return self
+
+    def check_circle(self, circle: bool) -> None:
+        """Raise where a circle is asked for and there is none: nothing would be left of the slices."""
+        if circle and self.inside < 0:
+            fix = "leave it out"
+            raise ArgumentError(
+                "circle", True, "False where the axis is off the detector: no pixel was seen by all projections", fix
+            )
 
     def placed(self, first: int) -> Geometry:
         """Of slices that begin with another of those the shifts are for."""
@@ -208,9 +218,27 @@ class Geometry:
     def seen(self) -> dict[str, float]:
         """Centre and radius, in the slice, of the circle that every projection has seen: what ``slices.circle`` is told."""
         x0, _, top, _ = self.box
+        return {"cx": self._axis - x0, "cy": self._axis - top, "radius": max(0.0, self.inside)}
+
+    @cached_property
+    def _axes(self) -> tuple[float, float]:
+        """Where the axis of any slice lies in any projection: the lowest and the highest detector position."""
+        shifts = np.zeros(1) if self.axis_shifts is None else np.asarray(self.axis_shifts)
         least, most = self.ends
-        radius = min(self.center + least, self.n_x - 1 - self.center - most) + 0.5
-        return {"cx": self._axis - x0, "cy": self._axis - top, "radius": radius}
+        return self.center + least + float(shifts.min()), self.center + most + float(shifts.max())
+
+    @property
+    def inside(self) -> float:
+        """How far the axis lies inside the detector's ends, in all slices and projections; below 0 where it lies off it."""
+        low, high = self._axes
+        return min(low, self.n_x - 1 - high) + 0.5
+
+    @property
+    def field(self) -> tuple[int, int]:
+        """The first column and row, and the ones after the last, of the square about the axis that holds all that was seen."""
+        low, high = self._axes
+        radius = max(high, self.n_x - 1 - low) + 0.5
+        return math.floor(self._axis - radius), math.ceil(self._axis + radius) + 1
 
     @property
     def _axis(self) -> float:

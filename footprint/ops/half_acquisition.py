@@ -111,11 +111,12 @@ class HalfAcquisition(Op):
         if self.axis_shifts is not None:
             check_pixels("axis_shifts", self.axis_shifts.array, n_angles)
         check_slices(self.slice_shifts, self.first, n_z)
-        most = max(1.0, _OUTSIDE * self.n_x)
+        most = farthest(self.n_x)
         if not math.isfinite(self.center) or -self._ends[0] > most:
             low, high = -0.5 - most, self.n_x - 0.5 + most
-            wanted = f"an axis on the detector, or at most {most:.3g} pixels off it, {low:.3g} to {high:.6g}"
-            raise ArgumentError("center", self.center, wanted)
+            wanted = f"an axis on the detector, or at most {most:.3g} pixels off it, {low:.3g} to {high:.6g}, in a half acquisition"
+            fix = "half_acquisition=False reconstructs only what the detector saw" if math.isfinite(self.center) else ""
+            raise ArgumentError("center", self.center, wanted, fix)
         return (ArraySpec((n_z, n_angles, self.width), "float32", "zax"),)
 
     def record(self, b: Builder, *refs: Ref) -> None:
@@ -131,6 +132,11 @@ class HalfAcquisition(Op):
         with b.deliver(out, "float32") as y:
             settings = {"offset": self.offset, "extra": self.extra, "side": self.side}
             b.launch("half_acquisition", x, table, moves, y, reach=self.overlap, **settings)
+
+
+def farthest(n_x: int) -> float:
+    """Pixels that the axis of a half acquisition may lie off the detector."""
+    return max(1.0, _OUTSIDE * n_x)
 
 
 def check_turn(angles: np.ndarray) -> None:

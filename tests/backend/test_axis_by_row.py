@@ -13,6 +13,10 @@ import footprint as fp
 from footprint.api.axis_by_row import fitted
 from footprint.cli.main import main
 from footprint.io.phantom import projections, write_scan
+from footprint.reference.fbp import fbp as plain
+from footprint.reference.filters import fast_length, response
+from footprint.reference.iterative import sirt
+from footprint.reference.project import matrix
 from footprint.reference.untilt import untilt as leaning
 from tests.scans import ArrayScan, raw_scan
 from tests.ways import ways
@@ -67,6 +71,28 @@ def test_what_iterates_has_axes_of_its_own(device, rng, settings):
     with pytest.raises(fp.BudgetError) as caught:
         fp.reconstruct(scan, center=centers, memory=1, **how)
     np.testing.assert_array_equal(fp.reconstruct(scan, center=centers, memory=caught.value.smallest, **how), found)
+
+
+@pytest.mark.parametrize("how", [{"method": "direct"}, {"method": "sirt", "iterations": 2}])
+def test_axes_of_their_own_off_the_detector(device, rng, how):
+    """Rows are as they are, and slices those about one axis: the mean, with every projection shifted; in tiles, too."""
+    angles, centers = np.arange(20) * np.pi / 20, np.array([31.0, 33.5, 36.1])
+    scan = ArrayScan(rng.standard_normal((20, 3, 32)).astype("f4"), angles)
+    how = how | {"log": False, "roi": (-5, 40, 0, 32), "device": device}
+    with pytest.warns(UserWarning, match="4.60 pixels beyond the detector's edge"):
+        found = fp.reconstruct(scan, center=centers, **how)
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_reconstruct(scan, center=centers, memory=1, **how)
+    small = fp.reconstruct(scan, center=centers, memory=caught.value.smallest, **how)
+    for z, move in enumerate(centers - centers.mean()):
+        about = (angles, how["roi"], centers.mean(), np.full(20, move))
+        lines = scan.raw[:, z]
+        if "iterations" in how:
+            want = sirt(matrix(angles, 32, about[2], about[1], about[3]), lines.ravel().astype(float), 2).reshape(32, 45)
+        else:
+            want = plain(lines, angles, response("ramlak", fast_length(64)), about[2], about[1], axis_shifts=about[3])
+        for got in (found, small):
+            np.testing.assert_allclose(got[z], want, rtol=0, atol=5e-5 * np.abs(want).max())
 
 
 def test_rows_around_are_not_the_slices(rng):
@@ -163,7 +189,7 @@ def test_the_shell(tmp_path):
     [
         ({"center": np.zeros(5)}, r"\(24,\) finite positions"),
         ({"center": np.full(24, np.nan)}, "not finite"),
-        ({"center": np.linspace(20, 70, 24)}, "positions on the detector"),
+        ({"center": np.linspace(20, 128, 24)}, "positions from 20 to 128, wanted at most 64 pixels"),
         ({"center": "auto:per-slices"}, "'auto'"),
     ],
 )

@@ -103,6 +103,8 @@ def test_any_real_array_is_a_sinogram(dtype, strided, device, rng):
         ((90, 97), 48, (3, 90, 11, 12)),
         ((33, 130), 10.7, (-20, 150, 5, 100)),
         ((181, 64), 63.4, None),
+        ((33, 40), 43.3, None),
+        ((33, 40), -4.0, (-45, 40, -40, 31)),
         ((19, 40), 20, (-40, 2500, 3, 50)),
         ((19, 40), 20, (90000, 90070, -9, 3)),
     ],
@@ -151,6 +153,12 @@ def test_the_circle_has_the_pixels_within_its_radius(shape, cx, cy, radius, back
     volume = np.ones(shape, np.float32)
     run(backend, "slices.circle", volume, cx=cx, cy=cy, radius=radius, value=0.0)
     np.testing.assert_array_equal(volume, np.broadcast_to((x - cx) ** 2 + (y - cy) ** 2 <= radius**2, shape))
+
+
+def test_the_circle_is_what_every_shifted_projection_saw(rng):
+    shifts, (y, x) = np.linspace(-3, 2, 20), np.ogrid[:40, :40]
+    found = fp.fbp(rng.random((20, 40)), center=20.0, axis_shifts=shifts, circle=True, device="cpu")
+    np.testing.assert_array_equal(found != 0, (x - 20) ** 2 + (y - 20) ** 2 <= 17.5**2)
 
 
 def test_slices_share_nothing_but_the_geometry(device, rng):
@@ -234,7 +242,11 @@ def test_pixel_size_divides(name, rng):
     ("change", "word"),
     [
         ({"angles": np.zeros(3)}, "angles"), ({"angles": np.full(20, np.nan)}, "nan"), ({"angles": np.arange(20) * 9}, "deg2rad"),
-        ({"center": 99}, "center"), ({"center": "x"}, "center"), ({"filter": "ramp"}, "filter"), ({"padding": "soft"}, "padding"),
+        ({"center": 99}, "center: got 99, wanted at most 30 pixels, the detector's width, off either end of it: -30.5 to 59.5"),
+        ({"center": np.nan}, "got nan"), ({"center": np.inf}, "got inf"), ({"center": -30.6}, "center"),
+        ({"center": "x"}, "center"),
+        ({"center": 31, "circle": True}, "no pixel was seen by all projections"),
+        ({"filter": "ramp"}, "filter"), ({"padding": "soft"}, "padding"),
         ({"method": "fast"}, "method"), ({"roi": (5, 5, 0, 9)}, "roi"), ({"roi": (5, 9)}, "roi"), ({"pixel_size": 0}, "pixel_size"),
         ({"cutoff": 0}, "cutoff"), ({"memory": "1 B"}, "memory"), ({"memory": "lots"}, "memory"), ({"device": "tpu"}, "device"),
         ({"axis_shifts": [1, 2]}, "axis_shifts"), ({"out": np.zeros((3, 3))}, "out"), ({"filter": np.ones(3)}, "filter"),

@@ -125,13 +125,21 @@ def test_the_highest_frequencies_of_a_long_row_lie_where_they_should(device):
     assert error(got, want) < 1e-5
 
 
-def test_an_axis_outside_the_detector(rng, device):
-    """Shifts of all projections alike put the axis beyond the row's end; angles and shifts of each its own."""
+@pytest.mark.parametrize(
+    ("center", "shift", "roi"), [(23.5, 30, None), (51.3, 0, None), (-4, 0, None), (-48.5, 0, (-20, 90, 3, 50)), (3, 0, None)]
+)
+def test_an_axis_outside_the_detector(center, shift, roi, rng, device):
+    """Or near its end, where a whole slice has much beside it; by shifts or by itself, and in tiles of the least budget."""
     n, angles = 48, rng.uniform(0, 2 * np.pi, 33)
-    x, shifts = rng.standard_normal((33, n), np.float32), 30 + rng.uniform(-1, 1, 33)
-    got = fp.fbp(x, angles, method="fourier", axis_shifts=shifts, interpolation="sinc", device=device)
-    want = plain_sum(x, angles, center=23.5, shifts=shifts, interpolation="sinc")
-    assert error(got, want) < 2e-4
+    x, shifts = rng.standard_normal((33, n), np.float32), shift + rng.uniform(-1, 1, 33)
+    where = {"center": center, "roi": roi, "interpolation": "sinc"}
+    want = plain_sum(x, angles, shifts=shifts, **where)
+    how = where | {"method": "fourier", "axis_shifts": shifts, "device": device}
+    assert error(fp.fbp(x, angles, **how), want) < 1e-4
+    with pytest.raises(fp.BudgetError) as caught:
+        fp.plan_fbp(x.shape, angles, memory=1, **how)
+    assert error(fp.fbp(x, angles, memory=caught.value.smallest, **how), want) < 1e-4
+    assert error(fp.fbp(x, angles, accuracy=1e-5, **how), want) < 1.2e-5
 
 
 @pytest.mark.parametrize("padding", ["constant", "edge"])

@@ -172,7 +172,7 @@ def test_the_axis_is_found_near_the_edge(rng):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"center": 45.0}, "at most 1 pixels off it, -1.5 to 40.5"),
+        ({"center": 45.0}, "at most 1 pixels off it, -1.5 to 40.5, in a half acquisition; half_acquisition=False"),
         ({"center": np.nan}, "an axis on the detector"),
         ({"half_acquisition": "yes"}, "True, False, or None for what the scan says"),
         ({"filter": "hilbert"}, "a symmetric filter"),

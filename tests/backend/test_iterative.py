@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -49,6 +50,23 @@ def test_steps_are_those_with_a_dense_matrix(device, rng, name):
     for z in (0, 1, 3):
         want = wanted(np.float32(sinogram[z]).ravel().astype(float)).reshape(SHAPE)
         np.testing.assert_allclose(found[z], want, rtol=0, atol=3e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("center", [N + 3.3, -4.0])
+def test_an_axis_off_the_detector(device, rng, center):
+    """Projection, its transpose and what is made of them, of the square that holds all that was seen."""
+    with pytest.warns(UserWarning, match="no pixel of a slice was seen from all") as caught:
+        fp.sirt(np.zeros((N_A, N)), ANGLES, center=center, iterations=1, device=device)
+    low, high = map(int, re.search(r"roi=\((-?\d+), (-?\d+),", str(caught[0].message)).groups())
+    assert all(abs(end - center) >= max(center, N - 1 - center) for end in (low, high - 1))
+    box = (low, high) * 2
+    dense, where = matrix(ANGLES, N, center, box), {"center": center, "roi": box, "device": device}
+    image, lines = rng.random((high - low, high - low)), rng.standard_normal((N_A, N)) + 1
+    seen, back = (dense @ image.ravel()).reshape(lines.shape), (dense.T @ lines.ravel()).reshape(image.shape)
+    found = fp.project(image, ANGLES, n_x=N, **where), fp.backproject(lines, ANGLES, weighted=False, **where)
+    made = fp.cgls(lines, ANGLES, iterations=3, **where), reference.cgls(dense, lines.ravel(), 3).reshape(image.shape)
+    for got, want in (*zip(found, (seen, back)), made):
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("name", ["sirt", "cgls", "tv"])

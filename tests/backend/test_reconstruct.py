@@ -294,9 +294,9 @@ def test_the_plan_of_a_shape_is_the_plan_of_the_scan(rng):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"center": 41.0}, "on the detector"),
+        ({"center": 82.0}, "off either end"),
         ({"center": "left"}, "or a detector position"),
-        ({"center": np.nan}, "on the detector"),
+        ({"center": np.nan}, "got nan, wanted at most 41 pixels"),
         ({"rows": slice(6, 9)}, "at least one of the 6 rows"),
         ({"rows": "ab"}, "a slice or a pair"),
         ({"rows": slice(0, 6, 2)}, "without a step"),

@@ -38,6 +38,20 @@ MUTANTS = [
         (CODED + "bytes_that_were_shuffled_go_nowhere_else",),
         "elements are written beyond their memory",
     ),
+    Mutant(
+        "footprint/cli/nabu.py",
+        "if key == _MEMORY[0] and amount is not None:",
+        "if False:",
+        ("tests/unit/test_cli_peers.py",),
+        "a share of the memory becomes gigabytes",
+    ),
+    Mutant(
+        "footprint/io/output.py",
+        "if found and not packed:",
+        "if found:",
+        ("tests/unit/test_io_volume.py::test_what_is_compressed_may_fit_after_all",),
+        "what is compressed is refused for its size before",
+    ),
     Mutant(PIECES, "(length == high * wide and to.frame == length)", "length == high * wide", VALUES, "frames run into each other"),
     Mutant(
         CHUNKS,

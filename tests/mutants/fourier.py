@@ -9,6 +9,13 @@ TESTS = "tests/backend/test_fourier.py::"
 MUTANTS = [
     Mutant(
         "footprint/ops/fourier.py",
+        "if _PART * n < self.seen:",
+        "if False:",
+        (TESTS + "test_an_axis_outside_the_detector",),
+        "a slice about an axis off the detector sees what is beside it",
+    ),
+    Mutant(
+        "footprint/ops/fourier.py",
         "_BESIDE if n < self.detector else 1.0",
         "1.0",
         (TESTS + "test_a_tile_or_region_is_as_near_to_the_plain_sum_as_the_whole",),

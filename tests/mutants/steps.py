@@ -59,6 +59,20 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/backproject.py",
+        "if not (low <= lowest and highest <= high):",
+        "if lowest < low or highest > high:",
+        ("tests/backend/test_fbp.py::test_bad_arguments_are_named",),
+        "an axis that is NaN passes",
+    ),
+    Mutant(
+        "footprint/ops/backproject.py",
+        "low, high = -0.5 - self.n_x, 2 * self.n_x - 0.5",
+        "low, high = -0.5, self.n_x - 0.5",
+        ("tests/backend/test_iterative.py::test_an_axis_off_the_detector",),
+        "an axis off the detector is refused",
+    ),
+    Mutant(
+        "footprint/ops/backproject.py",
         '"cx": self._axis - x0',
         '"cx": self.center - x0',
         ("tests/backend/test_centered.py::test_parts_of_a_pixel_and_the_circle",),

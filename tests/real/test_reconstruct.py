@@ -183,7 +183,7 @@ def test_diad_through_its_external_links(data, tmp_path):
 @pytest.mark.parametrize(
     ("words", "error", "word"),
     [
-        (["--center", "900"], fp.ArgumentError, "on the detector"),
+        (["--center", "1900"], fp.ArgumentError, "off either end"),
         (["--center", "left"], fp.ArgumentError, "--center"),
         (["--filter", "sharp"], fp.ArgumentError, "ramlak"),
         (["--rows", "5"], fp.ArgumentError, "A:B"),

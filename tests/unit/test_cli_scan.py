@@ -158,6 +158,27 @@ def test_centered_and_larger_slices_say_where_the_axis_is(said, tmp_path):
     assert "from -3 to 51, the margin of a slice" in str(result.exception)
 
 
+def test_an_axis_off_the_detector(tmp_path):
+    """In a process of its own, whose warnings name options; what a part of a slice's memory makes is the same."""
+    write_scan(tmp_path / "scan.nx", n_angles=N_ANGLES, n_z=2, n_x=N_X)
+    words = ["reconstruct", "scan.nx", "-o", "v.h5", "--center", "-4.25", "--device", "cpu", "--json", "--quiet"]
+    shell = lambda *more: subprocess.run(
+        [sys.executable, "-m", "footprint", *words, *more], cwd=tmp_path, text=True, capture_output=True, timeout=120
+    )
+    first = shell()
+    assert json.loads(first.stdout)["axis_in_slice"] == [-4.25, -4.25]
+    assert "3.75 pixels beyond" in first.stderr and "--centered-axis with --margin 29 makes slices" in first.stderr
+    refused = shell("--circle", "--overwrite")
+    assert refused.returncode == 2 and refused.stderr.startswith(
+        "footprint: --circle: got True, wanted False where the axis is off"
+    )
+    with fp.open_scan(tmp_path / "scan.nx") as scan, pytest.warns(UserWarning, match="3.75 pixels beyond"):
+        want = fp.reconstruct(scan, center=-4.25, device="cpu")
+        tried = fp.try_axes(scan, [-4.25, 60.0], row=1, device="cpu")
+    np.testing.assert_array_equal(volume(tmp_path / "v.h5")[0], want)
+    np.testing.assert_array_equal(tried[0], want[1])
+
+
 def test_the_files_pixel_size_is_used_and_said(said, tmp_path):
     write_scan(tmp_path / "scan.nx", n_angles=N_ANGLES, n_z=2, n_x=N_X)
     said("reconstruct scan.nx -o pixel.h5 --center 25 --method direct --device cpu --json")

@@ -115,7 +115,7 @@ def test_steps_with_neighbours_black_frames_and_half_acquisitions(rng):
         ("--center try:9:nan:1", "try:A:B:STEP"),
         ("--center try:9:11:1 --rows 1:3", "one row with --center try:..."),
         ("--center try:9:11:1 --resume", "one of the two"),
-        ("--center try:9:1100:10", "on the detector"),
+        ("--center try:9:1100:10", "off either end"),
         ("--center tries", "try:A:B:STEP"),
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -231,6 +233,36 @@ def test_no_room_is_said_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"the disk has .* free"):
         create_volume(tmp_path / "v.h5", (1 << 20, 1 << 13, 1 << 13))
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_files_do_not_tell_the_time(tmp_path: Path, compression: str) -> None:
+    """A run that was resumed ends with the file of one that was not, to the last byte."""
+    begun = int(time.time())
+    with create_volume(tmp_path / "v.h5", (1, 3, 4), compression=compression) as volume:
+        volume.write(slice(0, 1), np.ones((1, 3, 4), np.float32))
+    found = (tmp_path / "v.h5").read_bytes()
+    assert not any(second.to_bytes(4, "little") in found for second in range(begun, int(time.time()) + 1))
+
+
+def test_what_is_compressed_may_fit_after_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows how small it becomes: too little room had refused it."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=1 << 20, free=5000))
+    shape, zeros = (2, 30, 40), np.zeros((2, 30, 40), np.float32)
+    for name, how in {
+        "v.h5": {"compression": "gzip"},
+        "w.h5": {"compression": "bitshuffle"},
+        "v.zarr": {"compression": "zstd"},
+    }.items():
+        for resume in (False, True):
+            with pytest.warns(UserWarning, match=r"would take 9\.38 KiB without compression, the disk has"):
+                volume = create_volume(tmp_path / name, shape, overwrite=True, resume=resume, **how)
+            with volume:
+                volume.write(slice(0, 2), zeros)
+    for resume in (False, True):
+        with pytest.raises(FormatError, match=r"needs 9\.38 KiB, the disk has"):
+            create_volume(tmp_path / "plain.h5", shape, resume=resume)
+    assert sorted(os.listdir(tmp_path)) == ["v.h5", "v.zarr", "w.h5"]
 
 
 def test_bad_targets(tmp_path: Path) -> None:

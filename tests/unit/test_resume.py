@@ -85,6 +85,8 @@ def test_a_stopped_run_goes_on_to_the_same_bits(scan, whole, tmp_path, name):
     assert made[0] > sum(int(b) - int(a) for a, b in map(str.split, before)), "what was done was made again"
     np.testing.assert_array_equal(stored(target), whole)
     assert left(target) == []
+    with pytest.raises(fp.FormatError, match="is finished: there is nothing left to resume"):
+        run(scan, target)
 
 
 def test_another_budget_goes_on_too(scan, whole, tmp_path):
