@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import threading
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -126,6 +127,19 @@ class Kept(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         plain = self._cache_file
         self._cache_file = _File(plain._cache_path, self._impl.filename_base, plain._source_stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled.
+
+        LLVM hands machine code to Python in a callback, where Python drops what a signal raises, and the code with it.
+        """
+        try:
+            super().save_overload(sig, data)
+        except RuntimeError as error:
+            if "no compiled object" not in str(error):
+                raise
+            if threading.current_thread() is threading.main_thread():
+                raise KeyboardInterrupt from None
 
     @global_compiler_lock
     def load_overload(self, sig: Any, target_context: Any) -> Any:
