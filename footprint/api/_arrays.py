@@ -78,7 +78,7 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
                 name, f"{kind_of(array)} of {library.name}", "one array", 'give one of its variables, as dataset["name"]'
             )
         return receive(array.data, name, kinds)
-    kind, device = library.name, "cpu"
+    kind, device, array = library.name, "cpu", library.resolved(array)
     if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
@@ -209,6 +209,8 @@ def on_host(array: Any) -> Any:
 
 def check_writable(given: Array, array: Any, name: str) -> None:
     """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
+    if array_kind(array).resolved(array) is not array:
+        raise ArgumentError(name, f"{kind_of(array)} that shows other numbers than its memory holds", "a new one, or a plain view")
     # What is no array was copied, as a list is.
     if given.device == "cpu" and given.data is not array and not hasattr(array, "__dlpack__"):
         raise ArgumentError(name, kind_of(array), "an array that can be changed in place")

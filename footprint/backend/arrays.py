@@ -80,6 +80,10 @@ class ArrayKind:
         """Shape, dtype, layout and place: all that decides how a plan meets it. None where only `receive` can tell."""
         return None
 
+    def resolved(self, array: Any) -> Any:
+        """The array itself, or a copy where its memory holds other numbers than it shows."""
+        return array
+
     def launched(self, array: Any) -> Any:
         """The array as a launch takes it."""
         raise NotImplementedError
@@ -178,9 +182,18 @@ class _CuPy(ArrayKind):
 class _PyTorch(ArrayKind):
     turns = True
 
+    def resolved(self, array: Any) -> Any:
+        # Conjugates and what they are made of are a flag of the tensor, of which DLPack says nothing.
+        for flag in ("conj", "neg"):
+            if getattr(array, f"is_{flag}", bool)():
+                array = getattr(array, f"resolve_{flag}")()
+        return array
+
     def look(self, array: Any) -> Hashable | None:
         # Contiguous, of no graph, and on the stream that CuPy is on: then its address says all.
         if not (array.is_cuda and array.is_contiguous() and not array.requires_grad):
+            return None
+        if array.is_neg() or array.is_conj():
             return None
         torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
         stream = torch.cuda.current_stream(array.device).cuda_stream

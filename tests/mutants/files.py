@@ -224,4 +224,11 @@ MUTANTS = [
         ("tests/backend/test_match_beam.py::test_the_round_beam_that_a_refusal_names_will_do[30.0]",),
         "a refusal names a beam that is refused, too",
     ),
+    Mutant(
+        "footprint/api/_arrays.py",
+        '"cpu", library.resolved(array)',
+        '"cpu", array',
+        ("tests/unit/test_handed_over.py::test_the_sign_of_a_tensor_may_be_a_flag",),
+        "the imaginary part of a conjugate has the wrong sign",
+    ),
 ]
