@@ -170,8 +170,8 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may also be a name:
-    gaussian:sigma=2 (or fwhm=5; truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a
+    IMAGE and MASK are FITS (FILE.fits[SCI]), TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may also be a
+    name: gaussian:sigma=2 (or fwhm=5; truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a
     Gaussian; or beam:12 (arcsec, or beam:12x8,pa=30), the Gaussian that gives a FITS image this beam, by its header. The image is
     read, filtered and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
 
