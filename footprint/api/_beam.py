@@ -134,7 +134,8 @@ def _smallest(own: Beam, inverse: np.ndarray) -> Beam:
     while True:
         # As it will be read: in arcseconds, of which no more digits are told.
         unit = 10.0 ** (math.floor(math.log10(3600 * width)) - 3)
-        told = Beam(*[math.ceil(3600 * width / unit - 1e-6) * unit / 3600] * 2, 0.0, None)
+        whole = math.ceil(3600 * width / unit - 1e-6) * unit / 3600
+        told = Beam(whole, whole, 0.0, None)
         if _between(own, told, inverse) is not None:
             return told
         width *= 1.005
