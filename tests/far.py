@@ -89,6 +89,11 @@ class Tensor(_Base):
     def data(self) -> Tensor:
         return Tensor(self._host)
 
+    def is_neg(self) -> bool:
+        return False
+
+    is_conj = is_neg
+
     def data_ptr(self) -> int:
         return int(self._host.__array_interface__["data"][0])
 

@@ -72,9 +72,13 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     if library.later:
         fix = "give its .compute(); if that does not fit into memory, write it to a file and open that"
         raise ArgumentError(name, f"{kind_of(array)} of {library.name}, which is still to be computed", "an array in memory", fix)
-    if library.labelled and hasattr(array, "data"):
+    if library.labelled:
+        if not hasattr(array, "data"):
+            raise ArgumentError(
+                name, f"{kind_of(array)} of {library.name}", "one array", 'give one of its variables, as dataset["name"]'
+            )
         return receive(array.data, name, kinds)
-    kind, device = library.name, "cpu"
+    kind, device, array = library.name, "cpu", library.resolved(array)
     if type(array) is not np.ndarray and (mask := unmasked(array)[1]) is not None and mask.any():
         raise ArgumentError(name, "a masked array, whose mask would be ignored", "a plain one", "give array.filled(numpy.nan)")
     if type(array) is not np.ndarray:
@@ -86,7 +90,12 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     elif hasattr(array, "__cuda_array_interface__"):
         data, device = device_array(array)
     elif hasattr(array, "__dlpack__"):
-        data = np.from_dlpack(array)
+        try:
+            data = np.from_dlpack(array)
+        except (BufferError, RuntimeError) as error:
+            # Tensors with a gradient, numbers that NumPy does not have, memory it cannot reach.
+            got = f"{kind_of(array)} that is not handed over ({str(error).rstrip('.')})"
+            raise ArgumentError(name, got, "an array of plain numbers in the host's memory") from error
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__") or isinstance(array, _LIKE_ARRAYS):
         try:
             data, kind = np.asarray(array), "numpy"
@@ -103,7 +112,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
     else:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))
     if data.dtype.kind not in kinds:
-        raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool")
+        fix = "give .real and .imag one after the other" if data.dtype.kind == "c" else ""
+        raise ShapeError(name, f"dtype {data.dtype}", f"{'' if 'c' in kinds else 'real '}numbers: float, integer or bool", fix)
     return Array(data, kind, device)
 
 
@@ -199,6 +209,8 @@ def on_host(array: Any) -> Any:
 
 def check_writable(given: Array, array: Any, name: str) -> None:
     """Raise where what is written to ``given`` would not be in the caller's ``array``, or must not be."""
+    if array_kind(array).resolved(array) is not array:
+        raise ArgumentError(name, f"{kind_of(array)} that shows other numbers than its memory holds", "a new one, or a plain view")
     # What is no array was copied, as a list is.
     if given.device == "cpu" and given.data is not array and not hasattr(array, "__dlpack__"):
         raise ArgumentError(name, kind_of(array), "an array that can be changed in place")

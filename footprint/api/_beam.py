@@ -16,12 +16,16 @@ _FWHM = math.sqrt(8 * math.log(2))
 _DOUBLE = np.dtype(np.float64)
 _REACH = 5
 """Standard deviations after which weights end."""
+# Covariances that differ by less than this of the beam's smallest are equal.
+_EQUAL = 1e-6
 # Degrees: a beam is no wider than the sky.
 _WIDEST = 360.0
 # Times as wide as the image that a mask may be: its beam is then of two images' width, and leaves nothing of any of it.
 _WIDER = 8
 # A Gaussian wider than this, in pixels, has the moments of its samples to eight digits.
 _SAMPLED = 1.0
+# A covariance along an axis, in square pixels, of what samples see nothing.
+_FLAT = 0.01
 # What its samples' covariance may be off by, beside the beam's.
 _OFF = 1e-3
 
@@ -72,8 +76,8 @@ class BeamMask:
         """Nothing is open."""
 
 
-def beam_mask(header: Any, target: Any, shape: tuple[int, ...]) -> BeamMask:
-    """The mask that gives an image of this header and shape the beam ``target``, in units of the header.
+def beam_mask(header: Any, target: Any, shape: tuple[int, ...], unit: str = "") -> BeamMask:
+    """The mask that gives an image of this header and shape the beam ``target``, in its own ``unit`` if any, else the header's.
 
     Raises
     ------
@@ -94,20 +98,47 @@ def beam_mask(header: Any, target: Any, shape: tuple[int, ...]) -> BeamMask:
     own = beam_of(header, None)
     if own is None:
         raise ArgumentError("header", "no beam", "BMAJ, BMIN and BPA in degrees")
-    more = _covariance(wanted) - _covariance(own)
-    least, most = np.linalg.eigvalsh(more)
-    if least < -1e-6 * own.minor**2:
-        fix = f"the smallest round beam that will do is {_words(Beam(own.major, own.major, 0.0, None))}"
-        raise ArgumentError("target", f"a beam of {_words(wanted)}", f"one that the image's, {_words(own)}, lies within", fix)
-    scale = np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]]
-    inverse = np.linalg.inv(scale)
-    in_pixels = inverse @ (more if most > 1e-6 * own.minor**2 else np.zeros((2, 2))) @ inverse.T
-    covariance, half = _sampled(in_pixels, (inverse @ _covariance(wanted) @ inverse.T))
+    inverse = np.linalg.inv(np.asarray(sky.pixel_scale_matrix, float)[[sky.wcs.lng, sky.wcs.lat]])
+    sampled = _between(own, wanted, inverse)
+    if sampled is None:
+        inside = np.linalg.eigvalsh(_covariance(wanted) - _covariance(own))[0] >= -_EQUAL * own.minor**2
+        close = ", by enough for its pixels to tell the two apart" if inside else ""
+        fix = f"the smallest round beam that will do is about {_words(_smallest(own, inverse))}"
+        raise ArgumentError(
+            "target", f"a beam of {_words(wanted)}", f"one that the image's, {_words(own)}, lies within{close}", fix
+        )
+    covariance, half = sampled
     if 2 * max(half) + 1 > _WIDER * max(shape):
         got = f"a beam of {_words(wanted)}, whose mask is {2 * max(half) + 1} pixels wide"
         raise ArgumentError("target", got, f"one that the image's {max(shape)} pixels hold", "beams are given in degrees")
-    gain = _gain(unit_of(header), wanted.major * wanted.minor / (own.major * own.minor))
+    areas = wanted.major * wanted.minor / (own.major * own.minor)
+    gain = _gain(unit or unit_of(header), areas)
+    if unit and unit_of(header) and gain != _gain(unit_of(header), areas):
+        raise ArgumentError("image", f"a Quantity in {unit}", f"one in the header's BUNIT, {unit_of(header)}, or a plain array")
     return BeamMask((2 * half[1] + 1, 2 * half[0] + 1), covariance, gain, wanted, f"beam {_words(wanted)}")
+
+
+def _between(own: Beam, wanted: Beam, inverse: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]] | None:
+    """The Gaussian that makes one beam of another, as `_sampled` has it; None where none does."""
+    more = _covariance(wanted) - _covariance(own)
+    least, most = np.linalg.eigvalsh(more)
+    if least < -_EQUAL * own.minor**2:
+        return None
+    in_pixels = inverse @ (more if most > _EQUAL * own.minor**2 else np.zeros((2, 2))) @ inverse.T
+    return _sampled(in_pixels, inverse @ _covariance(wanted) @ inverse.T)
+
+
+def _smallest(own: Beam, inverse: np.ndarray) -> Beam:
+    """The smallest round beam that an image can be given, to half a percent and rounded up to four digits."""
+    width = own.major
+    while True:
+        # As it will be read: in arcseconds, of which no more digits are told.
+        unit = 10.0 ** (math.floor(math.log10(3600 * width)) - 3)
+        whole = math.ceil(3600 * width / unit - 1e-6) * unit / 3600
+        told = Beam(whole, whole, 0.0, None)
+        if _between(own, told, inverse) is not None:
+            return told
+        width *= 1.005
 
 
 def target_beam(target: Any) -> Beam:
@@ -150,15 +181,19 @@ def _samples(covariance: tuple[float, float, float], y: int, half: int) -> np.nd
     return np.exp(-(yy * x * x - 2 * xy * x * y + xx * y * y) / (2 * determinant))
 
 
-def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]]:
+def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, float], tuple[int, int]] | None:
     """The covariance whose samples on the pixels have the one that is wanted, and how far they reach along x and y.
 
-    A Gaussian narrower than a pixel is wider than its samples, or narrower: it is made the other way until they are right.
+    None where no samples have it, as of a Gaussian that is flat along a slanted axis. One narrower than a pixel is wider than its
+    samples, or narrower: it is made the other way until they are right.
     """
     half = [max(math.ceil(_REACH * math.sqrt(max(v, 0.0))), 1 if v > 0 else 0) for v in np.diag(wanted)]
     reach = half[0], half[1]
-    trial = wanted.copy()
-    if np.linalg.eigvalsh(wanted)[0] < _SAMPLED**2 and wanted.any():
+    trial, narrow = wanted.copy(), np.linalg.eigvalsh(wanted)[0]
+    if narrow < _SAMPLED**2 and wanted.any():
+        if narrow < _FLAT and wanted[0, 1]:
+            # Flat along a slanted axis it has no samples.
+            trial = _positive(trial)
         allowed = _OFF * np.linalg.eigvalsh(beam)[0]
         off = math.inf
         for _ in range(200):
@@ -168,11 +203,7 @@ def _sampled(wanted: np.ndarray, beam: np.ndarray) -> tuple[tuple[float, float, 
                 break
             trial = _positive(trial + (wanted - found))
         if not off <= allowed:
-            raise ArgumentError(
-                "target",
-                "a beam too close to the image's own for its pixels to tell apart",
-                "one that is wider by a pixel or so in every direction",
-            )
+            return None
     return _three(trial), reach
 
 
@@ -183,7 +214,7 @@ def _three(covariance: np.ndarray) -> tuple[float, float, float]:
 def _positive(covariance: np.ndarray) -> np.ndarray:
     """The nearest that is one, and not flat."""
     sizes, axes = np.linalg.eigh(covariance)
-    return (axes * np.maximum(sizes, 0.01)) @ axes.T
+    return (axes * np.maximum(sizes, _FLAT)) @ axes.T
 
 
 def _moments(covariance: tuple[float, float, float], half: tuple[int, int]) -> np.ndarray:

@@ -75,7 +75,8 @@ def celestial(header: Any) -> tuple[Any, str]:
             wcs, why = flat(WCS(header))
         except Exception as error:
             # wcslib refuses a header in a dozen ways; an image without usable coordinates is still an image.
-            return None, " ".join(str(error).split()) or type(error).__name__
+            said = re.sub(r"ERROR \d+ in \w+\(\) at line \d+ of file \S+:", "", str(error))
+            return None, " ".join(said.split()).rstrip(".") or type(error).__name__
     if wcs is not None and not _shown(header, wcs):
         return None, "the axes of the image are not those of the sky"
     return wcs, why

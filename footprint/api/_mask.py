@@ -70,7 +70,8 @@ def held_bytes(mask: Any, dtype: str) -> int:
 
 def _has_sum(weights: np.ndarray) -> bool:
     """Whether their sum is more than a share of what they would sum to if none were below 0."""
-    return bool(abs(weights.sum(dtype=np.float64)) > _LEAST * np.abs(weights).sum(dtype=np.float64))
+    wide = np.complex128 if weights.dtype.kind == "c" else np.float64
+    return bool(abs(weights.sum(dtype=wide)) > _LEAST * np.abs(weights).sum(dtype=np.float64))
 
 
 def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -> None:
@@ -80,7 +81,8 @@ def _read_mask(mask: Any, flip: bool, block: np.ndarray, scaled: bool = False) -
         if not np.isfinite(row).all():
             raise FormatError(mask.path, "holds weights that are NaN or infinite", "a mask's weights are finite")
     if scaled and not _has_sum(block):
-        raise FormatError(mask.path, "holds weights whose sum is 0 or close to it", "results are scaled by it, " + _NO_SUM[1])
+        fix = 'nan="interpolate" scales results by it; ' + _NO_SUM[1]
+        raise FormatError(mask.path, "holds weights whose sum is 0 or close to it", fix)
     if flip:
         # The first half of the elements changes places with the second.
         flat, at = block.reshape(-1), 0

@@ -11,7 +11,7 @@ from footprint.api._call import Described, call
 from footprint.api._recall import again, looks, remember
 from footprint.api._tomo import numbers
 from footprint.api._turned import Order, free_first, plan_turned, turned, turned_back
-from footprint.api._window import asked, axes_of, each, mode_of, placed, target_of, whole
+from footprint.api._window import asked, axes_of, each, mode_of, number, placed, target_of, whole
 from footprint.errors import ArgumentError, ShapeError
 from footprint.kernels.common.borders import NONE
 from footprint.kernels.rank_filter.contract import MOST
@@ -66,7 +66,8 @@ def ranked(verb: str, image: Any, rank: Any, how: Window, out: Any, memory: Memo
 def rank_op(n_axes: int, dtype: str, rank: int | float | None, how: Window) -> tuple[RankFilter, Order]:
     """The operation, a rank that is a float being a percentile and none the median, and the order of axes it takes."""
     if not 1 <= n_axes <= 3:
-        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", "reshape it to a stack of planes")
+        fix = "reshape it to a stack of planes" if n_axes else ""
+        raise ShapeError("input", counted(n_axes, "dimensions"), "1 to 3", fix)
     if np.dtype(dtype).itemsize > 8:
         raise ShapeError("input", f"dtype {np.dtype(dtype).name}", "numbers of at most 8 bytes", "use float64")
     wanted = axes_of(how.axes, n_axes)
@@ -111,6 +112,14 @@ def _sizes(size: Any, footprint: Any, count: int) -> tuple[tuple[int, ...], np.n
     if min(sizes, default=1) < 1:
         raise ArgumentError("size", size, "1 or more")
     return sizes, None
+
+
+def percentage(percentile: Any) -> float:
+    """A percentile that is one."""
+    share = number("percentile", percentile)
+    if not -100 <= share <= 100:
+        raise ArgumentError("percentile", percentile, "-100 to 100")
+    return share
 
 
 def _rank(rank: int | float | None, count: int) -> int:

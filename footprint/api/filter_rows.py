@@ -11,8 +11,7 @@ from footprint.api._arrays import Memory, Progress, described, where
 from footprint.api._call import Stream, call, planned
 from footprint.api._image import Reading, from_file
 from footprint.api._lines import branches, operation
-from footprint.api._rank import Window, rank_op
-from footprint.api._window import number
+from footprint.api._rank import Window, percentage, rank_op
 from footprint.api.edges import curvatures, differences, sharpened, sobels
 from footprint.api.gaussian_filter import boxes, gaussians
 from footprint.backend.device import parse
@@ -45,7 +44,7 @@ def filter_op(name: str, dtype: str, mode: str, cval: float, options: dict[str, 
     size, sigma = given.get("size"), given.get("sigma")
     if name in ("median", "minimum", "maximum", "percentile"):
         ranks = {"median": None, "minimum": 0, "maximum": -1}
-        rank = ranks[name] if name in ranks else number("percentile", given["percentile"])
+        rank = ranks[name] if name in ranks else percentage(given["percentile"])
         return rank_op(2, dtype, rank, Window(size, mode=mode, cval=cval))[0]
     # Of two axes, whatever their lengths.
     image = ArraySpec((1, 1), dtype)

@@ -13,6 +13,7 @@ from footprint.api._filtered import Asked, number, operation, returned
 from footprint.api._header import fits_header, matched_header
 from footprint.api._mask import file_mask
 from footprint.api._method import made_by
+from footprint.api._units import is_quantity
 from footprint.api.convolve import convolve
 from footprint.errors import ShapeError
 from footprint.plan.plan import Plan
@@ -74,7 +75,7 @@ def match_beam(
     """
     if len(found := np.shape(image)) != 2:
         raise ShapeError("image", f"shape {found}", "(n_y, n_x)", "match a cube plane by plane")
-    mask = beam_mask(header, target, found)
+    mask = beam_mask(header, target, found, str(image.unit) if is_quantity(image) else "")
     options: dict[str, Any] = {"boundary": boundary, "cval": cval, "nan": nan, "method": method, "dtype": dtype, "out": out}
     result = convolve(image, mask, memory=memory, device=device, **options)
     return result, matched_header(fits_header(header), mask)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from footprint.api._arrays import Memory
-from footprint.api._rank import Window, planned_rank, ranked
-from footprint.api._window import number, whole
-from footprint.errors import ArgumentError
+from footprint.api._rank import Window, percentage, planned_rank, ranked
+from footprint.api._window import whole
 from footprint.plan.plan import Plan
 
 
@@ -116,7 +115,7 @@ def percentile_filter(
     array([1, 1, 2, 3, 3], dtype=uint8)
     """
     how = Window(size, footprint, mode, cval, origin, axes)
-    return ranked("percentile_filter", input, _share(percentile), how, output, memory, device)
+    return ranked("percentile_filter", input, percentage(percentile), how, output, memory, device)
 
 
 def rank_filter(
@@ -297,7 +296,7 @@ def plan_percentile_filter(
     1
     """
     how = Window(size, footprint, mode, origin=origin, axes=axes)
-    return planned_rank("percentile_filter", shape, dtype, _share(percentile), how, memory, device)
+    return planned_rank("percentile_filter", shape, dtype, percentage(percentile), how, memory, device)
 
 
 def plan_rank_filter(
@@ -335,11 +334,3 @@ def plan_rank_filter(
     """
     how = Window(size, footprint, mode, origin=origin, axes=axes)
     return planned_rank("rank_filter", shape, dtype, whole("rank", rank), how, memory, device)
-
-
-def _share(percentile: Any) -> float:
-    """A percentile that is one."""
-    share = number("percentile", percentile)
-    if not -100 <= share <= 100:
-        raise ArgumentError("percentile", percentile, "-100 to 100")
-    return share

@@ -80,6 +80,10 @@ class ArrayKind:
         """Shape, dtype, layout and place: all that decides how a plan meets it. None where only `receive` can tell."""
         return None
 
+    def resolved(self, array: Any) -> Any:
+        """The array itself, or a copy where its memory holds other numbers than it shows."""
+        return array
+
     def launched(self, array: Any) -> Any:
         """The array as a launch takes it."""
         raise NotImplementedError
@@ -106,8 +110,9 @@ class ArrayKind:
         raise NotImplementedError
 
     def back(self, data: Any) -> Any:
-        """A result of a backend's own kind as this library's, no copy."""
-        return sys.modules[self.name].from_dlpack(data)
+        """A result of a backend's own kind as this library's, no copy; as it is where the library says of no way."""
+        made = getattr(sys.modules.get(self.name), "from_dlpack", None)
+        return data if made is None else made(data)
 
 
 class _NumPy(ArrayKind):
@@ -177,9 +182,18 @@ class _CuPy(ArrayKind):
 class _PyTorch(ArrayKind):
     turns = True
 
+    def resolved(self, array: Any) -> Any:
+        # Conjugates and what they are made of are a flag of the tensor, of which DLPack says nothing.
+        for flag in ("conj", "neg"):
+            if getattr(array, f"is_{flag}", bool)():
+                array = getattr(array, f"resolve_{flag}")()
+        return array
+
     def look(self, array: Any) -> Hashable | None:
         # Contiguous, of no graph, and on the stream that CuPy is on: then its address says all.
         if not (array.is_cuda and array.is_contiguous() and not array.requires_grad):
+            return None
+        if array.is_neg() or array.is_conj():
             return None
         torch, cupy = sys.modules["torch"], sys.modules.get("cupy")
         stream = torch.cuda.current_stream(array.device).cuda_stream

@@ -170,10 +170,11 @@ def command(
 ) -> None:
     """Convolve IMAGE with MASK and write the result to OUT.
 
-    IMAGE and MASK are FITS, TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may also be a name:
-    gaussian:sigma=2 (or fwhm=5; truncate=4 sigmas), box:5 or box:5x7, disk:7 (pixels across), log:1.5, the Laplacian of a
-    Gaussian; or beam:12 (arcsec, or beam:12x8,pa=30), the Gaussian that gives a FITS image this beam, by its header. The image is
-    read, filtered and written in blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks.
+    IMAGE and MASK are FITS (FILE.fits[SCI]), TIFF, .npy or HDF5 files (FILE.h5:/dataset) or folders of Zarr; MASK may also be a
+    name: gaussian:sigma=2 (or fwhm=5; truncate=4 sigmas), box:5 or box:5x7 (rows x columns), disk:7 (pixels across), log:1.5, the
+    Laplacian of a Gaussian; or beam:12 (arcsec, or beam:12x8,pa=30), the Gaussian that gives a FITS image this beam, by its
+    header. The image is read, filtered and written in blocks of rows that fit --memory; the result is the same to the last bit,
+    whatever the blocks.
 
     IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video (its luminance, in as many bits as it has; needs PyAV: pip install "footprint[video]"). Every

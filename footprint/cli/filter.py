@@ -106,10 +106,10 @@ def command(
     """Filter IMAGE by NAME and write the result to OUT.
 
     NAME is median, minimum, maximum, percentile, gaussian, uniform, sobel, laplace, gaussian_laplace or unsharp_mask. IMAGE is a
-    FITS, TIFF, .npy or HDF5 file (FILE.h5:/dataset), or a folder of Zarr. It is read, filtered and written in blocks of rows that
-    fit --memory; the result is the same to the last bit, whatever the blocks. Rank filters keep the image's dtype; the others give
-    floating-point numbers. In a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to what the picture
-    holds; transparency is kept.
+    FITS (FILE.fits[SCI]), TIFF, .npy or HDF5 file (FILE.h5:/dataset), or a folder of Zarr. It is read, filtered and written in
+    blocks of rows that fit --memory; the result is the same to the last bit, whatever the blocks. Rank filters keep the image's
+    dtype; the others give floating-point numbers. In a picture (PNG, JPEG, TIFF in colour) every colour is filtered and rounded to
+    what the picture holds; transparency is kept.
 
     IMAGE may also be a stack of frames: a file or dataset of three dimensions, TIFF pages, a folder of images in the order of the
     numbers in their names, or a video. Every frame is filtered as an image of its own; --plane takes one of them.

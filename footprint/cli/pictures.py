@@ -52,7 +52,10 @@ def refuse(**options: Any) -> None:
 
 
 def tell_colours(reporter: Reporter, source: Any) -> None:
-    """Say how an array of three dimensions is read that looks like a picture, whose last axis is its colours."""
+    """Say how a source is read that may be meant as a picture: an array whose last axis looks like colours, or a palette."""
+    if getattr(source, "indexed", False):
+        fix = "save it as RGB if its colours are meant"
+        reporter.warn(f"{source.path}: has a palette; its numbers are filtered, and the palette is not kept; {fix}.")
     count, height, width = (*source.shape, 0, 0)[:3]
     if len(source.shape) == 3 and width in (3, 4) and min(count, height) > 4:
         fix = "save a picture as PNG, or its colours as the first axis"

@@ -12,6 +12,8 @@ from footprint.io.kinds import begins
 
 _RGB = 2
 """What TIFF calls it."""
+ORIENTATION = 274
+"""The tag that says which way is up, in TIFF and in EXIF."""
 
 
 def is_colour(path: str | os.PathLike[str]) -> bool:
@@ -46,7 +48,7 @@ class ColourTiff:
     path, shape, dtype, channels, colours
         As a `Picture` has them.
     info
-        Its colour profile, where it has one.
+        Its colour profile and which way is up, where it says so.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -58,11 +60,13 @@ class ColourTiff:
             self._file = tifffile.TiffFile(path)
             self._series = _pages(self._file)
             page = self._series.keyframe
-            profile = page.tags.get("InterColorProfile")
+            profile, turned = page.tags.get("InterColorProfile"), page.tags.get(ORIENTATION)
         self.shape: tuple[int, int] = (page.shape[0], page.shape[1])
         self.dtype = np.dtype(self._series.dtype).newbyteorder("=")
         self.channels, self.colours = int(page.samplesperpixel), 3
         self.info: dict[str, Any] = {} if profile is None else {"icc_profile": bytes(profile.value)}
+        if turned is not None and turned.value in range(1, 9):
+            self.info["orientation"] = int(turned.value)
         self._pixels: np.ndarray | None = None
 
     @property
@@ -102,4 +106,5 @@ def write_tiff(path: str | os.PathLike[str], pixels: np.ndarray, colours: int, i
         planarconfig="contig" if pixels.shape[2] > 1 else None,
         extrasamples=["unassalpha"] if pixels.shape[2] > colours else None,
         iccprofile=info.get("icc_profile"),
+        extratags=[(ORIENTATION, "H", 1, info["orientation"], True)] if info.get("orientation", 1) != 1 else [],
     )

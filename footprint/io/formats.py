@@ -42,6 +42,8 @@ class Format(NamedTuple):
         Which of the two makes a volume of it.
     folder
         Whether it is a folder.
+    parts
+        How a part of a file is named: "dataset" as ``FILE:/NAME``, "extension" as ``FILE[NAME]``, "" where none can be.
     """
 
     name: str
@@ -50,6 +52,16 @@ class Format(NamedTuple):
     frames: Callable[[str, str], Frames] | None
     volume: str
     folder: bool = False
+    parts: str = ""
+
+    def check_part(self, path: str, dataset: str, extension: int | str | None) -> None:
+        """Raise where a name asks for a part that files of this format do not have, and would get another."""
+        for word, part in (("dataset", dataset), ("extension", extension)):
+            if part in ("", None) or word == self.parts:
+                continue
+            named = {"dataset": f'a dataset is named "{path}:/NAME"', "extension": f'an extension is named "{path}[NAME]"'}
+            fix = named.get(self.parts, "give the file's name alone, and --plane (plane=) for one image of several")
+            raise FormatError(path, f"is {self.name}, which has no {word} {part}", fix)
 
 
 def format_of(path: str | os.PathLike[str]) -> Format | None:
@@ -164,9 +176,9 @@ FORMATS = (
     Format("NumPy", lambda path: begins(path, "npy"), _npy_planes, _npy_frames, "frames"),
     Format("TIFF", lambda path: begins(path, "tiff"), _tiff_planes, _tiff_frames, "planes"),
     Format("JPEG 2000", lambda path: begins(path, "jp2"), None, _jp2_frames, "frames"),
-    Format("FITS", _is_fits, _fits_planes, None, "planes"),
-    Format("HDF5", _is_hdf5, _hdf5_planes, _hdf5_frames, "planes"),
-    Format("Zarr", _is_zarr, _zarr_planes, _zarr_frames, "frames", folder=True),
+    Format("FITS", _is_fits, _fits_planes, None, "planes", parts="extension"),
+    Format("HDF5", _is_hdf5, _hdf5_planes, _hdf5_frames, "planes", parts="dataset"),
+    Format("Zarr", _is_zarr, _zarr_planes, _zarr_frames, "frames", folder=True, parts="dataset"),
 )
 
 

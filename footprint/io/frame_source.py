@@ -117,6 +117,7 @@ class Planes(FrameSource):
             # Every frame is read once: nothing is gained by holding what was decompressed.
             frames.lean()
         self.shape, self.dtype = frames.shape, np.dtype(frames.dtype)
+        self.indexed = getattr(frames, "indexed", False)
         self._plain = isinstance(getattr(frames, "raw", frames), RawFrames)
         row = self.shape[2] * self.dtype.itemsize
         self._piece = (min(self.shape[1], max(1, _STAGED // max(1, row))), self.shape[2])

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from footprint.errors import FootprintError, FormatError, ShapeError
+from footprint.io.kinds import called
 
 # Bytes staged at a time while a file's numbers are cast: small beside any chunk, large beside a disk request.
 PIECE = 1 << 20
@@ -120,7 +121,8 @@ def existing_file(path: str | os.PathLike[str], wanted: str = "a file") -> Path:
         if not name.exists():
             file = os.fspath(path).partition(":")[0]
             named = file != os.fspath(path) and os.path.isfile(file)
-            raise FormatError(path, "there is no such file", f'a dataset is named "{file}:/NAME"' if named else "check the path")
+            part = f'an extension is named "{file}[NAME]"' if called(file, "fits") else f'a dataset is named "{file}:/NAME"'
+            raise FormatError(path, "there is no such file", part if named else "check the path")
         if name.stat().st_size == 0:
             raise FormatError(path, "the file is empty")
         with open(name, "rb"):

@@ -93,6 +93,11 @@ class Image:
         return lean is not None and bool(lean())
 
     @property
+    def indexed(self) -> bool:
+        """Whether its numbers are shown in colours of a palette."""
+        return bool(getattr(self._frames, "indexed", False))
+
+    @property
     def unit(self) -> str:
         """``BUNIT`` as written, empty where there is none."""
         return "" if self.header is None else unit_of(self.header)
@@ -190,6 +195,7 @@ def _open_planes(path: str, dataset: str, extension: int | str | None) -> Planes
     with reading(path):
         kind = format_of(path)
         if kind is not None and kind.planes is not None:
+            kind.check_part(path, dataset, extension)
             return kind.planes(path, dataset, extension)
     fix = "read a picture with Pillow or OpenCV; footprint convolve and footprint filter take it" if is_picture(path) else ""
     raise FormatError(path, "is not a FITS, TIFF, HDF5, NumPy or Zarr image", fix)

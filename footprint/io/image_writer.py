@@ -65,7 +65,8 @@ def image_kind(path: str | os.PathLike[str]) -> str:
     kinds = ("fits", "tiff", "npy", "hdf5", "nexus", "zarr")
     kind = called(path, *kinds)
     if kind is None:
-        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*kinds))}")
+        fix = "a PNG or JPEG can be made only of a PNG, a JPEG or a TIFF in colour" if called(path, "png", "jpeg") else ""
+        raise ArgumentError("output", repr(str(path)), f"a name ending in one of {', '.join(suffixes(*kinds))}", fix)
     return "hdf5" if kind == "nexus" else kind
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from footprint.errors import ArgumentError, FormatError
-from footprint.io.colour_tiff import ColourTiff, is_colour, write_tiff
+from footprint.io.colour_tiff import ORIENTATION, ColourTiff, is_colour, write_tiff
 from footprint.io.frames import check_out, existing_file, reading, row_range
 from footprint.io.kinds import called, suffixes
 from footprint.io.output import check_output, output
@@ -51,7 +51,7 @@ class Picture:
     channels, colours
         All of a pixel's numbers, and how many of them are colours: the last one may be transparency.
     info
-        What Pillow tells of the file.
+        What Pillow tells of the file, and ``orientation``, which way is up as EXIF counts it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -63,6 +63,7 @@ class Picture:
         with reading(path, "the picture"):
             self._image = Image.open(path)
         self.info: dict[str, Any] = {str(name): value for name, value in self._image.info.items()}
+        self.info["orientation"] = _orientation(self._image)
         mode = self._image.mode
         if mode == "P" and "transparency" in self._image.info:
             mode = "PA"
@@ -128,6 +129,10 @@ def save(picture: Picture | ColourTiff, target: str | os.PathLike[str], pixels: 
         from PIL import Image
 
         info = {name: picture.info[name] for name in ("icc_profile", "exif") if name in picture.info}
+        if "exif" not in info and picture.info.get("orientation", 1) != 1:
+            told = Image.Exif()
+            told[ORIENTATION] = picture.info["orientation"]
+            info["exif"] = told.tobytes()
         how: dict[str, Any] = {"quality": 95} if kind == "jpeg" else {}
         flat = pixels[..., 0] if picture.channels == 1 else pixels
         Image.fromarray(flat).save(temporary, format=_KINDS[kind], **how, **info)
@@ -184,6 +189,15 @@ def check_picture(
     if picture.colours < picture.channels and shape != picture.shape:
         raise ArgumentError("mode", f"a result of {shape}", "same, for a picture with transparency, which is kept as it is")
     check_output(target, overwrite)
+
+
+def _orientation(image: Any) -> int:
+    """Which way is up by a picture's EXIF; 1, as its rows are, where that says nothing or is damaged."""
+    try:
+        found = int(image.getexif().get(ORIENTATION, 1))
+    except Exception:  # of a parser that is fed damaged bytes; the pixels may be sound
+        return 1
+    return found if 1 <= found <= 8 else 1
 
 
 def _check_depth(path: str) -> None:

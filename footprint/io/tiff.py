@@ -50,6 +50,11 @@ class TiffFile(Ahead):
         The file.
     planes
         Take the planes of one page for frames: a stack of three or four that was written without a word of what it is.
+
+    Attributes
+    ----------
+    indexed
+        Whether its numbers are shown in colours of a palette.
     """
 
     def __init__(self, path: str | os.PathLike[str], planes: bool = False) -> None:
@@ -86,6 +91,7 @@ class TiffFile(Ahead):
                 found = " and ".join(f"{one.dtype} {' x '.join(map(str, one.shape[-2:]))}" for one in (series, other))
                 where = f"page {other.keyframe.index}, counted from 0"
                 raise FormatError(self.path, f"holds pages that differ: {found} ({where})", "wanted pages of one size and dtype")
+        self.indexed = page.photometric == tifffile.PHOTOMETRIC.PALETTE and not _is_grey(page.colormap)
         # One series is asked page by page: a list of its pages would parse them all.
         self._pages: Any = series.pages if len(several) == 1 else [page for one in several for page in one.pages]
         n_pages = len(self._pages) if len(several) > 1 else shape[-3] if len(shape) > 2 else 1
@@ -229,6 +235,11 @@ class TiffFiles(Ahead):
             found = f"{file.dtype} {file.shape[1]} x {file.shape[2]}, {file.shape[0]} page(s)"
             raise FormatError(self._files[i], f"is {found}, the first is {self.dtype} {want[1]} x {want[2]}, {want[0]} page(s)")
         return file
+
+
+def _is_grey(palette: Any) -> bool:
+    """Whether a palette ``(3, n)`` shows larger numbers as lighter grey, as they would be shown without one."""
+    return palette is None or bool((palette == palette[0]).all() and (np.diff(palette[0].astype(int)) >= 0).all())
 
 
 def _count(path: Path) -> int:

@@ -31,4 +31,4 @@ def match_beam(
     across = -north * math.sin(math.radians(angle)) + east * math.cos(math.radians(angle))
     mask = np.exp(-4 * math.log(2) * ((along / major) ** 2 + (across / minor) ** 2))
     mask *= (target[0] * target[1] / (own[0] * own[1]) if by_beam else 1.0) / mask.sum()
-    return scipy.signal.convolve(image, mask, "same", "direct")
+    return scipy.signal.fftconvolve(image, mask, "same")

@@ -106,13 +106,14 @@ def test_the_plan_is_what_is_run_at_every_budget(rng):
     ("change", "target", "words"),
     [
         ({}, 5e-3, "the image's, 19.8 x 14.4 arcsec at 35 degrees, lies within"),
-        ({}, (9e-3, 4e-3, 90.0), "the smallest round beam that will do is 19.8 x 19.8 arcsec"),
+        ({}, (9e-3, 4e-3, 90.0), "the smallest round beam that will do is about 19.8 x 19.8 arcsec"),
         ({}, (5e-3, 9e-3, 0), "major the larger"),
         ({}, "12 arcsec", "in degrees"),
         ({}, 12, "a beam of 43200 x 43200 arcsec"),
         ({}, -1, "in degrees"),
         ({"BMAJ": 0.0}, 9e-3, "no beam"),
         ({"CTYPE1": "LINEAR", "CTYPE2": "LINEAR"}, 9e-3, "no celestial coordinates"),
+        ({"CTYPE1": "LINEAR"}, 9e-3, "no celestial coordinates, Unmatched celestial axes, wanted"),
         ({"CASAMBM": True}, 9e-3, "CASAMBM"),
         ({"BUNIT": "mystery per beam"}, 9e-3, "BUNIT"),
     ],
@@ -121,6 +122,30 @@ def test_refused_in_one_sentence(change, target, words):
     with pytest.raises(fp.ArgumentError) as caught:
         fp.match_beam(np.zeros((20, 20)), header_of(**change), target, device="cpu")
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("angle", [0.0, 30.0, 45.0])
+def test_the_round_beam_that_a_refusal_names_will_do(angle):
+    header, image = header_of((4e-3, 3e-3, angle)), np.ones((40, 40))
+    for target in (3.5e-3, 4e-3):
+        try:
+            fp.match_beam(image, header, target, device="cpu")
+        except fp.ArgumentError as error:
+            named = float(str(error).split("will do is about ")[1].split(" x ")[0])
+            assert 14.4 <= named < 14.6
+            fp.match_beam(image, header, named / 3600, device="cpu")
+
+
+def test_a_quantity_has_its_own_unit():
+    from astropy import units
+
+    image = np.ones((60, 60))
+    for unit, areas in ("Jy/beam", 81 / 22), ("mJy/beam", 81 / 22), ("K", 1.0):
+        got, _ = fp.match_beam(image * units.Unit(unit), header_of(unit=""), 9e-3, device="cpu")
+        np.testing.assert_allclose(got[30, 30].to_value(unit), areas, rtol=1e-6)
+    with pytest.raises(fp.ArgumentError, match="image: got a Quantity in K, wanted one in the header's BUNIT, Jy/beam"):
+        fp.match_beam(image * units.K, header_of(), 9e-3, device="cpu")
 
 
 def test_a_cube_is_no_image():

@@ -80,7 +80,7 @@ def test_the_plan_is_the_jobs(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [("median", "size"), ("gaussian --sigma 2 --size 3", "it takes sigma"), ("blur", "one of median"),
-     ("median --size 13", "at most 11"),
+     ("median --size 13", "at most 11"), ("percentile --size 3 --percentile 200", "percentile: got 200.0, wanted -100 to 100"),
      ("medain --size 3", r"the nearest is median\.$"), ("image.fits --size 3", "got the file image.fits.* give median IMAGE"),
      ("gaussian --sigma -1", "0 or more"), ("median --size 3 --boundary odd", "nearest")],
 )  # fmt: skip

@@ -167,3 +167,22 @@ def test_mistakes_are_one_sentence_and_write_nothing(line, told, folder, rng):
         run(line)
     assert told in str(caught.value) and "\n" not in str(caught.value).partition("needs at least")[0]
     assert {path.name for path in folder.iterdir()} == before
+
+
+def test_which_way_is_up_is_kept_between_formats(folder, rng):
+    exif = Image.Exif()
+    exif[274] = 6
+    Image.fromarray(rng.integers(0, 256, (9, 8, 3)).astype(np.uint8)).save("photo.jpg", exif=exif)
+    for source, target in ("photo.jpg", "a.tif"), ("a.tif", "b.tif"), ("b.tif", "c.png"), ("c.png", "d.jpg"):
+        run(f"convolve {source} mask.npy -o {target}")
+        assert Image.open(target).getexif()[274] == 6
+
+
+def test_a_palette_is_told_where_numbers_are_filtered(folder, rng):
+    numbers = rng.integers(0, 256, (9, 8)).astype(np.uint8)
+    grey = np.tile(np.arange(256, dtype=np.uint16) * 257, (3, 1))
+    for palette, told in (grey[:, ::-1], True), (rng.permuted(grey, axis=1), True), (grey, False):
+        tifffile.imwrite("a.tif", numbers, photometric="palette", colormap=palette)
+        for job in "convolve a.tif mask.npy", "filter median a.tif --size 3":
+            result = run(f"{job} -o out.npy --overwrite")
+            assert ("a.tif: has a palette" in result.stderr) == told

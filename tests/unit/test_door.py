@@ -44,6 +44,12 @@ def test_dask_arrays_stay_lazy(verb, rng):
     np.testing.assert_array_equal(found.compute(scheduler="threads"), whole)
 
 
+def test_a_dataset_is_several_arrays():
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    with pytest.raises(ArgumentError, match=r"input: got a Dataset of xarray, wanted one array; give one of its variables"):
+        fp.median_filter(xarray.Dataset({"sky": (("y", "x"), np.ones((5, 6)))}), 3)
+
+
 def test_sums_of_volumes_and_planes_of_stacks(rng):
     volume = rng.random((7, 12, 10), np.float32)
     lazy, _ = lazily(volume, 4)

@@ -156,6 +156,24 @@ def test_extensions_and_compressed(tmp_path: Path) -> None:
         np.testing.assert_array_equal(rows, image[4:7])
 
 
+def test_a_part_that_a_format_does_not_have_is_no_other_part(tmp_path: Path) -> None:
+    image = values((4, 5), "float32")
+    fits.HDUList([fits.PrimaryHDU(image), fits.ImageHDU(image + 1, name="ERR")]).writeto(tmp_path / "a.fits")
+    np.save(tmp_path / "a.npy", image)
+    tifffile.imwrite(tmp_path / "a.tif", image)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["sky"] = image
+    for name, told in {
+        "a.fits:/ERR": r'is FITS, which has no dataset /ERR; an extension is named ".*a\.fits\[NAME\]"',
+        "a.fits:ERR": r'there is no such file; an extension is named ".*a\.fits\[NAME\]"',
+        "a.npy:/x": "is NumPy, which has no dataset /x",
+        "a.tif[1]": "is TIFF, which has no extension 1.*--plane",
+        "a.h5[1]": r'is HDF5, which has no extension 1; a dataset is named ".*a\.h5:/NAME"',
+    }.items():
+        with pytest.raises(FormatError, match=told):
+            open_image(tmp_path / name)
+
+
 def test_header_beam_unit_and_wcs(tmp_path: Path) -> None:
     fits.writeto(tmp_path / "a.fits", values((1, 7, 5), "float32"), radio_header())
     with open_image(tmp_path / "a.fits") as image:

@@ -108,6 +108,21 @@ def test_a_kernel_is_found_on_disk():
     assert sum(kernel.stats.cache_hits.values()) == 1
 
 
+def test_a_stop_that_llvm_drops_is_a_stop(monkeypatch):
+    # As Ctrl-C that comes while Python is called for the machine code.
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    dropped = []
+    engine = _total.targetctx.codegen()._engine._ee
+    monkeypatch.setattr(engine, "_object_cache_notify", stopped)
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: dropped.append(found.exc_type))
+    for made in njit, plain:
+        with pytest.raises(KeyboardInterrupt):
+            made(_least.py_func, cache=True)(1.5, made is njit)
+    assert set(dropped) == {KeyboardInterrupt}
+
+
 def test_processes_that_compile_at_once_keep_each_their_own_code(tmp_path, monkeypatch):
     """Two signatures, by two who have found the folder empty, whatever the order in which their files appear."""
     for number, order in enumerate(sorted(set(permutations("aabb")))):

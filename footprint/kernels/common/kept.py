@@ -11,7 +11,11 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+<<<<<<< HEAD
 from pathlib import Path
+=======
+import threading
+>>>>>>> stranger
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -132,6 +136,19 @@ class Kept(FunctionCache):  # type: ignore[misc]
         plain = self._cache_file
         stamp = plain._source_stamp, digest(function.__code__.co_filename, _ROOT)
         self._cache_file = _File(plain._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled.
+
+        LLVM hands machine code to Python in a callback, where Python drops what a signal raises, and the code with it.
+        """
+        try:
+            super().save_overload(sig, data)
+        except RuntimeError as error:
+            if "no compiled object" not in str(error):
+                raise
+            if threading.current_thread() is threading.main_thread():
+                raise KeyboardInterrupt from None
 
     @global_compiler_lock
     def load_overload(self, sig: Any, target_context: Any) -> Any:
