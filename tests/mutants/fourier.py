@@ -75,8 +75,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/fourier.py",
-        "lattice(*self.geometry.table().T[:2])",
-        "lattice(*np.abs(self.geometry.table()).T[:2])",
+        "lattice(*self.geometry.table().T[:2], n_a)",
+        "lattice(*np.abs(self.geometry.table()).T[:2], n_a)",
         (TESTS + "test_equals_the_plain_sum",),
         "angles have no direction",
     ),
