@@ -13,8 +13,8 @@ from tests.memory.jobs import JOBS
 ROOT = Path(__file__).resolve().parents[2]
 # Python's own objects and malloc's arenas while a run goes on: not ours to plan, and no function of the data.
 _INTERPRETER = 512 << 10
-# Shares of their memory that jobs are also measured at; others at a sixth. By the Fourier method a 17th is tiles of a few rows, summed
-# from small groups of angles: a thousand parts.
+# Shares of their memory that jobs are also measured at; others at a sixth. By the Fourier method a 17th is a thousand parts, tiles
+# of a few rows from groups of angles.
 _SHARES = {"convolve": (2, 6), "find_sources_file": (2, 6), "reconstruct": (2, 6), "fbp_fourier": (2, 17)}
 
 

@@ -94,4 +94,11 @@ MUTANTS = [
         ("tests/null/test_planning.py::test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for",),
         "tiles are summed from the smallest groups there are",
     ),
+    Mutant(
+        "footprint/plan/steps.py",
+        "moving, rows, copies, ends)",
+        "moving, rows, copies)",
+        ("tests/property/test_plan_poison.py::test_poison",),
+        "all parts of a sum take the first one's steps",
+    ),
 ]
