@@ -193,7 +193,8 @@ class FourierBackproject:
         n_z, n_a, _ = sino.spec.shape
         grid, n_f = self._grid(b.at_a_time("y") or self.geometry.shape[0]), len(self.gains)
         table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=sino)
-        lattice = b.const(grid.lattice(*self.geometry.table().T[:2], n_a), "lattice", axes="a.", of=sino)
+        cos, nsin = self.geometry.table().T[:2]
+        lattice = b.const(grid.lattice(cos, nsin, n_a), "lattice", axes="a.", of=sino)
         shape = (grid.rows, grid.cells_y)
         cells = b.held(out, (n_z, *shape), "complex64", "grid", along="z") if b.summing else None
         moves = slides(b, self.geometry.slice_shifts, self.geometry.first, sino)

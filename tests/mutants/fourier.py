@@ -75,8 +75,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/fourier.py",
-        "lattice(*self.geometry.table().T[:2], n_a)",
-        "lattice(*np.abs(self.geometry.table()).T[:2], n_a)",
+        "cos, nsin = self.geometry.table().T[:2]",
+        "cos, nsin = np.abs(self.geometry.table().T[:2])",
         (TESTS + "test_equals_the_plain_sum",),
         "angles have no direction",
     ),
