@@ -95,16 +95,17 @@ class Grid:
         step = max(self.cells_x, self.cells_y) / self.padded
         return 1 + int((WINDOW - self.taps.count) / max(step, 1.0))
 
-    def lattice(self, cos: np.ndarray, nsin: np.ndarray) -> np.ndarray:
-        """``(n, 3)`` int64: steps of every angle along x and y in 2^-BITS cells, and its number, sorted by direction.
+    def lattice(self, cos: np.ndarray, nsin: np.ndarray, together: int) -> np.ndarray:
+        """``(n, 3)`` int64: steps of every angle along x and y in 2^-BITS cells, and its number in its group of ``together``.
 
-        Steps along x are 0 or more: angles of the left half-plane are turned by half a turn, their samples conjugated.
+        Each group is sorted by direction. Steps along x are 0 or more: angles of the left half-plane are turned by half a turn,
+        their samples conjugated.
         """
         turn = np.where(cos < 0, -1.0, 1.0)
         steps = [turn * part * cells / self.padded * 2.0**BITS for part, cells in ((cos, self.cells_x), (nsin, self.cells_y))]
         along_x, along_y = (np.rint(part).astype(np.int64) for part in steps)
-        order = np.argsort(np.arctan2(along_y, along_x), kind="stable")
-        return np.stack([along_x[order], along_y[order], order], axis=1)
+        order = np.lexsort((np.arctan2(along_y, along_x), np.arange(len(cos)) // together))
+        return np.stack([along_x[order], along_y[order], order % together], axis=1)
 
     def table(self) -> np.ndarray:
         """The taps' coefficients twice beside each other: lanes 0 to 7 are taps along y, 8 to 15 along x, unused ones 0."""
@@ -202,10 +203,8 @@ class FourierBackproject:
         n_z, n_a, _ = sino.spec.shape
         grid, n_f = self._grid(b.at_a_time("y") or self.geometry.shape[0]), len(self.gains)
         table = b.const(self.geometry.table(self.scale), "geometry", axes="a.", of=sino)
-        lattice = b.const(grid.lattice(*self.geometry.table().T[:2]), "lattice")
-        if n_a != len(self.geometry.angles):
-            whole, lattice = lattice, b.like(table, "int64", "lattice of the part", shape=(n_a, 3))
-            b.launch("fourier.pick", whole, lattice, first=b.first(sino, "a"))
+        cos, nsin = self.geometry.table().T[:2]
+        lattice = b.const(grid.lattice(cos, nsin, n_a), "lattice", axes="a.", of=sino)
         shape = (grid.rows, grid.cells_y)
         cells = b.held(out, (n_z, *shape), "complex64", "grid", along="z") if b.summing else None
         moves = slides(b, self.geometry.slice_shifts, self.geometry.first, sino)

@@ -313,8 +313,34 @@ class _Search:
         if not best:
             return None
         even = -(-most // -(-most // best))
-        plan = self.at(cuts(even if self.fits(cuts(even), rung) else best), rung)
-        return self.with_choices(plan, rung)
+        found = cuts(even if self.fits(cuts(even), rung) else best)
+        return self.with_choices(self.at(self.fewer(found, rung), rung), rung)
+
+    def fewer(self, cuts: tuple[Cut, ...], rung: _Rung) -> tuple[Cut, ...]:
+        """For tiles whose sums are taken in the smallest groups: larger groups, in the room that they leave or smaller tiles do.
+
+        Every part costs its start, which in a part of the smallest group takes about as long as its work; and every tile is summed
+        from all there is. So a share of the parts saved outweighs the same share of tiles more, if they are not predicted slower.
+        """
+        if len(cuts) < 3 or not cuts[-1].sums:
+            return cuts
+        *outer, tile, group = cuts
+        steps = dict(zip((axis for axis, _, _ in self.job.axes[1:]), self.job.finer))
+        step, most = steps.get(tile.axis, 1), -(-group.total // _SUMMED)
+        best, least, fastest = cuts, 2.0, 0.0
+        for tiles in sorted({tile.count, tile.count * 9 // 8, tile.count * 5 // 4}):
+            size = -(-tile.total // (tiles * step)) * step
+            smaller = replace(tile, size=min(size, tile.size))
+            some = lambda n, s=smaller: (*outer, s, replace(group, size=min(n * _SUMMED, group.total)))  # type: ignore[misc]
+            found = self.largest(most, some, rung)
+            if not found:
+                continue
+            even = some(-(-most // -(-most // found)))
+            more, fewer = even[-2].count / tile.count, even[-1].count / group.count
+            seconds = self.total(self.at(even, rung))
+            if best is cuts or (more + more * fewer < least and seconds <= fastest):
+                best, least, fastest = even, more + more * fewer, seconds
+        return best
 
     def largest(self, most: int, cuts: Callable[[int], tuple[Cut, ...]], rung: _Rung) -> int:
         """The largest size that fits, 0 where none does; ``high`` only ever moves below a size that was seen not to fit."""

@@ -71,7 +71,9 @@ class Steps:
         copies = (geometry.order % self.plan.copies, geometry.group % self.plan.copies)
         # A table, or an input that stays, is there as a whole, and every part has other rows of it.
         rows = tuple([geometry.windows[slot][0][0] for slot in self._standing])
-        key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies)
+        # Steps that only the first, the last part of a sum or the first pass takes are not made ready for others.
+        ends = (geometry.ends, geometry.turn == 0)
+        key = (phase, lanes, tuple(geometry.shapes.values()), moving, rows, copies, ends)
         found = self._prepared.get(key)
         if found is None:
             if len(self._prepared) >= _KEPT:
@@ -84,7 +86,8 @@ class Steps:
         found: list[Any] = []
         for node in nodes:
             if isinstance(node, int):
-                found.append(self._prepare(node, self.plan.steps[node], turns, geometry))
+                if geometry.runs(self.plan.steps[node].when):
+                    found.append(self._prepare(node, self.plan.steps[node], turns, geometry))
             elif self._once(node, geometry):
                 found += self._flat(node[1], {**turns, node[0].id: 0}, geometry)
             else:

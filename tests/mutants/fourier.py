@@ -82,9 +82,30 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/fourier.py",
-        "lattice(*self.geometry.table().T[:2])",
-        "lattice(*np.abs(self.geometry.table()).T[:2])",
+        "cos, nsin = self.geometry.table().T[:2]",
+        "cos, nsin = np.abs(self.geometry.table().T[:2])",
         (TESTS + "test_equals_the_plain_sum",),
         "angles have no direction",
+    ),
+    Mutant(
+        "footprint/ops/fourier.py",
+        "np.arange(len(cos)) // together",
+        "np.arange(len(cos)) // len(cos)",
+        (TESTS + "test_groups_of_angles_and_tiles_equal_the_whole",),
+        "a group has the directions of angles of others",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        "self.at(self.fewer(found, rung), rung)",
+        "self.at(found, rung)",
+        ("tests/null/test_planning.py::test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for",),
+        "tiles are summed from the smallest groups there are",
+    ),
+    Mutant(
+        "footprint/plan/steps.py",
+        "moving, rows, copies, ends)",
+        "moving, rows, copies)",
+        ("tests/property/test_plan_poison.py::test_poison",),
+        "all parts of a sum take the first one's steps",
     ),
 ]

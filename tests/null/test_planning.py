@@ -150,3 +150,18 @@ def test_each_of_several_devices_has_equally_many_parts(devices):
         sinograms, slices = ArraySpec((256, 1500, 2048)), ArraySpec((256, 2048, 2048))
         plan = plan_op(limits, None, "fbp", op, [(sinograms, Given())], [(slices, Given())])
         assert plan.n_parts % devices == 0 and plan.n_parts >= 4 * devices
+
+
+def test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for():
+    """They were of 16 angles whatever room the tiles left: 282 parts, each of which costs its start, and not 48."""
+    limits = replace(device_limits("cpu"), threads=2)
+    op = Fbp(Table(np.linspace(0, np.pi, 1500, endpoint=False)), 2048, 1023.5, method="fourier")
+    arrays = [(ArraySpec((1, 1500, 2048)), Given())], [(ArraySpec((1, 2048, 2048)), Given())]
+    plan = plan_op(limits, 16_000_000, "fbp", op, *arrays)
+    tile, group = plan.cuts
+    assert (tile.axis, group.axis) == ("y", "a") and tile.count <= 4 and group.size >= 64
+    assert plan.footprint.total <= 16_000_000
+    with pytest.raises(fp.BudgetError) as refused:
+        plan_op(limits, 1_000_000, "fbp", op, *arrays)
+    smallest = plan_op(limits, refused.value.smallest, "fbp", op, *arrays)
+    assert smallest.cuts[-1].size == 16 and smallest.footprint.total == refused.value.smallest

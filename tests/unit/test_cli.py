@@ -290,7 +290,8 @@ assert warmed
         "convolve noise.npy gaussian:sigma=4 -o d.npy --dtype float64",
         "convolve part.npy gaussian:sigma=3 -o e.npy",
         "convolve noise.npy box:301 -o h.npy",
-        "reconstruct scan.nx -o c.h5",
+        # Tiles of slices, from groups of angles.
+        "reconstruct scan.nx -o c.h5 --method fourier --memory 1MB",
         "reconstruct scan.nx -o f.tif --output-dtype uint8",
         "reconstruct turn_frames.npy --no-log --angles turn.npy -o i.h5 --center 55 --half-acquisition",
         "reconstruct long.nx -o j.h5 --center 67 --phase 100 --energy 20 --distance 0.1 --pixel-size 5e-4 --unsharp 3",

@@ -5,7 +5,6 @@ before row 0, and as many and some after the last, are for taps that reach beyon
 
 ``fourier.gain(spectrum (n, n_f) complex64, response (n_f,), table (n, 4) float64, *, x0, y0)`` multiplies by the gains (float32 or
 complex64), the angle's weight, and the phase that puts the origin on pixel (y0, x0); angles of the left half-plane are conjugated.
-``fourier.pick(lattice (N, 3) int64, own (n, 3), *, first)`` copies the rows of the angles from ``first`` on, in order.
 ``fourier.clear(grid)`` fills with zeros.
 ``fourier.spread(spectrum (n, n_f), lattice (n, 3), taps (W + 1, 16) float32, grid, *, accuracy, group, accumulate)`` sums every
 sample's shares, ``group`` samples at once where the device can, and writes, or with ``accumulate`` adds, them. A lattice's rows are

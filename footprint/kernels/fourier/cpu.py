@@ -18,6 +18,8 @@ from footprint.kernels.fourier.cpu_spread import WIDE, add_row
 from footprint.kernels.fourier.taps import taps_of
 from footprint.kernels.transforms import cpu as transforms
 
+_SPREAD = 500
+"""Multiply-adds that take as long as spreading a sample."""
 _UNITS = 8
 """Groups of rows that a thread transforms before they meet their gains."""
 
@@ -65,14 +67,10 @@ def spectra(
     transforms.shared(share, work, -(-n // transforms.LANES), n * padded * TOUCH)
 
 
-def pick(lattice: np.ndarray, own: np.ndarray, *, first: int) -> None:
-    """See the contract."""
-    _pick(lattice, own, first)
-
-
 def clear(grid: np.ndarray) -> None:
-    """See the contract."""
-    _clear(grid)
+    """See the contract. NumPy does it without the interpreter, and without a kernel that jobs in one part never load."""
+    rows, threads = len(grid), 1 if few(grid.size * TOUCH) else numba.get_num_threads()
+    each(lambda t: grid[rows * t // threads : rows * (t + 1) // threads].fill(0), threads)
 
 
 def spread(
@@ -89,7 +87,8 @@ def spread(
     count = taps_of(accuracy).count
     cells, samples = (a.view(np.float32).reshape(-1) for a in (grid, spectrum))
     # How many taps and samples at once are lengths of tuples: what is compiled depends on them.
-    n_f, threads, together = spectrum.shape[1], numba.get_num_threads(), (0,) * (group if WIDE else 1)
+    n_f, together = spectrum.shape[1], (0,) * (group if WIDE else 1)
+    threads = 1 if few(spectrum.size * _SPREAD) else numba.get_num_threads()
     given = cells, samples, taps.reshape(-1), lattice, n_f, grid.shape, (0,) * count, together
     each(lambda t: _spread(*given, 0, t, threads, accumulate), threads)
     each(lambda t: _spread(*given, 1, t, threads, accumulate), threads)
@@ -174,22 +173,6 @@ def _gain(spectrum, response, table, near, x0, y0, first, last):
                 row[2 * k] = x * re - y * im
                 row[2 * k + 1] = sign * (x * im + y * re)
             far *= leap
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pick(lattice, own, first):
-    at = 0
-    for i in range(lattice.shape[0]):
-        number = lattice[i, 2] - first
-        if 0 <= number < own.shape[0]:
-            own[at, 0], own[at, 1], own[at, 2] = lattice[i, 0], lattice[i, 1], number
-            at += 1
-
-
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
-def _clear(grid):
-    for row in prange(grid.shape[0]):
-        grid[row] = 0
 
 
 @njit(cache=True, error_model="numpy")

@@ -59,11 +59,6 @@ def gain_program(limits: Limits, spectrum: ArraySpec, response: ArraySpec, table
     return _one("gain", grid, args, RESPONSE="f32x2" if is_complex else "f32", COMPLEX=int(is_complex))
 
 
-def pick_program(limits: Limits, lattice: ArraySpec, own: ArraySpec, *, first: int) -> Program:
-    """One group."""
-    return _one("pick", (1, 1, 1), (A(0), A(1), np.int64(lattice.shape[0]), np.int64(own.shape[0]), np.int64(first)))
-
-
 def clear_program(limits: Limits, grid: ArraySpec) -> Program:
     """Zeros."""
     return _one("clear", flat_grid(grid.size), (A(0), np.int64(grid.size)))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from footprint.kernels.common.borders import source_index
-from footprint.kernels.common.jit import njit, plain
+from footprint.kernels.common.jit import njit
 from footprint.kernels.remove_stripes.contract import WIDE
 from footprint.kernels.remove_stripes.cpu_ranks import bits_of, smooth, sort, unsort, unsort_marked
 
@@ -15,6 +15,8 @@ __all__ = [
     "subtract", "unsort", "unsort_marked",
 ]  # fmt: skip
 _mirrored = njit(cache=True)(source_index)
+# Rows whose surroundings are made float64 at a time: they stay in a core's first cache.
+_TALL = 16
 
 
 # -- which columns are stripes -------------------------------------------------------------------------------------------
@@ -77,24 +79,32 @@ def detect(ratio: np.ndarray, order: np.ndarray, marks: np.ndarray, *, snr: floa
         _detect(ratio[s], order[s, 0], marks[s], snr, edge)
 
 
-# Optimised once, the sums around a pixel are made one by one, in twice the time.
-@plain(cache=True, parallel=True, nogil=True)
+@njit(cache=True, nogil=True)
+def _roughness_of(column, first, rows, wide, total):
+    """Add what ``rows`` rows of a strip of columns fluctuate; ``wide`` is made of these and what is around them, in float64."""
+    n_a, across = column.shape
+    for i in range(rows + 9):
+        row, to = column[_mirrored(first + i - 5, n_a, 2)], wide[i]
+        for x in range(across):
+            to[x] = row[x]
+    for i in range(rows):
+        a, b, c, d, e = wide[i], wide[i + 1], wide[i + 2], wide[i + 3], wide[i + 4]
+        f, g, h, j, k = wide[i + 5], wide[i + 6], wide[i + 7], wide[i + 8], wide[i + 9]
+        for x in range(across):
+            around = a[x] + b[x] + c[x] + d[x] + e[x] + f[x] + g[x] + h[x] + j[x] + k[x]
+            total[x] += abs(f[x] - around / 10)
+
+
+@njit(cache=True, parallel=True, nogil=True)
 def _roughness(lines, rough):
     n_a, n_x = lines.shape[1:]
     tiles = (n_x + WIDE - 1) // WIDE
     for unit in prange(lines.shape[0] * tiles):
         s, x0 = unit // tiles, unit % tiles * WIDE
         x1 = min(x0 + WIDE, n_x)
-        total = np.zeros(WIDE)
-        around = np.zeros(WIDE)
-        for a in range(n_a):
-            around[:] = 0
-            for k in range(-5, 5):
-                row = lines[s, _mirrored(a + k, n_a, 2)]
-                for x in range(x0, x1):
-                    around[x - x0] += row[x]
-            for x in range(x0, x1):
-                total[x - x0] += abs(lines[s, a, x] - around[x - x0] / 10)
+        total, wide = np.zeros(WIDE), np.empty((_TALL + 9, WIDE))
+        for first in range(0, n_a, _TALL):
+            _roughness_of(lines[s, :, x0:x1], first, min(_TALL, n_a - first), wide[:, : x1 - x0], total)
         for x in range(x0, x1):
             rough[s, x] = total[x - x0]
 
