@@ -176,8 +176,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/deblend/climb.py",
-        "                flat[r * width + x] = up\n",
-        "                flat[r * width + x] = flat[up - 1]\n",
+        "        flat[at] = up\n",
+        "        flat[at] = flat[up - 1]\n",
         ("tests/backend/test_deblend.py::test_numbers_are_not_written_over_by_threads_that_still_halve_paths",),
         "a number is written where another thread still halves the path",
         plain=True,
