@@ -294,6 +294,20 @@ MUTANTS = [
         "two rows are joined where two sources are far better",
     ),
     Mutant(
+        "footprint/kernels/pairs/cpu.py",
+        "point = point if s[POINT, 0] >= LEAST else np.inf",
+        "point = point if s[POINT, 0] >= -np.inf else np.inf",
+        ("tests/backend/test_pairs.py::test_two_rows_become_no_source_below_the_noise",),
+        "two rows become one source below the background",
+    ),
+    Mutant(
+        "footprint/api/_pairs.py",
+        "stays = self._sure(columns)",
+        'stays = np.ones(len(columns["label"]), bool)',
+        ("tests/backend/test_pairs.py::test_what_is_joined_leaves_no_gap_and_every_place_is_one",),
+        "rows stay that lie nobody knows where",
+    ),
+    Mutant(
         "footprint/ops/local_sources.py",
         "not b.several and key in b.made",
         "key in b.made",
