@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -42,23 +43,49 @@ def on_sky(wcs: Any, x: np.ndarray, y: np.ndarray, x_err: np.ndarray, y_err: np.
     found, by = OnSky(*(np.full(len(x), np.nan) for _ in OnSky._fields)), _step(wcs)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        told = None
         for at in range(0, len(x), _PLACED):
-            rows = at + np.flatnonzero(np.isfinite(x[at : at + _PLACED]) & np.isfinite(y[at : at + _PLACED]))
-            if not len(rows):
+            known = np.isfinite(x[at : at + _PLACED]) & np.isfinite(y[at : at + _PLACED])
+            if not known.any():
                 continue
-            here = x[rows], y[rows]
-            over, down = np.repeat([[0, by, 0], [0, 0, by]], len(rows), axis=1)
-            ra, dec = icrs(wcs, np.tile(here[0], 3) + over, np.tile(here[1], 3) + down)
-            n = len(rows)
-            found.ra[rows], found.dec[rows] = ra[:n], dec[:n]
-            east, north = _directions(ra[:n], dec[:n])
-            place, *along = _unit(ra, dec).reshape(3, 3, n).swapaxes(0, 1)
-            onto = np.array([[np.degrees(((to - place) * way).sum(axis=0)) / by for to in along] for way in (north, east)])
+            told, rows = told or _told_by(wcs), at + np.flatnonzero(known)
+            onto = _place(told, x[rows], y[rows], by, rows, found)
             for out, steps in ((found.dec_err, onto[0]), (found.ra_err, onto[1])):
                 out[rows] = np.hypot(steps[0] * x_err[rows], steps[1] * y_err[rows])
             for one in more:
                 one.place(rows, onto)
     return found
+
+
+def _place(
+    told: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    x: np.ndarray,
+    y: np.ndarray,
+    by: float,
+    rows: np.ndarray,
+    found: OnSky,
+) -> np.ndarray:
+    """Positions of some rows, in which every place is known; what pixels there are towards north and east, as `Placed` has it."""
+    here = np.empty((3, len(x), 2))
+    here[:, :, 0], here[:, :, 1] = x, y
+    here[1, :, 0] += by
+    here[2, :, 1] += by
+    ra, dec = (values.reshape(3, -1) for values in told(here.reshape(-1, 2)))
+    found.ra[rows], found.dec[rows] = ra[0], dec[0]
+    ra, dec = np.radians(ra), np.radians(dec)
+    # Of the places and their neighbours along x and y: what unit vectors, and the directions at the places, are made of.
+    (cos_ra, sin_ra), (cos_dec, up) = (np.cos(ra), np.sin(ra)), (np.cos(dec), np.sin(dec))
+    across, along = cos_dec * cos_ra, cos_dec * sin_ra
+    ways = (-up[0] * cos_ra[0], -up[0] * sin_ra[0], cos_dec[0]), (-sin_ra[0], cos_ra[0])
+    onto = np.empty((2, 2, len(x)))
+    for k in (1, 2):
+        step = across[k] - across[0], along[k] - along[0], up[k] - up[0]
+        for way, out in zip(ways, onto[:, k - 1]):
+            side = step[0] * way[0]
+            for one, other in zip(step[1:], way[1:]):
+                side += one * other
+            np.divide(np.degrees(side), by, out=out)
+    return onto
 
 
 def _step(wcs: Any) -> float:
@@ -72,15 +99,31 @@ def _step(wcs: Any) -> float:
 
 def icrs(wcs: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Right ascension and declination of pixels, in degrees: astropy's, to the last bit."""
+    return _told_by(wcs)(np.stack([x, y], axis=-1))
+
+
+def _told_by(wcs: Any) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """What makes ICRS positions of rows of x and y."""
     if not _plain(wcs):
-        world = wcs.pixel_to_world(x, y).icrs
-        return world.ra.deg, world.dec.deg
+
+        def asked(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            world = wcs.pixel_to_world(xy[:, 0], xy[:, 1]).icrs
+            return world.ra.deg, world.dec.deg
+
+        return asked
+
     # Coordinate objects that only hand numbers on would take most of the time.
-    axes = wcs.all_pix2world(x, y, 0)
-    ra, dec = axes[wcs.wcs.lng], axes[wcs.wcs.lat]
-    ra = ra - np.floor_divide(ra, 360.0, out=np.zeros_like(ra), where=(ra < 0) | (ra >= 360)) * 360
-    # A rounding error under 0 has come out as 360.
-    return np.where(ra >= 360, ra - 360, ra), dec
+    def plainly(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        axes = wcs.all_pix2world(xy, 0)
+        ra, dec = axes[:, wcs.wcs.lng].copy(), axes[:, wcs.wcs.lat].copy()
+        out = np.flatnonzero((ra < 0) | (ra >= 360))
+        if out.size:
+            turned = ra[out] - np.floor_divide(ra[out], 360.0) * 360
+            # A rounding error under 0 has come out as 360.
+            ra[out] = np.where(turned >= 360, turned - 360, turned)
+        return ra, dec
+
+    return plainly
 
 
 def _plain(wcs: Any) -> bool:
@@ -90,16 +133,3 @@ def _plain(wcs: Any) -> bool:
     from astropy.wcs.utils import wcs_to_celestial_frame
 
     return type(wcs) is WCS and wcs.naxis == 2 and type(wcs_to_celestial_frame(wcs)) is ICRS
-
-
-def _unit(ra: np.ndarray, dec: np.ndarray) -> np.ndarray:
-    """Unit vectors, one a column."""
-    ra, dec = np.radians(ra), np.radians(dec)
-    return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
-
-
-def _directions(ra: np.ndarray, dec: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """East and north at positions, as unit vectors."""
-    ra, dec = np.radians(ra), np.radians(dec)
-    east = np.stack([-np.sin(ra), np.cos(ra), np.zeros_like(ra)])
-    return east, np.stack([-np.sin(dec) * np.cos(ra), -np.sin(dec) * np.sin(ra), np.cos(dec)])

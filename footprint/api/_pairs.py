@@ -40,6 +40,8 @@ _FITTED = {f"fit_{name}{end}": column + first for name, column in SHAPED.items()
 _FITTED["fit_chi2"] = CHI2
 # In beams: how near no other row may be to a part; how far a place may move.
 _ALONE, _MOVED = 0.5, 1.6
+# How well the place of a row of the second search has to be known, in beams over the threshold: as nine in ten points are there.
+_PLACED = 0.75
 
 
 def check_pairs(wanted: Any, search: Search, kept: Any) -> bool:
@@ -125,7 +127,7 @@ class Pairs:
         """Make two rows of what is a pair, the fainter at the end, and place what is long anew; what metadata say of it."""
         columns = found.columns
         if not len(columns["label"]):
-            return {"pairs": 0, "refitted": 0, "joined": 0}
+            return {"pairs": 0, "refitted": 0, "joined": 0, "dropped": 0}
         order = np.argsort(np.where(np.isfinite(columns["fit_y"]), columns["fit_y"], columns["y_peak"]), kind="stable")
         fits = np.full((len(order), COLUMNS), np.nan)
         for name, column in SHAPED.items():
@@ -223,14 +225,29 @@ class Pairs:
                 else:
                     old[rows], more = bright[:, at_column], faint[:, at_column]
                 columns[name] = np.concatenate([old, np.broadcast_to(more, len(rows)).astype(old.dtype)])
-        if joined:
-            stays = np.ones(len(columns["label"]), bool)
-            stays[joined] = False
+        stays = self._sure(columns)
+        stays[joined] = True
+        dropped = int(np.count_nonzero(~stays))
+        stays[joined] = False
+        if not stays.all():
             for name in list(columns):
                 columns[name] = columns[name][stays]
             # Rows of the second search and later ones have no pixels among the labels.
             columns["label"] = np.arange(1, len(columns["label"]) + 1, dtype=columns["label"].dtype)
-        return {"pairs": len(rows), "refitted": refitted, "joined": len(joined)}
+        return {"pairs": len(rows), "refitted": refitted, "joined": len(joined), "dropped": dropped}
+
+    def _sure(self, columns: dict[str, np.ndarray]) -> np.ndarray:
+        """Which rows stay: of the second search, those whose fits say that something is there, and where.
+
+        What sources under the threshold add up to in a crowd is wide, and lies on none of them; so does what a wrong model
+        leaves. Errors count what the fit leaves where that is more than the noise.
+        """
+        alone, sigma = (columns["flags"] & (HIDDEN | PARTED)) == HIDDEN, self.search.rules.sigma
+        with np.errstate(invalid="ignore"):
+            doubt = np.sqrt(np.maximum(columns["fit_chi2"], 1))
+            there = columns["fit_peak"] > sigma * columns["fit_peak_err"] * doubt
+            placed = np.hypot(columns["fit_x_err"], columns["fit_y_err"]) * doubt <= _PLACED / sigma * self._width
+        return ~alone | (there & placed)
 
     def _together(
         self, columns: dict[str, np.ndarray], order: np.ndarray, found: np.ndarray, at: np.ndarray

@@ -17,6 +17,8 @@ from footprint.kernels.deblend.contract import AT, FIRST, LINK, PIXELS
 
 # Pixels that are passed over at once.
 AT_ONCE = 32
+# Rows that a thread follows together.
+_BAND = 64
 # The directions of neighbours in raster order, and where a pixel stays.
 STAYS = 4
 _FAR = np.int64(1) << 62
@@ -197,36 +199,93 @@ def number(block, nodes, roots, first, offset, peaks, basins, keep):
     return roots[rows]
 
 
+@njit(cache=True, nogil=True)
+def _none(row, start, stop):
+    """Whether no pixel from start to stop belongs to a basin."""
+    n = row[0] * 0
+    for x in range(np.uint64(start), np.uint64(stop)):
+        n |= row[x]
+    return n == 0
+
+
+@njit(cache=True, nogil=True)
+def _step(flat, row, x):
+    """Have a pixel point to where that points to which it points to, as far as that is no root; without a branch."""
+    k = row[x]
+    up = flat[np.uint64(max(k, 1) - 1)]
+    row[x] = up if (k > 0) & (up > 0) else k
+
+
+@njit(cache=True, nogil=True)
+def _halve(flat, i):
+    """Have a pixel point to its root; the way there is halved."""
+    at, up = i, flat[i]
+    if up > 0:
+        further = flat[up - 1]
+        while further > 0:
+            flat[i] = further
+            i = further - 1
+            if flat[i] < 0:
+                up = further
+                break
+            up = flat[i]
+            further = flat[up - 1]
+        flat[at] = up
+
+
+@njit(cache=True, nogil=True)
+def _back(flat, nodes, low, high):
+    """Go through rows from the last pixel to the first: what points down or right takes what is known there."""
+    width = nodes.shape[1]
+    for r in range(high - 1, low - 1, -1):
+        row = nodes[r]
+        for start in range((width - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
+            stop = min(start + AT_ONCE, width)
+            if not _none(row, start, stop):
+                for x in range(stop - 1, start - 1, -1):
+                    _step(flat, row, np.uint64(x))
+
+
+@njit(cache=True, nogil=True)
+def _forth(flat, nodes, low, high):
+    """Go through rows from the first pixel to the last, and follow to its end what does not point to a root then."""
+    width = nodes.shape[1]
+    for r in range(low, high):
+        row = nodes[r]
+        for start in range(0, width, AT_ONCE):
+            stop = min(start + AT_ONCE, width)
+            if _none(row, start, stop):
+                continue
+            far = False
+            for x in range(np.uint64(start), np.uint64(stop)):
+                _step(flat, row, x)
+                k = row[x]
+                far |= (k > 0) & (flat[np.uint64(max(k, 1) - 1)] > 0)
+            for x in range(start, stop if far else start):
+                _halve(flat, r * width + x)
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def follow(nodes):
     """Every pixel takes the number of the root it climbs to.
 
-    Threads halve one another's paths, so as long as they do all that is written are pixels farther up: a number could be written
-    over by who read what was there before it.
+    Once back and once forth through a band of rows most of them are known, without a branch that nobody can foretell. Threads
+    halve one another's paths, so as long as they do all that is written are pixels farther up: a number could be written over by
+    who read what was there before it.
     """
-    flat, width = nodes.reshape(-1), nodes.shape[1]
-    for r in prange(nodes.shape[0]):
-        x = next_set(nodes[r], 0)
-        while x < width:
-            i = r * width + x
-            up = flat[i]
-            if up > 0:
-                further = flat[up - 1]
-                while further > 0:
-                    flat[i] = further
-                    i = further - 1
-                    if flat[i] < 0:
-                        up = further
-                        break
-                    up = flat[i]
-                    further = flat[up - 1]
-                flat[r * width + x] = up
-            x = next_set(nodes[r], x + 1)
-    for r in prange(nodes.shape[0]):
-        x = next_set(nodes[r], 0)
-        while x < width:
-            k = flat[r * width + x]
-            while k > 0:
-                k = flat[k - 1]
-            flat[r * width + x] = k
-            x = next_set(nodes[r], x + 1)
+    rows, width = nodes.shape
+    flat = nodes.reshape(-1)
+    for t in prange(-(-rows // _BAND)):
+        _back(flat, nodes, t * _BAND, min((t + 1) * _BAND, rows))
+        _forth(flat, nodes, t * _BAND, min((t + 1) * _BAND, rows))
+    for r in prange(rows):
+        row = nodes[r]
+        for start in range(0, width, AT_ONCE):
+            stop = min(start + AT_ONCE, width)
+            if _none(row, start, stop):
+                continue
+            for x in range(np.uint64(start), np.uint64(stop)):
+                k = row[x]
+                while k > 0:
+                    k = flat[np.uint64(k - 1)]
+                row[x] = k

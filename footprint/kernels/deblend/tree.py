@@ -35,6 +35,9 @@ from footprint.kernels.deblend.contract import (
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
 
 _DIGIT = 11
+# Numbers that are put in order one by one.
+_FEW = 48
+_HALF, _LOW = np.uint64(32), np.uint64((1 << 32) - 1)
 _SIGN = np.uint64(1) << np.uint64(63)
 _ALL = (np.int64(1) << np.int64(62)) - 1 + (np.int64(1) << np.int64(62))
 
@@ -98,8 +101,89 @@ def _falling(values, keys, order, n):
 
 
 @njit(cache=True, nogil=True)
+def _digits(number):
+    n = np.int64(0)
+    while n < 63 and number >> n:
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _sort_numbers(numbers, spare, low, high):
+    """Sort numbers by their binary digits from ``low`` up to ``high``."""
+    n, shift = numbers.size, low
+    if n < _FEW:
+        for i in range(1, n):
+            v, j = numbers[i], i
+            while j > 0 and numbers[j - 1] > v:
+                numbers[j] = numbers[j - 1]
+                j -= 1
+            numbers[j] = v
+        return
+    starts = np.empty((1 << _DIGIT) + 1, np.int64)
+    mask = np.uint64((1 << _DIGIT) - 1)
+    here, there = numbers, spare[:n]
+    while shift < high:
+        by = np.uint64(shift)
+        starts[:] = 0
+        for i in range(n):
+            starts[((here[i] >> by) & mask) + np.uint64(1)] += 1
+        for d in range(1 << _DIGIT):
+            starts[d + 1] += starts[d]
+        for i in range(n):
+            d = (here[i] >> by) & mask
+            there[starts[d]] = here[i]
+            starts[d] += 1
+        here, there = there, here
+        shift += _DIGIT
+    if ((high - low + _DIGIT - 1) // _DIGIT) % 2:
+        put(numbers, spare[:n])
+
+
+@njit(cache=True, nogil=True)
+def _rank_packed(passes, n, keys, order, spare):
+    """As `_rank`, by numbers of a rank and a place in one; whether there is room for both, as where values are float32.
+
+    Such numbers are read one after the other, keys by way of an order from all over memory.
+    """
+    least, most, low, codes = passes[0, HEIGHT], passes[0, HEIGHT], np.int64(0), np.int64(0)
+    for e in range(n):
+        rank = passes[e, HEIGHT]
+        least, most, low, codes = min(least, rank), max(most, rank), low | rank, max(codes, passes[e, CODE])
+    # Of doubles that were floats the last digits are all 0, and first ones are few where ranks are alike.
+    zeros, places = np.int64(0), _digits(n)
+    while zeros < 62 and (low >> zeros) & 1 == 0:
+        zeros += 1
+    # Less than 2^62 each, their difference is an int64.
+    reach = (most >> zeros) - (least >> zeros) if zeros else _ALL
+    high = _digits(reach) + places
+    if high > 63 or _digits(codes) + places > 63:
+        return False
+    spares, mask = spare.view(np.uint64), (np.int64(1) << places) - 1
+    for e in range(n):
+        keys[e] = ((most >> zeros) - (passes[e, HEIGHT] >> zeros)) << places | e
+    _sort_numbers(keys[:n], spares, places, high)
+    first = 0
+    while first < n:
+        height, stop = np.int64(keys[first]) >> places, first + 1
+        while stop < n and np.int64(keys[stop]) >> places == height:
+            stop += 1
+        if stop > first + 1:
+            for i in range(first, stop):
+                e = np.int64(keys[i]) & mask
+                keys[i] = passes[e, CODE] << places | e
+            _sort_numbers(keys[first:stop], spares, places, _digits(codes) + places)
+        for i in range(first, stop):
+            order[i] = np.int64(keys[i]) & mask
+        first = stop
+    return True
+
+
+@njit(cache=True, nogil=True)
 def _rank(passes, n, keys, order, spare):
     """Order passes: the highest first, of equal ones the first in raster order."""
+    if n == 0 or _rank_packed(passes, n, keys, order, spare):
+        return
     for e in range(n):
         order[e] = e
         keys[e] = passes[e, CODE]
@@ -153,37 +237,47 @@ def _apart(one, other, width):
 
 
 @njit(cache=True, nogil=True)
+def _in_order(passes, stored, order, ends, heights):
+    """Copy what opening a pass needs of it, in their order: rows all over memory are then asked for side by side."""
+    for q in range(stored):
+        e = order[q]
+        ends[q] = passes[e, A] << 32 | passes[e, B]
+        heights[q] = passes[e, HEIGHT]
+
+
+@njit(cache=True, nogil=True)
 def _open(
-    peaks, basins, passes, stored, order, background, seed, prominence, contrast, min_area, width, shallow,
+    peaks, basins, passes, stored, order, ends, heights, background, seed, prominence, contrast, min_area, width, shallow,
     fewest, most, low, up, close, far,
 ):  # fmt: skip
     """Open the passes in order: branches that meet end, or stay as sources; see the contract."""
+    tree, owner, many, pixels, first, at = basins[TREE], basins[OWNER], basins[MANY], basins[PIXELS], basins[FIRST], basins[AT]
+    _in_order(passes, stored, order, ends, heights)
     for q in range(stored):
-        e = order[q]
-        a, b = passes[e, A], passes[e, B]
-        elder, younger = _find(basins[TREE], a), _find(basins[TREE], b)
+        a, b = np.int64(ends[q] >> _HALF), np.int64(ends[q] & _LOW)
+        elder, younger = _find(tree, a), _find(tree, b)
         if elder == younger:
             continue
-        if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and basins[AT, elder] > basins[AT, younger]):
+        if peaks[elder] < peaks[younger] or (peaks[elder] == peaks[younger] and at[elder] > at[younger]):
             a, b, elder, younger = b, a, younger, elder
-        over = peaks[younger] - _height_of(passes[e, HEIGHT])
-        beamed = fewest <= basins[PIXELS, younger] <= most
+        over = peaks[younger] - _height_of(heights[q])
+        beamed = fewest <= pixels[younger] <= most
         if beamed and over <= prominence:
-            top = basins[AT, younger]
-            beamed = low <= _apart(top, passes[e, CODE] >> 3, width) <= up
-            beamed &= close <= _apart(top, basins[AT, _find(basins[OWNER], a)], width) <= far
+            top = at[younger]
+            beamed = low <= _apart(top, passes[order[q], CODE] >> 3, width) <= up
+            beamed &= close <= _apart(top, at[_find(owner, a)], width) <= far
         least = max(shallow if beamed else prominence, contrast * (peaks[elder] - background))
-        rises = peaks[younger] - background > seed and over > least and basins[PIXELS, younger] >= min_area
-        if not (rises or basins[MANY, younger]):
-            basins[OWNER, _find(basins[OWNER], younger)] = _find(basins[OWNER], a)
-        elif not basins[MANY, elder] and basins[PIXELS, elder] < min_area:
-            basins[OWNER, _find(basins[OWNER], elder)] = _find(basins[OWNER], b)
-            basins[MANY, elder] = basins[MANY, younger]
+        rises = peaks[younger] - background > seed and over > least and pixels[younger] >= min_area
+        if not (rises or many[younger]):
+            owner[_find(owner, younger)] = _find(owner, a)
+        elif not many[elder] and pixels[elder] < min_area:
+            owner[_find(owner, elder)] = _find(owner, b)
+            many[elder] = many[younger]
         else:
-            basins[MANY, elder] = 1
-        basins[TREE, younger] = elder
-        basins[PIXELS, elder] += basins[PIXELS, younger]
-        basins[FIRST, elder] = min(basins[FIRST, elder], basins[FIRST, younger])
+            many[elder] = 1
+        tree[younger] = elder
+        pixels[elder] += pixels[younger]
+        first[elder] = min(first[elder], first[younger])
 
 
 @njit(cache=True, nogil=True)
@@ -256,7 +350,7 @@ def settle(
     _gather(basins, passes, marks)
     stored = int(marks[STORED])
     _rank(passes, stored, keys, order, spare)
-    _open(peaks, basins, passes, stored, order, background, *rules)
+    _open(peaks, basins, passes, stored, order, keys, spare, background, *rules)
     _islands(peaks, basins, n, background, level, int(min_area), keys, order, spare)
     count[0] = found = int(_sources(peaks, basins, n, keys, order, spare))
     if found <= members.shape[0]:

@@ -27,6 +27,9 @@ def _stamp(block, boxes, n, stamps, radius, first):
     rows, width = block.shape
     side = 2 * radius + 1
     for k in prange(n):
+        if first == 0:
+            # Of no more rows than there are sources: there may be room for ten times as many.
+            stamps[k, :] = np.nan
         if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
             continue
         y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
@@ -37,8 +40,6 @@ def _stamp(block, boxes, n, stamps, radius, first):
 
 def stamp(block, boxes, count, stamps, *, first) -> None:
     """See `footprint.kernels.fit.contract`."""
-    if first == 0:
-        stamps[...] = np.nan
     if 0 <= count[0] <= boxes.shape[0]:
         radius = (math.isqrt(stamps.shape[1]) - 1) // 2
         _stamp(block, boxes, int(count[0]), stamps, radius, first)
@@ -49,6 +50,8 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
     rows, width = block.shape
     side = 2 * radius + 1
     for k in prange(n):
+        if first == 0:
+            stamps[k, :] = np.nan
         if boxes[k, PIXELS] <= 0 or boxes[k, LABEL] <= 0:
             continue
         y0, x0 = boxes[k, Y_PEAK] - radius, boxes[k, X_PEAK] - radius
@@ -61,8 +64,6 @@ def _stamp_over(block, level, spread, boxes, n, stamps, radius, first):
 
 def stamp_over(block, level, spread, boxes, count, stamps, *, first) -> None:
     """See `footprint.kernels.fit.contract`."""
-    if first == 0:
-        stamps[...] = np.nan
     if 0 <= count[0] <= boxes.shape[0]:
         radius = (math.isqrt(stamps.shape[1]) - 1) // 2
         _stamp_over(block, level, spread, boxes, int(count[0]), stamps, radius, first)

@@ -79,11 +79,17 @@ def _long(yy, yx, xx):
 
 
 @njit(cache=True, nogil=True)
-def _of_two(two, both, s):
+def _high(chi, parameters, n):
+    """How high, in noises, a source of a model has to be: more where the model leaves more than noise."""
+    return LEAST * math.sqrt(max(1.0, chi / (n - parameters))) if chi < np.inf else np.inf
+
+
+@njit(cache=True, nogil=True)
+def _of_two(two, both, n, s):
     """Chi squared of two points, and of a point beside a Gaussian, with 2 a parameter; infinite where one of them is faint."""
     return (
-        two + 12 if min(s[TWO, 0], s[TWO, 3]) >= LEAST else np.inf,
-        both + 18 if min(s[BOTH, 0], s[BOTH, 3]) >= LEAST else np.inf,
+        two + 12 if min(s[TWO, 0], s[TWO, 3]) >= _high(two, 6, n) else np.inf,
+        both + 18 if min(s[BOTH, 0], s[BOTH, 3]) >= _high(both, 9, n) else np.inf,
     )
 
 
@@ -137,7 +143,7 @@ def _choose(row, given, beam, noise, found, radius, step, root, at, b, s):
         for i in range(6):
             q[3 + i] = shape[i]
         both = fit(1, 1, BOTH, np.inf, beam, reach, root, at, n, b, s)
-        two, both = _of_two(two, both, s)
+        two, both = _of_two(two, both, n, s)
         least = min(point + 6, one + 12) - _margin(min(two, both), n)
         if min(two, both) < least:
             found[0], found[1] = PARTS, one + 12 - min(two, both)
@@ -201,7 +207,10 @@ def _couple(row, given, other, beam, noise, found, radius, step, root, at, b, s)
         for i in range(6):
             q[3 + i] = s[ONE, i]
         both = fit(1, 1, BOTH, both, beam, reach, root, at, n, b, s)
-    two, both = _of_two(two, both, s)
+    two, both = _of_two(two, both, n, s)
+    # What is as high as noise, or below it, is no source either: beside something large a point may take the place of both.
+    point = point if s[POINT, 0] >= LEAST else np.inf
+    one = one if s[ONE, 0] >= LEAST else np.inf
     double, single = min(two, both), min(point + 6, one + 12)
     best = min(double, now)
     if single < np.inf and best > single - _margin(best, n):
