@@ -27,6 +27,13 @@ PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_to
 
 MUTANTS = [
     Mutant(
+        "footprint/kernels/common/sources.py",
+        "            todo += filter(None, (_file(name, root) for name in names))\n",
+        "",
+        ("tests/unit/test_kernel_sources.py::test_a_kernel_is_made_anew_when_any_text_changes_that_it_hangs_on",),
+        "what a kernel takes from other files may change behind its machine code",
+    ),
+    Mutant(
         "footprint/plan/stream.py",
         "            bound.backend.wait(event)\n",
         "            pass\n",

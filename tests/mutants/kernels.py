@@ -393,11 +393,4 @@ MUTANTS = [
         ("tests/backend/test_convolve_axes.py::test_every_image_of_a_batch_has_its_own_bits",),
         "small images side by side take results of their neighbours",
     ),
-    Mutant(
-        "footprint/kernels/common/sources.py",
-        "            todo += filter(None, (_file(name, root) for name in names))\n",
-        "",
-        ("tests/unit/test_kernel_sources.py::test_a_kernel_is_made_anew_when_any_text_changes_that_it_hangs_on",),
-        "what a kernel takes from other files may change behind its machine code",
-    ),
 ]

@@ -11,11 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-<<<<<<< HEAD
-from pathlib import Path
-=======
 import threading
->>>>>>> stranger
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
