@@ -306,7 +306,7 @@ def _there(path: object, problem: str, resume: bool) -> FormatError:
     return FormatError(path, problem, "give overwrite (--overwrite) to replace it")
 
 
-def _check_room(path: Any, nbytes: int, folder: bool, packed: bool) -> None:
+def _check_room(path: str | os.PathLike[str], nbytes: int, folder: bool, packed: bool) -> None:
     """Raise where so many bytes cannot be written; warn where they may shrink to what can."""
     if not nbytes:
         return
