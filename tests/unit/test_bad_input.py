@@ -110,7 +110,7 @@ _RECONSTRUCT_OPTIONS = {
     "angles-count": ("--angles few-angles.txt", f"few-angles.txt {FEW} {N_ANGLES}"),
     "angles-nan": ("--angles nan-angles.txt", "nan-angles.txt NaN"),
     "angles-words": ("--angles words.txt", "words.txt"),
-    "center-outside": ("--center 99", f"--center 99 {N_X - 1}"),
+    "center-outside": ("--center 99", f"--center 99 {-0.5 - N_X} {2 * N_X - 0.5}"),
     "center-words": ("--center left", "--center 'left' auto"),
     "center-nan": ("--center nan", "--center nan"),
     "filter": ("--filter sharp", "--filter 'sharp' ramlak hann"),
