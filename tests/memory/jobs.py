@@ -326,8 +326,8 @@ def main(verb: str, budget: str) -> None:
     try:
         total = plan(memory).footprint.total
     except fp.BudgetError as error:
-        # The error's own word is put to the test: the smallest budget works. What runs has a little more, which may take a hundredth of
-        # the parts: tens of thousands tell no more of memory.
+        # The error's own word is put to the test: the smallest budget works. What runs has a little more, which may take a
+        # hundredth of the parts: tens of thousands tell no more of memory.
         assert plan(error.smallest).footprint.total <= error.smallest
         memory = min(error.smallest * 51 // 50, plan(None).footprint.total)
         total = plan(memory).footprint.total

@@ -28,8 +28,8 @@ _SECONDS = 300
 
 
 def main() -> None:
-    # A fork has none of the libraries' pages in its maps. Python's collector would walk all their types, 1.5 MB that a process which
-    # imported them has had all along.
+    # A fork has none of the libraries' pages in its maps. Python's collector would walk all their types, 1.5 MB that a process
+    # which imported them has had all along.
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
