@@ -16,8 +16,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/ops/fourier.py",
-        "_BESIDE if n < self.detector else 1.0",
-        "1.0",
+        "return self.taps.sigma * _FAR_BESIDE",
+        "return self.taps.sigma",
         (TESTS + "test_a_tile_or_region_is_as_near_to_the_plain_sum_as_the_whole",),
         "a tile sees the object beside it",
     ),
