@@ -98,10 +98,10 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/api/_filtered.py",
-        "recall((look, None if product is None",
-        "recall((look, 0.0 if product is None",
+        "recall((look, None if product is None else (beyond(number(cval), product[0]), alike(product))))",
+        "recall((look, None))",
         (METHODS + "auto_takes_products_where_they_are_quicker",),
-        "a mask that is no product has the plan of one that is",
+        "a mask that is a product has the plan of one that is none",
     ),
     Mutant(
         "footprint/kernels/overlap_save/cpu.py",
