@@ -279,7 +279,6 @@ MUTANTS = [
         "weight * near[x] + (_ONE - weight) * far[x]",
         (BACKEND + "flatfield.py::test_lines",),
         "flats weighed the wrong way round",
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",
@@ -287,7 +286,6 @@ MUTANTS = [
         "beam /= gain",
         (BACKEND + "flatfield.py::test_lines",),
         "a brighter beam makes a darker one",
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",
@@ -295,14 +293,12 @@ MUTANTS = [
         "and own - d < ceiling",
         (BACKEND + "flatfield.py::test_lines",),
         "saturation is judged without the dark",
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",
         "if x < border or x >= n - border:",
         "if x < border or x > n - border:",
         (BACKEND + "flatfield.py::test_border",),
-        plain=True,
     ),
     Mutant(
         LINES,
