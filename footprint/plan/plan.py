@@ -263,10 +263,12 @@ def _straighten(b: Builder) -> None:
         here, touched = later.setdefault(step.phase, set()), {ref.slot.id for ref in step.refs}
         if step.when != "end":
             here |= touched
-        elif here.isdisjoint(touched) and b.phases[step.phase].flag is None:
-            b.steps[at] = replace(step, when="part")
-        else:
+        elif not here.isdisjoint(touched) or b.phases[step.phase].flag is not None:
             ends.add(step.phase)
+    # All of a phase or none: one that takes what another made would come before it.
+    for at, step in enumerate(b.steps):
+        if step.when == "end" and step.phase not in ends:
+            b.steps[at] = replace(step, when="part")
     # Passes are a phase of their own; so is what follows steps that end one.
     found: list[Phase] = []
     where, apart = [], True

@@ -197,7 +197,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/plan.py",
-        "elif here.isdisjoint(touched) and b.phases",
+        "elif not here.isdisjoint(touched) or b.phases",
         "elif b.phases",
         ("tests/null/test_plan.py::test_one_part_goes_straight_through_phases_and_their_ends",),
         "what ends a phase runs before the last of its steps",
