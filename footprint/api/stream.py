@@ -21,13 +21,14 @@ from footprint.errors import ArgumentError, BudgetError, ShapeError, choose, fla
 from footprint.ops.base import Op
 from footprint.ops.job import Meeting, job_of_op
 from footprint.plan.builder import RING, Builder
+from footprint.plan.frames import END
 from footprint.plan.lifetime import OVERLAPPED
 from footprint.plan.plan import Plan, finish
 from footprint.plan.predict import crossed, lane_seconds
 from footprint.plan.rates import rates
 from footprint.plan.ready import bind
 from footprint.plan.slots import Given
-from footprint.plan.stream import END, At, FrameStream, run_stack
+from footprint.plan.stream import At, FrameStream, run_stack
 from footprint.spec import ArraySpec
 from footprint.units import counted, kind_of
 

@@ -40,11 +40,10 @@ class Crossing:
         self.bound: BoundPlan = weakref.proxy(bound)  # type: ignore[assignment]
         self.lanes: dict[str, Lane] = {}
 
-    def up(self, block: Block, free: bool = False) -> None:
+    def up(self, block: Block) -> None:
         """From an array or a source to the device; queued when it returns.
 
-        What the caller gave has been read by then, but for pinned arrays, which are read until the job ends unless they must be
-        ``free``.
+        What the caller gave has been read by then, but for pinned arrays, which are read until `latest` says otherwise.
         """
         backend, (step, view, spec, window, given, geometry, whole) = self.bound.backend, block
         shape = step.refs[0].slot.spec.shape
@@ -71,8 +70,6 @@ class Crossing:
             lane.events[0] = backend.mark()
             return
         if self._as_it_lies(block, backend.write):
-            if free:
-                backend.wait(self.lanes[step.lane].events[0])
             return
         where = block.lines
         if where is not None:

@@ -200,9 +200,6 @@ class Job:
                 self.through += 1
                 self.cond.notify_all()
 
-    def idle(self, bound: BoundPlan) -> None:
-        """The last thread has nothing to do yet, or any more: it may wait for what is on its way."""
-
     def _rows_of(self, group: list[Part]) -> tuple[int, int]:
         """What a group is of along the first cut; all of it where that is summed."""
         if not self.plan.cuts:
@@ -260,12 +257,16 @@ class Flow:
         # What the caller has queued for these arrays, and what was cleared for this job, comes first.
         self._first = bound.backend.mark()
 
+    def names(self) -> list[str]:
+        """Of the threads."""
+        return [group[0] for group in self.bound.plan.lanes]
+
     def start(self) -> None:
         """Start the threads; the binding knows them, as it must outlive them. None keeps the interpreter from ending."""
-        job, lanes = self.job, self.bound.plan.lanes
+        job = self.job
         self.bound.threads = []
-        for i in range(len(lanes)):
-            thread = threading.Thread(target=self._thread, args=(i,), name=f"footprint-{lanes[i][0]}", daemon=True)
+        for i, name in enumerate(self.names()):
+            thread = threading.Thread(target=self._thread, args=(i,), name=f"footprint-{name}", daemon=True)
             self.bound.threads.append(thread)
             with job.cond:
                 job.running += 1
@@ -287,36 +288,37 @@ class Flow:
         return all(self.done[j] >= self._free_at(part, held) for j, held in self.waits[i])
 
     def _thread(self, i: int) -> None:
-        job, order, last = self.job, 0, i == len(self.done) - 1
+        job = self.job
         try:
-            with self.bound.backend.lane(i, self.bound.plan.limits.threads):
-                self.bound.backend.after(self._first)
-                while True:
-                    if last and not self._ready(i, order):
-                        job.idle(self.bound)
-                    if not job.wait(partial(self._ready, i, order)):
-                        return
-                    part, group, number = self._take(i)
-                    if part is None:
-                        break
-                    if last and job.ordered and not job.wait(lambda n=number: job.through >= n):  # type: ignore[misc]
-                        return
-                    self._run(i, part, order)
-                    if last and part == group[-1]:
-                        job.finished(self.bound, group, order)
-                    order += 1
-                    with job.cond:
-                        self.done[i] = order
-                        job.cond.notify_all()
-                if last:
-                    job.idle(self.bound)
-                self.bound.backend.sync()
-            self.done[i] = 1 << 62
+            self._all(i)
         except BaseException as error:
             # Here it is known which device it was.
             job.fail(self.bound.backend.fault(error) or error)
         finally:
             job.left()
+
+    def _all(self, i: int) -> None:
+        """What a thread does."""
+        job, order, last = self.job, 0, i == len(self.done) - 1
+        with self.bound.backend.lane(i, self.bound.plan.limits.threads):
+            self.bound.backend.after(self._first)
+            while True:
+                if not job.wait(partial(self._ready, i, order)):
+                    return
+                part, group, number = self._take(i)
+                if part is None:
+                    break
+                if last and job.ordered and not job.wait(lambda n=number: job.through >= n):  # type: ignore[misc]
+                    return
+                self._run(i, part, order)
+                if last and part == group[-1]:
+                    job.finished(self.bound, group, order)
+                order += 1
+                with job.cond:
+                    self.done[i] = order
+                    job.cond.notify_all()
+            self.bound.backend.sync()
+        self.done[i] = 1 << 62
 
     def _take(self, i: int) -> tuple[Part | None, list[Part], int]:
         """The next part; the first thread asks the job, which may have to wait for it, and leaves it for those behind."""

@@ -10,7 +10,7 @@ import numpy as np
 from footprint.backend.base import Backend, Transforms
 from footprint.plan.carry import Block
 from footprint.plan.cross import Crossing
-from footprint.plan.faces import Turning, fill_from, given, take_to
+from footprint.plan.faces import fill_from, given, take_to
 from footprint.plan.geometry import Geometry, Prepared, nest
 from footprint.plan.ledger import Ledger
 from footprint.plan.slots import Loop, Place, Slot, Step
@@ -177,8 +177,7 @@ class Steps:
             fill_from(given(feed, geometry.order), window, slot.spec.shape, view)
         else:
             block = Block(step, view, ready.spec, window, given(feed, geometry.order), geometry, feeds.get(step.refs[1].slot.id))
-            # Whoever gave a frame may write the next one to the same memory.
-            self.crossing.up(block, free=isinstance(feed, Turning))
+            self.crossing.up(block)
 
     def _take(self, ready: Prepared, view: Any, geometry: Geometry, feeds: Feeds) -> None:
         step = ready.step

@@ -9,7 +9,7 @@ import scipy.ndimage as nd
 
 import footprint as fp
 from footprint.backend.registry import open_backend
-from footprint.plan import cross, pins, stream
+from footprint.plan import cross, frames, pins
 from footprint.plan.faces import COPIERS
 from footprint.plan.pins import PINS
 from footprint.plan.ready import READY
@@ -118,8 +118,8 @@ def test_results_of_a_stream_come_to_lie_where_a_device_reaches_them(monkeypatch
         made.append(memory.ctypes.data)
         return memory
 
-    monkeypatch.setattr(stream, "_MANY", 3)
-    arrays = stream.Recycled(ArraySpec((4, 6), "<f4"), 2, host)
+    monkeypatch.setattr(frames, "_MANY", 3)
+    arrays = frames.Recycled(ArraySpec((4, 6), "<f4"), 2, host)
     for turn in range(12):
         result = arrays.get()
         assert result.shape == (4, 6) and result.dtype == np.float32 and len(made) == min(max(turn - 2, 0), 2)
@@ -253,7 +253,7 @@ def test_a_frame_has_been_read_when_the_next_is_asked_for(bus, monkeypatch, rng)
 
     def noted(what):
         # The thread that asks for frames, and brings them.
-        if threading.current_thread().name == "footprint-read":
+        if threading.current_thread().name == "footprint-frames":
             seen.append(what)
         return what
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
-from footprint.plan import stream
+from footprint.plan import frames as plan_frames
 from tests import far
 
 
@@ -156,11 +156,11 @@ def test_a_stack_is_for_one_device():
 
 
 class Late(far.FarBackend):
-    """A device whose transfers to the host are done when they are waited for, and no sooner."""
+    """A device whose transfers to the host are done when somebody waits for them, and no sooner."""
 
     def __init__(self):
         super().__init__()
-        self.marks, self.most, self.flying = 0, 0, []
+        self.marks, self.most, self.flying, self.down = 0, 0, [], False
         # Frames that are computed, and those that must be before a transfer ends.
         self.computed, self.wanted = 0, []
 
@@ -169,7 +169,12 @@ class Late(far.FarBackend):
         self.pinned[memory.ctypes.data] = nbytes
         return memory
 
+    def write(self, dst, src):
+        super().write(dst, src)
+        self.down = False
+
     def read(self, dst, src, wait=True):
+        self.down = True
         if wait:
             super().read(dst, src, wait)
         else:
@@ -182,10 +187,11 @@ class Late(far.FarBackend):
 
     def mark(self):
         self.marks += 1
-        return self.marks
+        return self.marks, self.down
 
     def wait(self, event):
-        while threading.current_thread().name == "footprint-write" and self.flying and self.flying[0][0] < event:
+        mark, down = event if event is not None else (0, False)
+        while down and self.flying and self.flying[0][0] < mark:
             wanted, since = self.wanted.pop(0) if self.wanted else 0, time.perf_counter()
             while self.computed < wanted and time.perf_counter() - since < 20:
                 time.sleep(0.001)
@@ -196,21 +202,21 @@ class Late(far.FarBackend):
 @pytest.fixture
 def late(monkeypatch):
     """Results go to pinned memory from the first on."""
-    monkeypatch.setattr(stream, "_MANY", -1)
+    monkeypatch.setattr(plan_frames, "_MANY", -1)
     made = Late()
     monkeypatch.setattr(far, "open_backend", lambda index=0: made)
     with far.far_device():
         yield made
 
 
-@pytest.mark.parametrize(("depth", "most"), [(1, 1), (3, 2)])
-def test_a_result_crosses_while_the_one_before_is_handed_on(late, rng, depth, most):
-    """Two are on their way at once where there is a copy for each, and none is handed on before it is there."""
+@pytest.mark.parametrize("depth", [1, 3])
+def test_frames_are_queued_while_results_are_on_their_way(late, rng, depth):
+    """No result is handed on before it is there; meanwhile the device has as many other frames as there are copies, and no more."""
     frames = [rng.random((200, 220), np.float32) for _ in range(20)]
-    late.wanted = [min(i + depth, len(frames)) for i in range(len(frames))]
+    late.wanted = [min(i + depth + 1, len(frames)) for i in range(len(frames))]
     # What is let go of has its pinned memory used again.
     held = [result.copy() for result in fp.stream(iter(frames), mask=np.ones((3, 3)), depth=depth, device="cuda")]
-    assert late.most == most and not late.flying
+    assert late.most == depth + 1 and not late.flying
     for got, frame in zip(held, frames, strict=True):
         np.testing.assert_array_equal(got, fp.convolve(frame, np.ones((3, 3)), device="cpu"))
 
