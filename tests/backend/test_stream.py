@@ -193,7 +193,10 @@ class Late(far.FarBackend):
         mark, down = event if event is not None else (0, False)
         while down and self.flying and self.flying[0][0] < mark:
             wanted, since = self.wanted.pop(0) if self.wanted else 0, time.perf_counter()
-            while self.computed < wanted and time.perf_counter() - since < 20:
+            while self.computed < wanted:
+                if time.perf_counter() - since > 20:
+                    self.wanted = []
+                    raise TimeoutError(f"{wanted} frames should be under way, not {self.computed}")
                 time.sleep(0.001)
             _, dst, src = self.flying.pop(0)
             super().read(dst, src)

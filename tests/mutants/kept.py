@@ -23,6 +23,7 @@ FITTED = (
 )
 CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and_no_other_is_touched",)
 PINS, BUS = "footprint/plan/pins.py", "tests/backend/test_pinned.py::test_"
+FRAMES, STREAM = "footprint/plan/frames.py", "tests/backend/test_stream.py::test_"
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 MUTANTS = [
@@ -34,18 +35,25 @@ MUTANTS = [
         "what a kernel takes from other files may change behind its machine code",
     ),
     Mutant(
-        "footprint/plan/stream.py",
-        "            bound.backend.wait(event)\n",
-        "            pass\n",
-        ("tests/backend/test_stream.py::test_a_result_crosses_while_the_one_before_is_handed_on",),
+        FRAMES,
+        "                self._backend.wait(there)\n",
+        "                pass\n",
+        (STREAM + "frames_are_queued_while_results_are_on_their_way",),
         "results of a stream are handed on before they are there",
     ),
     Mutant(
-        "footprint/plan/drive.py",
-        "                    if last and not self._ready(i, order):\n                        job.idle(self.bound)\n",
-        "",
-        ("tests/backend/test_stream.py::test_a_result_does_not_wait_for_a_frame_that_is_yet_to_come",),
-        "a result waits for the next frame",
+        FRAMES,
+        "self._seen - self._taken < self._most or",
+        "self._seen - self._taken <= self._most or",
+        (STREAM + "frames_are_queued_while_results_are_on_their_way",),
+        "a stream has more frames under way than it says",
+    ),
+    Mutant(
+        FRAMES,
+        "        there = bound.crossing.latest(\"write\")\n        if there is None:\n",
+        "        there = bound.crossing.latest(\"write\")\n        if True:\n",
+        (STREAM + "frames_are_queued_while_results_are_on_their_way",),
+        "a stream waits for each result before it queues the next frame",
     ),
     Mutant(
         PINS,
@@ -79,9 +87,9 @@ MUTANTS = [
         (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
     ),
     Mutant(
-        "footprint/plan/steps.py",
-        "free=isinstance(feed, Turning)",
-        "free=False",
+        FRAMES,
+        "            if read is not None:\n                backend.wait(read)\n",
+        "",
         (BUS + "a_frame_has_been_read_when_the_next_is_asked_for",),
         "a frame is overwritten while it crosses",
     ),

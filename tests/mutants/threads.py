@@ -6,7 +6,7 @@ LOST = ("tests/backend/test_device_lost.py::test_a_lost_device_ends_a_run_that_g
 
 THREADS = "tests/backend/test_threads.py::test_"
 PREDICT = "tests/null/test_predict.py::test_"
-STREAM, BIND, DRIVER, FORETOLD, CREW = (f"footprint/plan/{n}.py" for n in "stream bind drive predict crew".split())
+FRAMES, BIND, DRIVER, FORETOLD, CREW = (f"footprint/plan/{n}.py" for n in "frames bind drive predict crew".split())
 
 JIT = "footprint/kernels/common/parts.py"
 COMPILED = "tests/unit/test_jit.py::test_"
@@ -70,21 +70,21 @@ MUTANTS = [
         "the caller's number of threads is lost",
     ),
     Mutant(
-        STREAM,
+        FRAMES,
         "del self._memory[: -self._most]",
         "pass",
         (THREADS + "a_stream_keeps_few_arrays_for_results_that_were_let_go",),
         "arrays for results pile up",
     ),
     Mutant(
-        STREAM,
+        FRAMES,
         "            self.cut_off = error\n            return END",
         "            self.fail(error)\n            raise",
         (THREADS + "what_was_finished_before_a_source_failed_is_handed_on_first",),
         "a source's error comes before results that are finished",
     ),
     Mutant(
-        STREAM,
+        FRAMES,
         "return self.running <= self._asks",
         "return self.running == 0",
         (THREADS + "a_stream_is_closed_although_its_source_blocks",),
@@ -140,7 +140,7 @@ MUTANTS = [
         "an error keeps its job's memory",
     ),
     Mutant(
-        STREAM,
+        FRAMES,
         "        self.error, self.cut_off = Stopped(), None\n",
         "",
         ("tests/unit/test_caught.py::test_an_error_that_was_caught_is_gone",),
