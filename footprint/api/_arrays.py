@@ -20,6 +20,7 @@ from footprint.backend.registry import choose_device, device_array, device_limit
 from footprint.dtypes import ACCEPTED, COMPLEX
 from footprint.errors import ArgumentError, ShapeError
 from footprint.plan.ready import READY, SHARE, with_room
+from footprint.plan.results import RESULTS
 from footprint.plan.slots import Given
 from footprint.spec import ArraySpec, Limits
 from footprint.units import format_bytes, kind_of, parse_bytes
@@ -188,7 +189,7 @@ def output(out: Any, spec: ArraySpec, like: Array, name: str = "out") -> Array:
 def new(spec: ArraySpec, name: str = "result") -> np.ndarray:
     """A new array on the host; ShapeError where the system has no room for one of that size."""
     try:
-        return with_room(lambda: np.empty(spec.shape, spec.dtype))
+        return with_room(lambda: RESULTS.new(spec.shape, spec.dtype))
     except (MemoryError, ValueError, OverflowError) as error:
         raise too_large(name, spec) from error
 

@@ -21,6 +21,7 @@ from footprint.plan import exact
 from footprint.plan.bind import BoundPlan
 from footprint.plan.pins import PINS
 from footprint.plan.plan import Plan
+from footprint.plan.results import RESULTS
 from footprint.plan.spent import SPENT
 from footprint.spec import Limits
 
@@ -195,6 +196,9 @@ class Ready:
     def give_up(self, nbytes: int | None = None, device: str | None = None) -> None:
         """Give back so many bytes of a device, the plans used longest ago first; None is all of it, or of every device."""
         given_up, found = [], 0
+        if device in (None, "cpu"):
+            found += RESULTS.nbytes
+            RESULTS.clear()
         with self._lock:
             for name in [name for name in self._pinned if device in (None, name)]:
                 found += sum(one.nbytes for one in self._unpin(name))
@@ -274,7 +278,8 @@ class Ready:
         """Bytes of plans' memory kept on a device (None: on all), host memory beside it included."""
         with self._lock:
             pinned = sum(one.nbytes for name, arrays in self._pinned.items() if device in (None, name) for one in arrays)
-            return pinned + sum(own for name, (_, own) in self._on.items() if device in (None, name))
+            results = RESULTS.nbytes if device in (None, "cpu") else 0
+            return results + pinned + sum(own for name, (_, own) in self._on.items() if device in (None, name))
 
     def info(self) -> dict[str, Any]:
         """See `cache_info`."""
@@ -289,6 +294,7 @@ class Ready:
                 "pinned": sum(one.nbytes for arrays in self._pinned.values() for one in arrays),
                 "calls": self._kept - self._held,
                 "arrays": PINS.nbytes,
+                "results": RESULTS.nbytes,
             }
 
     def forget(self) -> None:
@@ -344,7 +350,8 @@ def cache_info() -> dict[str, Any]:
         ``bytes``: of all that is kept; ``limit``: the bound in force (``FOOTPRINT_KEEP``); ``hits``, ``misses``; ``plans``: verb,
         device and bytes of each; ``pinned``: host memory on the way to devices, of plans too large to keep; ``calls``: bytes of
         what is known of earlier calls beside them; ``arrays``: of the caller's own arrays that are pinned since they have crossed
-        to a device more than once, which are not among ``bytes``.
+        to a device more than once; ``results``: of memory of results that nobody holds any more, for later ones. These two are
+        not among ``bytes``; results have a bound of their own, as large.
 
     Examples
     --------
