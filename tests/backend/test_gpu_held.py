@@ -56,7 +56,8 @@ def test_known_places_equal_the_processors(device, backend, rng, maps):
     with pytest.raises(fp.BudgetError) as refused:
         fp.measure_at(image, at, memory=1, **options)
     part = fp.measure_at(image, at, memory=refused.value.smallest, on_plan=plans.append, **options)
-    assert plans[-1].n_parts > 1
+    # Where memory comes in large pages, the whole in a small ring takes least.
+    assert plans[-1].n_parts > 1 or plans[-1].footprint.total < plans[0].footprint.total
     equal(whole, part)
 
 

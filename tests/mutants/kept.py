@@ -24,6 +24,7 @@ FITTED = (
 CARRIED = ("tests/unit/test_carry.py::test_every_byte_comes_where_it_belongs_and_no_other_is_touched",)
 PINS, BUS = "footprint/plan/pins.py", "tests/backend/test_pinned.py::test_"
 FRAMES, STREAM = "footprint/plan/frames.py", "tests/backend/test_stream.py::test_"
+RESULTS = "footprint/plan/results.py"
 PINNED = ("tests/unit/test_ready.py::test_host_memory_outlives_a_plan_that_is_too_large_to_keep",)
 
 MUTANTS = [
@@ -54,6 +55,34 @@ MUTANTS = [
         "        there = bound.crossing.latest(\"write\")\n        if True:\n",
         (STREAM + "frames_are_queued_while_results_are_on_their_way",),
         "a stream waits for each result before it queues the next frame",
+    ),
+    Mutant(
+        RESULTS,
+        " and sys.getrefcount(self._memory[i]) == _IDLE:",
+        ":",
+        ("tests/unit/test_results.py::test_what_anybody_sees_is_not_written_again",),
+        "a result that is still held is written again",
+    ),
+    Mutant(
+        RESULTS,
+        ">= _EACH:",
+        ">= 99:",
+        ("tests/unit/test_results.py::test_no_more_is_kept_than_may_be",),
+        "results pile up",
+    ),
+    Mutant(
+        RESULTS,
+        "self._asked[made.nbytes] == 1 or ",
+        "",
+        ("tests/unit/test_results.py::test_what_is_let_go_of_is_used_again_by_results_of_that_size",),
+        "a result that stays alone is kept",
+    ),
+    Mutant(
+        READY,
+        "            RESULTS.clear()\n",
+        "",
+        ("tests/unit/test_results.py::test_a_budget_counts_it_as_free_and_memory_that_is_short_has_it_back",),
+        "memory that is short does not have back what results left",
     ),
     Mutant(
         PINS,
