@@ -110,6 +110,8 @@ ndarray.__module__, Tensor.__module__ = "cupy", "torch"
 class FarBackend(CpuBackend):  # type: ignore[misc]  # final for users; the tests look inside
     """The CPU behind a bus, by which it reaches what is ``pinned``: bytes by address; ``most`` at once, all of them in ``ever``."""
 
+    in_rows = True
+
     def __init__(self) -> None:
         super().__init__()
         self.limits = limits()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -50,9 +50,12 @@ class Backend(ABC):
     ----------
     limits
         What the device allows.
+    in_rows
+        Whether rows of pinned memory that lie apart cross in one transfer.
     """
 
     limits: Limits
+    in_rows: ClassVar[bool] = False
 
     def __init__(self) -> None:
         OPENED.append(True)

@@ -134,6 +134,8 @@ def placed(index: int, array: Any) -> cupy.ndarray:
 class CudaBackend(Backend):
     """Runs plans on one NVIDIA device, on CuPy's current stream."""
 
+    in_rows = True
+
     def __init__(self, index: int = 0) -> None:
         self.index = index
         super().__init__()

@@ -11,7 +11,6 @@ import ctypes
 import functools
 import threading
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
@@ -23,6 +22,7 @@ from footprint.backend.base import Backend, Baked, Callers, failed
 from footprint.backend.compiling import compiling
 from footprint.backend.fft.base import transforms
 from footprint.backend.memory import free_host_bytes
+from footprint.backend.opencl_pinned import Pinned
 from footprint.errors import BackendError, ShapeError
 from footprint.kernels.common.launch import A, Launch, W
 from footprint.kernels.common.load import text
@@ -32,6 +32,8 @@ from footprint.units import format_bytes, kind_of
 
 # The largest vector of the language, long16: more is refused by PoCL, and no kernel text needs it.
 _ALIGN = 128
+# The share of the device's memory that callers' arrays may have in buffers of their pages: one in so many.
+_PINNED = 16
 _SHARED_MEMORY = cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
 
 
@@ -144,7 +146,7 @@ class OpenClBackend(Backend):
         self._programs: dict[tuple[Any, ...], Any] = {}
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._used = 0
-        self._pinned: dict[int, int] = {}
+        self._pinned = Pinned(self.context, self._usual)
 
     def alloc(self, nbytes: int) -> Block:
         """One allocation, touched so that a full device says so now and not in the middle of a run."""
@@ -193,34 +195,24 @@ class OpenClBackend(Backend):
         if not nbytes or not _across_a_bus(self.context.devices[0]):
             return np.empty(nbytes, np.uint8)
         try:
-            held = cl.Buffer(self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
-            flags: Any = cl.map_flags.READ | cl.map_flags.WRITE
-            mapped: Any = cl.enqueue_map_buffer(self._usual, held, flags, 0, (nbytes,), np.uint8)
+            return self._pinned.new(nbytes)
         except (cl.Error, MemoryError) as error:
             problem = f"the system could not provide {format_bytes(nbytes)} of pinned host memory ({error})"
             raise BackendError(self.limits.device, problem, "give a smaller memory budget") from None
-        memory: np.ndarray = mapped[0]
-        start = memory.ctypes.data
-        with self._lock:
-            self._pinned[start] = start + nbytes
-        # The addresses may be another's as soon as this memory has been given back.
-        weakref.finalize(memory, self._pinned.pop, start, None)
-        return memory
 
     def reaches(self, array: np.ndarray) -> bool:
-        """Memory of `host`, which outlives what is queued."""
-        if not self._pinned or not array.flags.c_contiguous:
-            return False
-        address = array.ctypes.data
-        with self._lock:
-            return any(start <= address < stop for start, stop in self._pinned.items())
+        """Memory of `host`, and pinned arrays."""
+        return self._pinned.reaches(array)
 
     def pin(self, array: np.ndarray) -> bool:
-        """OpenCL pins only what it has allocated."""
-        return False
+        """As a buffer that uses the array's own pages; the driver has as many bytes ready for it on the device, so not too many."""
+        if not _across_a_bus(self.context.devices[0]) or self._pinned.taken + array.nbytes > self.limits.memory // _PINNED:
+            return False
+        return self._pinned.take(array)
 
     def unpin(self, address: int) -> None:
-        """Nothing is pinned."""
+        """The buffer goes, the pages stay the array's."""
+        self._pinned.let_go(address)
 
     def view(self, block: Block, offset: int, spec: ArraySpec) -> View:
         """A slice of the block's addresses."""
@@ -233,7 +225,7 @@ class OpenClBackend(Backend):
         raise ShapeError("array", f"{kind_of(array)} on a device", "an array in host memory")
 
     def write(self, dst: View, src: np.ndarray) -> None:
-        """Host to device; only from memory of `host` it goes on when this returns."""
+        """Host to device; only from memory that it `reaches` it goes on when this returns."""
         if dst.memory is not None:
             host = np.ascontiguousarray(src, dst.spec.dtype)
             if not host.flags.writeable:
@@ -245,7 +237,7 @@ class OpenClBackend(Backend):
                 copied.wait()
 
     def read(self, dst: np.ndarray, src: View, wait: bool = True) -> None:
-        """Device to host; without ``wait`` it goes on by itself into memory of `host` only."""
+        """Device to host; without ``wait`` it goes on by itself into memory that it `reaches` only."""
         if src.memory is None:
             return
         whole = dst.flags.c_contiguous and dst.dtype == np.dtype(src.spec.dtype)

@@ -153,7 +153,7 @@ class Crossing:
             if where is None:
                 return False
             together = where.run == nbytes
-            if together or _ROW <= where.run <= where.stride:
+            if together or (backend.in_rows and _ROW <= where.run <= where.stride):
                 part = part_of(block.given, block.window)
                 lies = part.reshape((-1,) if together else (nbytes // where.run, -1)).view(np.uint8)
         with PINS.lock:

@@ -32,7 +32,6 @@ class _Known:
 
     def __init__(self, owner: np.ndarray) -> None:
         self.address, self.nbytes, self.crossed = owner.ctypes.data, owner.nbytes, 0
-        # The first has pinned it.
         self.backends: list[Backend] = []
         self.refused = False
 
@@ -70,14 +69,24 @@ class Pins:
                 weakref.finalize(owner, self._gone, key).atexit = False
             known.crossed += nbytes
             if known.backends:
-                if backend not in known.backends:
-                    known.backends.append(backend)
-            elif known.crossed > _OFTEN * known.nbytes and not known.refused:
+                return self._joins(known, owner, backend)
+            if known.crossed > _OFTEN * known.nbytes and not known.refused:
                 known.refused = not (settings.kept_bytes() and self._room(known.nbytes) and backend.pin(owner))
                 if not known.refused:
                     known.backends.append(backend)
                     self.nbytes += known.nbytes
             return bool(known.backends)
+
+    @staticmethod
+    def _joins(known: _Known, owner: np.ndarray, backend: Backend) -> bool:
+        """Whether another device reaches what is pinned: one of the same kind does, or pins it too; pages have one driver."""
+        if backend not in known.backends:
+            if type(backend) is not type(known.backends[0]):
+                return False
+            if not (backend.reaches(owner.T if owner.flags.f_contiguous else owner) or backend.pin(owner)):
+                return False
+            known.backends.append(backend)
+        return True
 
     def clear(self) -> None:
         """Unpin all; what crosses again is pinned again."""
@@ -105,7 +114,8 @@ class Pins:
             # What other jobs have queued comes first.
             for backend in known.backends:
                 backend.rest()
-            known.backends[0].unpin(known.address)
+            for backend in known.backends:
+                backend.unpin(known.address)
             known.backends = []
             self.nbytes -= known.nbytes
 

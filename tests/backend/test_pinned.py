@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,42 @@ def test_memory_that_opencl_maps_carries_blocks_both_ways(device, backend, monke
     fp.clear_cache()
     gc.collect()
     assert not one._pinned
+
+
+def test_arrays_that_cross_again_are_pinned_for_opencl(device, backend, monkeypatch, rng):
+    """As buffers that use their pages: what the host writes is what crosses, and unpinned they are as they were."""
+    if not device.startswith("opencl"):
+        pytest.skip("buffers of OpenCL that use the caller's pages")
+    monkeypatch.setattr("footprint.backend.opencl._across_a_bus", lambda _: True)
+    monkeypatch.setattr(pins, "_LEAST", 1 << 10)
+    # Of the device's memory, a sixteenth may be what the driver sets aside for pinned arrays.
+    monkeypatch.setattr(backend, "limits", replace(backend.limits, memory=16 * 6_000_000))
+    fp.clear_cache()
+    large = rng.random((1000, 1600), np.float32)
+    for _ in range(4):
+        fp.threshold(large, 0.5, device=device)
+    assert not backend.reaches(large)
+    image, mask, out = rng.random((600, 500), np.float32), rng.random((5, 5)), np.empty((600, 500), np.float32)
+    stack, shifts = rng.random((8, 60, 800), np.float32), np.linspace(-3, 3, 8)
+    for turn in range(5):
+        kept = image.copy()
+        fp.convolve(image, mask, out=out, memory="1 MB" if turn > 2 else None, device=device)
+        np.testing.assert_array_equal(image, kept)
+        np.testing.assert_allclose(out, nd.convolve(image, mask, mode="constant"), rtol=1e-5)
+        np.add(image, 1, out=image)
+        # Rows that lie apart go through the ring.
+        moved = fp.vertical_shift(stack[:, 5:, :], shifts, device=device)
+        np.testing.assert_allclose(moved, fp.vertical_shift(stack[:, 5:, :], shifts, device="cpu"), rtol=1e-6)
+    assert PINS.nbytes >= image.nbytes + out.nbytes and backend_reaches(backend, image, out)
+    before = out.copy(), image.copy()
+    fp.clear_cache()
+    assert PINS.nbytes == 0 and not backend_reaches(backend, image, out)
+    np.testing.assert_array_equal(out, before[0])
+    np.testing.assert_array_equal(image, before[1])
+
+
+def backend_reaches(backend, *arrays):
+    return all(backend.reaches(array) for array in arrays)
 
 
 def test_pinned_arrays_cross_as_they_lie(device, backend, monkeypatch, rng):
@@ -180,6 +217,23 @@ def test_rows_that_lie_apart_cross_in_one_transfer(bus, monkeypatch, rng):
         np.testing.assert_array_equal(one, wanted)
     # What is new every time crosses as before.
     assert list(bus.pinned) == [stack.ctypes.data] and copied[0] > copied[3] == 1
+
+
+def test_devices_of_one_kind_share_pinned_pages_and_others_do_not(bus, rng):
+    """Of two kinds of drivers each would wait for what the other has pinned; one that does not reach it pins it, too."""
+
+    class Other(far.FarBackend):
+        pass
+
+    array, near, apart, other = rng.random(5000, np.float32), far.FarBackend(), far.FarBackend(), Other()
+    near.reaches = lambda one: True
+    ask = lambda backend: PINS.crosses(array, array.nbytes, backend)
+    assert [ask(bus), ask(bus), ask(near), ask(apart), ask(other)] == [False, True, True, True, False]
+    at = {array.ctypes.data: array.nbytes}
+    assert (bus.pinned, near.pinned, apart.pinned, other.pinned) == (at, {}, at, {}) and PINS.nbytes == array.nbytes
+    near.pinned = dict(at)
+    PINS.clear()
+    assert not (bus.pinned or near.pinned or apart.pinned or PINS.nbytes)
 
 
 def test_pages_go_with_the_array(bus, rng):

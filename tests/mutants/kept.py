@@ -51,8 +51,8 @@ MUTANTS = [
     ),
     Mutant(
         FRAMES,
-        "        there = bound.crossing.latest(\"write\")\n        if there is None:\n",
-        "        there = bound.crossing.latest(\"write\")\n        if True:\n",
+        '        there = bound.crossing.latest("write")\n        if there is None:\n',
+        '        there = bound.crossing.latest("write")\n        if True:\n',
         (STREAM + "frames_are_queued_while_results_are_on_their_way",),
         "a stream waits for each result before it queues the next frame",
     ),
@@ -111,7 +111,7 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/cross.py",
-        "if together or _ROW <= where.run <= where.stride:",
+        "if together or (backend.in_rows and _ROW <= where.run <= where.stride):",
         "if together:",
         (BUS + "rows_that_lie_apart_cross_in_one_transfer",),
     ),

@@ -42,7 +42,10 @@ def test_what_is_let_go_of_is_used_again_by_results_of_that_size(kept):
     assert asked(1, (1 << 10, 1 << 11))[0].ctypes.data != at
 
 
-@pytest.mark.parametrize("held", [lambda a: a, lambda a: a[3:5, ::7], lambda a: a.T, lambda a: memoryview(a), lambda a: a.view("u1")])
+HOLDERS = [lambda a: a, lambda a: a[3:5, ::7], lambda a: a.T, lambda a: memoryview(a), lambda a: a.view("u1")]
+
+
+@pytest.mark.parametrize("held", HOLDERS)
 def test_what_anybody_sees_is_not_written_again(held):
     asked(1)
     seen = [held(a) for a in asked(6)]
