@@ -271,7 +271,6 @@ MUTANTS = [
         "(np.float32(i - x + 1) / np.float32(end - x + 1))",
         "(np.float32(i - x) / np.float32(end - x + 1))",
         (BACKEND + "flatfield.py::test_dead_pixels_take_their_neighbours_values",),
-        plain=True,
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",

@@ -374,7 +374,7 @@ MUTANTS = [
         "footprint/kernels/rank_filter/cpu_vectors.py",
         "place.add_incoming(then, body)",
         "place.add_incoming(start, body)",
-        ("tests/backend/test_rank_filter.py::test_medians_of_awkward_shapes[cpu-shape1-u2]",),
+        ("tests/backend/test_rank_filter.py::test_medians_of_awkward_shapes[cpu-shape4-u2]",),
         "every vector's neighbour is the first one's",
     ),
     Mutant(

@@ -48,13 +48,16 @@ def crossed(array, window, ring, up, results):
 @given(
     shape=st.tuples(*(st.integers(1, 9),) * 2, st.integers(1, 200)),
     cut=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 200)), min_size=3, max_size=3),
-    ring=st.integers(48, 3000),
+    ring=st.integers(48, 9000),
     dtype=st.sampled_from(["u1", "<f4", "<c16"]),
     up=st.booleans(),
     offset=st.integers(0, 70),
 )
 @example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=True, offset=1)
 @example(shape=(3, 4, 200), cut=[(0, 200)] * 3, ring=2500, dtype="<f4", up=False, offset=7)
+# In the largest pieces, which end where pages do.
+@example(shape=(9, 9, 200), cut=[(0, 200)] * 3, ring=6000, dtype="<c16", up=True, offset=7)
+@example(shape=(9, 9, 200), cut=[(0, 200)] * 3, ring=6000, dtype="<c16", up=False, offset=1)
 @settings(max_examples=150)
 def test_every_byte_comes_where_it_belongs_and_no_other_is_touched(shape, cut, ring, dtype, up, offset):
     memory = np.random.default_rng(sum(shape)).integers(1, 255, 300_000, np.uint8)

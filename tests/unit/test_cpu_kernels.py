@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import scipy.signal
 
 from footprint.backend.cpu import limits
 from footprint.kernels.common.table import cpu_function, work_specs
 from footprint.kernels.convolve import cpu as convolve
+from footprint.kernels.remove_stripes import cpu as stripes
 from footprint.reference.convolve import correlate
 from footprint.spec import ArraySpec
 
@@ -149,3 +151,12 @@ def test_one_thread_and_all_give_the_same_bits(rng, monkeypatch):
         for one, other in zip(*found):
             np.testing.assert_array_equal(one, other, err_msg=kernel)
         assert any((a != b).any() for a, b in zip(arrays, found[0])), kernel
+
+
+@pytest.mark.parametrize("shape", [(1, 12, 3), (2, 37, 70), (1, 200, 17)])
+def test_what_columns_fluctuate(rng, shape):
+    """Each value beside the mean of the ten from five before it on."""
+    lines, found = rng.standard_normal(shape, np.float32), np.empty((shape[0], shape[2]))
+    stripes.roughness(lines, found)
+    around = scipy.ndimage.uniform_filter1d(lines.astype("f8"), 10, axis=1, mode="reflect")
+    np.testing.assert_allclose(found, np.abs(lines - around).sum(axis=1), rtol=1e-12)
