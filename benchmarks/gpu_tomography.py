@@ -19,6 +19,7 @@ from footprint.kernels.find_sources.contract import default_capacities
 from footprint.kernels.ramp_filter.fused import tables
 from footprint.ops.backproject import Geometry
 from footprint.ops.filters import response
+from footprint.ops.measure import table_specs
 from footprint.reference.backproject import backproject as plain
 from footprint.reference.sigma_clip import sigma_clip as plain_clip
 
@@ -27,13 +28,14 @@ def backprojection(bench: Bench, rng: np.random.Generator) -> None:
     print(f"{'backprojection':<34}{'ms':>9}{'GUPS':>9}")
     for n_z, n_a, n in ((1, 1500, 2048), (1, 2048, 2048), (1, 4000, 4096), (16, 1500, 2048)):
         rows = cupy.asarray(rng.random((n_z, n_a, n), np.float32))
-        geometry = Geometry(np.linspace(0, np.pi, n_a, endpoint=False), n, (n - 1) / 2 + 3.3)
+        angles = np.linspace(0, np.pi, n_a, endpoint=False)
+        geometry = Geometry(angles, n, (n - 1) / 2 + 3.3)
         out = cupy.empty((n_z, n, n), np.float32)
         call = bench.kernel("backproject", rows, cupy.asarray(geometry.table()), out, accumulate=False)
         call()
         box = (n // 3, n // 3 + 8, n // 5, n // 5 + 8)
         weights = np.full(n_a, np.pi / n_a)
-        want = plain(rows[-1].get(), geometry.angles, weights, geometry.center, box)
+        want = plain(rows[-1].get(), angles, weights, geometry.center, box)
         np.testing.assert_allclose(out[-1, box[2] : box[3], box[0] : box[1]].get(), want, rtol=2e-5)
         took = median(call)
         print(f"{f'{n_z} x {n_a} x {n} -> {n}²':<34}{1e3 * took:9.3f}{n_z * n_a * n * n / took / 1e9:9.0f}", flush=True)
@@ -85,12 +87,13 @@ def sources(bench: Bench, rng: np.random.Generator, peers: bool) -> None:
     print(f"{'four source steps':<34}{'ms':>9}   the lesson in CuPy, ms")
     for n, number in ((2048, 185), (8192, 2994)):
         host = sky(n, number, rng)
-        image, capacity = cupy.asarray(host), default_capacities(n * n)[0]
+        image, capacity = cupy.asarray(host), default_capacities(n * n, False)[0]
         stats, counts, count = cupy.zeros(8), cupy.zeros(8, "i8"), cupy.zeros(1, "i8")
-        moments, boxes, labels = cupy.zeros((capacity, 4)), cupy.zeros((capacity, 8), "i8"), cupy.empty((n, n), "i4")
+        moments, boxes = (cupy.zeros(spec.shape, spec.dtype) for spec in table_specs(capacity))
+        labels = cupy.empty((n, n), "i4")
         clips = {"size": n * n, "width": n, "sigma": 3.0, "maxiters": -1, "strict": True, "zero": False, "turn": 0, "first": 0}
         first = bench.kernel("sigma_clip", image, stats, counts, **clips)
-        islands = {"first": 0, "height": n, "sigma": 5.0, "connectivity": 4, "min_area": 1}
+        islands = {"first": 0, "height": n, "sigma": 5.0, "connectivity": 4, "min_area": 1, "seed": 0.0}
         then = bench.kernel("find_sources.labelled", image, stats, count, moments, boxes, labels, **islands)
 
         def call(first: Callable[[], None] = first, then: Callable[[], None] = then) -> None:
