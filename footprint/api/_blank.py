@@ -152,9 +152,11 @@ def zeros_are_blank(image: Image) -> bool:
     if np.dtype(image.spec.dtype).kind != "f" or width < 2:
         return False
     zeros = beside = others = pairs = equal = 0
-    for x in _some_rows(image):
+    for several, x in _some_rows(image):
         zero = x == 0
         n = int(np.count_nonzero(zero))
+        if not (n or several):
+            return False
         others += int(np.count_nonzero(np.isfinite(x))) - n
         if n:
             zeros += n
@@ -167,12 +169,15 @@ def zeros_are_blank(image: Image) -> bool:
     return others > 0 and zeros >= _SHARE * (zeros + others) and beside >= _BESIDE * zeros and equal <= _EQUAL * pairs
 
 
-def _some_rows(image: Image) -> Iterator[np.ndarray]:
-    """Blocks of a few rows from top to bottom: short rows together, and all of a device, as every look at a block costs as much."""
+def _some_rows(image: Image) -> Iterator[tuple[bool, np.ndarray]]:
+    """Blocks of a few rows from top to bottom, and whether there are several.
+
+    Short rows come together, and all of a device, as every look at a block costs as much.
+    """
     height, width = image.spec.shape
     places = np.unique(np.linspace(0, height - 1, min(height, _ROWS)).astype(int))
     if isinstance(image.face, Array) and image.face.device != "cpu":
-        yield on_host(image.face.data[places])
+        yield False, on_host(image.face.data[places])
         return
     several = max(1, _LOOK // width)
     block = np.empty((min(several, len(places)), width), native(image.spec.dtype))
@@ -180,7 +185,7 @@ def _some_rows(image: Image) -> Iterator[np.ndarray]:
         some = places[first : first + several].tolist()
         for i, y in enumerate(some):
             read_rows(image, slice(y, y + 1), block[i : i + 1])
-        yield block[: len(some)]
+        yield several < len(places), block[: len(some)]
 
 
 def planned_image(image: Any, blank: str, masks: dict[str, Any]) -> Any:
