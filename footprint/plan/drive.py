@@ -106,7 +106,7 @@ class Job:
         self.error: BaseException | None = None
         # Threads that have not ended; groups of parts that were asked for, and that are through.
         self.running = self.asked = self.through = 0
-        self.ordered = False
+        self.ordered = self.shared = False
         self.last: Part = tuple(cut.range(cut.count - 1) for cut in plan.cuts)
         self._groups = self._parts()
         self._disk = threading.Lock()
@@ -144,7 +144,8 @@ class Job:
         A job that fails, or is stopped, ends when every thread has ended its step. Who is stopped again meanwhile leaves at once:
         the threads keep the memory until they end, see `BoundPlan.free`.
         """
-        self.ordered = len(bounds) > 1 and any(getattr(self.feeds[s.id], "ordered", False) for s in self.plan.outputs)
+        self.shared = len(bounds) > 1
+        self.ordered = self.shared and any(getattr(self.feeds[s.id], "ordered", False) for s in self.plan.outputs)
         try:
             for bound in bounds:
                 Flow(bound, self).start()
@@ -303,7 +304,7 @@ class Flow:
         with self.bound.backend.lane(i, self.bound.plan.limits.threads):
             self.bound.backend.after(self._first)
             while True:
-                if not job.wait(partial(self._ready, i, order)):
+                if not (job.wait(partial(self._ready, i, order)) and self._is_at(order, i)):
                     return
                 part, group, number = self._take(i)
                 if part is None:
@@ -319,6 +320,19 @@ class Flow:
                     job.cond.notify_all()
             self.bound.backend.sync()
         self.done[i] = 1 << 62
+
+    def _is_at(self, order: int, i: int) -> bool:
+        """Before a part is asked for: where other devices share them, wait until this one really needs it; False on failure.
+
+        Threads queue parts far ahead of a device that reaches the caller's memory by itself, and the first to ask would have most.
+        """
+        before = order - self.copies * self.bound.plan.n_summed - 1
+        if i or before < 0 or self.queues[0] or not self.job.shared:
+            return True
+        if not self.job.wait(lambda: self.done[-1] > before):
+            return False
+        self.bound.backend.wait(self.events[-1].get(before))
+        return True
 
     def _take(self, i: int) -> tuple[Part | None, list[Part], int]:
         """The next part; the first thread asks the job, which may have to wait for it, and leaves it for those behind."""

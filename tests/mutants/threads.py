@@ -99,6 +99,13 @@ MUTANTS = [
     ),
     Mutant(
         DRIVER,
+        "        if i or before < 0 or self.queues[0] or not self.job.shared:\n",
+        "        if True:\n",
+        ("tests/property/test_plan_drive.py::test_parts_go_to_the_device_that_is_through_with_its_own",),
+        "of several devices the one whose threads are quick has most parts",
+    ),
+    Mutant(
+        DRIVER,
         "job.through >= n",
         "True",
         (THREADS + "rows_are_written_in_order_by_several_devices_and_one_block_at_a_time",),

@@ -96,6 +96,48 @@ def test_several_devices_share_the_parts(count):
     assert np.array_equal(results[0], x) and (outputs[0].times == 1).all()
 
 
+class Slow(Counting):
+    """A device that has queued work done when it is waited for, and no sooner; another that is quick is waited for first."""
+
+    def __init__(self, quick: threading.Event) -> None:
+        super().__init__()
+        self.quick, self.launched = quick, 0
+
+    def launch(self, kernel, arrays):
+        super().launch(kernel, arrays)
+        self.launched += 1
+
+    def mark(self):
+        return self.launched
+
+    def wait(self, event):
+        if event is not None:
+            self.quick.wait(60)
+
+
+class Quick(Slow):
+    def launch(self, kernel, arrays):
+        super().launch(kernel, arrays)
+        if self.launched == 17:
+            self.quick.set()
+
+    def wait(self, event):
+        """At once."""
+
+
+@pytest.mark.parametrize("lanes", THREADS)
+def test_parts_go_to_the_device_that_is_through_with_its_own(lanes):
+    """Not to the one whose threads are quick to queue them: of twenty the slow one has as many as may be under way, three."""
+    x, case, cuts = naps(parts=20, nap=0)
+    quick, plan = threading.Event(), case.plan(cuts, lanes, 2)
+    slow, other = Slow(quick), Quick(quick)
+    bounds = [plan.bind(slow), plan.bind(other)]
+    inputs, outputs, results = case.faces()
+    drive(bounds, bounds[0].feeds(inputs, outputs))
+    np.testing.assert_array_equal(results[0], x)
+    assert slow.launched == 3 and other.launched == 17
+
+
 @pytest.mark.parametrize("seed", range(600, 612))
 def test_chains_on_several_devices(seed):
     r, _, _, case = case_of(seed)
