@@ -86,8 +86,8 @@ MUTANTS = [
     ),
     Mutant(
         PINS,
-        "elif known.crossed > _OFTEN * known.nbytes and",
-        "elif",
+        "if known.crossed > _OFTEN * known.nbytes and",
+        "if",
         (BUS + "arrays_that_cross_again_are_pinned_and_cross_as_they_lie",),
         "an array that crosses once is pinned",
     ),
