@@ -67,18 +67,46 @@ class FormatError(FootprintError, ValueError):
 
 
 class BudgetError(FootprintError, MemoryError):
-    """The smallest plan does not fit the memory budget."""
+    """The smallest plan does not fit the memory budget.
 
-    def __init__(self, budget: int, terms: Mapping[str, int], smallest: int, what: str = "this plan", fix: str = "") -> None:
+    Attributes
+    ----------
+    smallest
+        The least budget that works.
+    comfortable
+        A budget with which the job is not slow, where with the least it is; else None.
+    parts
+        How many parts the job is then cut into with the least; else 0.
+    """
+
+    def __init__(
+        self,
+        budget: int,
+        terms: Mapping[str, int],
+        smallest: int,
+        what: str = "this plan",
+        fix: str = "",
+        comfortable: int | None = None,
+        parts: int = 0,
+    ) -> None:
         self.budget, self.terms, self.smallest, self.what, self.fix = budget, dict(terms), smallest, what, fix
-        parts = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items() if n or len(terms) == 1)
+        self.comfortable, self.parts = comfortable, parts
+        shares = " + ".join(f"{name} {format_bytes(n)}" for name, n in terms.items() if n or len(terms) == 1)
+        better = ""
+        if comfortable is not None:
+            better = f"; better is memory={comfortable} ({format_bytes(comfortable)}), as the least means {parts} small parts"
         super().__init__(
-            f"memory: {what} needs at least {format_bytes(sum(terms.values()))} ({parts}), "
-            f"the budget is {format_bytes(budget)}; {fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}."
+            f"memory: {what} needs at least {format_bytes(sum(terms.values()))} ({shares}), the budget is {format_bytes(budget)}; "
+            f"{fix or f'give memory={smallest} ({format_bytes(smallest)}) or more'}{better}."
         )
 
+    def and_more(self, nbytes: int) -> tuple[int | None, int]:
+        """What is comfortable, and the parts of the least, where so many bytes are taken beside."""
+        return None if self.comfortable is None else self.comfortable + nbytes, self.parts
+
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.budget, self.terms, self.smallest, self.what, self.fix)
+        given = self.budget, self.terms, self.smallest, self.what, self.fix, self.comfortable, self.parts
+        return type(self), given
 
 
 class CapacityError(FootprintError, RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -126,6 +127,8 @@ def call(
             plan = make() if make is not None else planned(name, op, ins, outs, device, memory, fft, notes)
         if on_plan is not None:
             on_plan(plan)
+        if plan.slow:
+            warnings.warn(f"{name} runs in {plan.slow}", UserWarning, stacklevel=4)
         bound = bind(plan, running_backend(name_of))
     elif on_plan is not None:
         on_plan(bound.plan)

@@ -116,7 +116,8 @@ def _enough_for_any(op: Label, error: BudgetError, mask: ArraySpec, marks: Face,
     try:
         planned("label", most, [marks], [ids, *foretold(op.out_specs(mask)[1])], device, 1)
     except BudgetError as enough:
-        return BudgetError(error.budget, enough.terms, enough.smallest, "label of any mask of this shape")
+        what = "label of any mask of this shape"
+        return BudgetError(error.budget, enough.terms, enough.smallest, what, "", *enough.and_more(0))
     return error
 
 

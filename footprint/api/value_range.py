@@ -100,7 +100,8 @@ def value_range(
         one = plan_reconstruct(scan, rows=(job.start, job.start + 1), written=True, memory=rest, **how)
     except BudgetError as error:
         terms = {**error.terms, "pixels that are kept": most_bytes()}
-        raise BudgetError(budget or 0, terms, error.smallest + most_bytes(), error.what) from None
+        more = error.and_more(most_bytes())
+        raise BudgetError(budget or 0, terms, error.smallest + most_bytes(), error.what, "", *more) from None
     _, n_y, n_x = one.outputs[0].spec.shape
     count = min(_SLICES, job.n_rows)
     chosen = [job.start + (2 * k + 1) * job.n_rows // (2 * count) for k in range(count)]

@@ -45,7 +45,7 @@ class Beside:
             smallest = error.smallest + self.nbytes
             terms = {**error.terms, self.name: self.nbytes}
             fix = f"give memory={smallest} or more{self.or_else}"
-            raise BudgetError(budget or 0, terms, smallest, error.what, fix) from None
+            raise BudgetError(budget or 0, terms, smallest, error.what, fix, *error.and_more(self.nbytes)) from None
 
 
 def beside(

@@ -184,7 +184,7 @@ def plan_by_method(fbp: Kind, plan: Callable[[Kind], Plan]) -> Plan:
         except ArgumentError:
             raise error from None
         fix = f"give memory={error.smallest} ({format_bytes(error.smallest)}) or more, or method={other.method!r}, which {needs}"
-        raise BudgetError(error.budget, error.terms, error.smallest, error.what, fix) from None
+        raise BudgetError(error.budget, error.terms, error.smallest, error.what, fix, *error.and_more(0)) from None
 
 
 def _checked(fbp: Fbp, sino: ArraySpec) -> tuple[ArraySpec, ...]:

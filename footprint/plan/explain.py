@@ -48,6 +48,8 @@ def summary_rows(plan: Plan) -> list[tuple[str, str]]:
         slowest = max(plan.seconds, key=lambda lane: lane[1])[0]
         told = ", ".join(f"{lane} {format_seconds(t)}" for lane, t in plan.seconds if t > 0)
         rows.append(("predicted", f"{told}; limited by {slowest}"))
+    if plan.slow:
+        rows.append(("slow", plan.slow))
     rows.extend(("note", note) for note in plan.notes)
     return rows
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from footprint.errors import BudgetError, LimitError
+from footprint.plan import comfort
 from footprint.plan.builder import RING, Builder
+from footprint.plan.job import Job, Record
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
 from footprint.plan.plan import Choice, Footprint, Plan, finish
 from footprint.plan.predict import crossed, lane_seconds
-from footprint.plan.rates import Cost, Rates, rates
+from footprint.plan.rates import Rates, rates
 from footprint.plan.slots import Cut
 from footprint.spec import Limits
-
-Record = Callable[[Builder], None]
 
 # Sizes of a part, in bytes, that are tried where reading, computing and writing overlap: for small parts threads have to be woken
 # too often, and large ones leave the other lanes waiting.
@@ -28,46 +29,6 @@ _LARGE = (1 << 30, 512 << 20, 256 << 20)
 _DEAR = 1.25
 # A sum is cut at multiples of so many rows: with fewer at a time, reading and writing the result would cost more than adding to it.
 _SUMMED = 16
-
-
-NOTHING = Cost(launches=0)
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be planned: how it is recorded and how it may be cut.
-
-    Attributes
-    ----------
-    record
-        ``record(builder)`` records the whole job; the builder knows how it is cut.
-    axes
-        ``(axis, total, unit)`` along which it may be cut, in this order.
-    sums
-        The same of the axis whose parts are added up, None where none is.
-    part_bytes
-        Bytes that pass from one lane to the next for one row along the first axis.
-    cost
-        Of the whole job, on the device that its kernels run on.
-    streamed
-        Whether there is anything to overlap with computing.
-    grain
-        Parts along the first axis begin at multiples of so many rows.
-    finer
-        The same for each of the other axes; 1 where a part may begin anywhere.
-    whole_first
-        Whether the whole is taken wherever it fits.
-    """
-
-    record: Record
-    axes: tuple[tuple[str, int, str], ...] = ()
-    sums: tuple[str, int, str] | None = None
-    part_bytes: int = 0
-    cost: Cost = NOTHING
-    streamed: bool = False
-    grain: int = 1
-    finer: tuple[int, ...] = ()
-    whole_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,10 +57,11 @@ _Shape = tuple[tuple[Cut, ...], _Rung]
 
 
 class _Size(NamedTuple):
-    """Bytes of a plan, and its parts."""
+    """Bytes of a plan, its parts, and the seconds that it is predicted to take with the starts of their steps."""
 
     nbytes: int
     n_parts: int
+    seconds: float
 
 
 _SERIAL = _Rung(SERIAL, 1, RING)
@@ -125,29 +87,19 @@ def fit(limits: Limits, budget: int | None, name: str, job: Job) -> Plan:
         Where the smallest parts do not fit: it shows every term and the smallest budget that would do.
     """
     search = _Search(limits, budget, name, job)
-    rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
-    if job.whole_first and job.axes:
-        whole = (search.cut(search.grains()),)
-        for rung in rungs:
-            if search.fits(whole, rung):
-                return search.with_choices(search.at(whole, rung), rung)
-    if job.streamed and job.axes:
-        best = search.overlapped()
-        if best is not None:
-            return best
-    for depth, level in enumerate(search.levels()):
-        # Sizes along the first axis have been tried with lanes that overlap.
-        best = search.best(level, (*_LADDER, *rungs) if job.streamed and depth else rungs)
-        if best is not None:
-            return best
-    raise search.refusal()
+    plan = search.found()
+    if plan is None:
+        raise search.refusal()
+    return search.judged(plan)
 
 
 class _Search:
     def __init__(self, limits: Limits, budget: int | None, name: str, job: Job) -> None:
         self.limits, self.budget, self.name, self.job = limits, budget, name, job
         self.rate: Rates = rates(limits)
+        self.rungs = _LAST if job.streamed or not limits.host else (_SERIAL,)
         self.smallest: Footprint | None = None
+        self.least: _Size | None = None
         self.refused: BudgetError | None = None
         self.too_large: LimitError | None = None
         # What every shape that was tried came to, and the last plan that fits: a search for sources has 170 KB of Python's objects
@@ -156,6 +108,21 @@ class _Search:
         self._kept: tuple[_Shape, Plan] | None = None
         # How often what is carried is, by how the job is cut; not of plans that keep on the device what has crossed.
         self._again: dict[tuple[Cut, ...], float] = {}
+
+    def found(self) -> Plan | None:
+        """The plan that is predicted to be the fastest of those that fit."""
+        job, whole = self.job, (self.cut(self.grains()),) if self.job.axes else ()
+        for rung in self.rungs if job.whole_first and whole else ():
+            if self.fits(whole, rung):
+                return self.with_choices(self.at(whole, rung), rung)
+        if job.streamed and job.axes and (best := self.overlapped()) is not None:
+            return best
+        for depth, level in enumerate(self.levels()):
+            # Sizes along the first axis have been tried with lanes that overlap.
+            best = self.best(level, (*_LADDER, *self.rungs) if job.streamed and depth else self.rungs)
+            if best is not None:
+                return best
+        return None
 
     def size(self, cuts: tuple[Cut, ...], rung: _Rung) -> _Size | None:
         """What one shape comes to; None where an array is larger than the largest block there is, or a kernel takes at once."""
@@ -170,10 +137,15 @@ class _Search:
             except LimitError as error:
                 self.too_large = error.with_traceback(None)
             else:
-                self._tried[shape] = _Size(plan.footprint.total, plan.n_parts)
+                self._tried[shape] = found = self.size_of(plan)
+                self.least = found if self.least is None else min(self.least, found)
                 if self.budget is None or plan.footprint.total <= self.budget:
                     self._kept = shape, plan
         return self._tried[shape]
+
+    def size_of(self, plan: Plan) -> _Size:
+        """What a plan comes to."""
+        return _Size(plan.footprint.total, plan.n_parts, self.total(plan) + comfort.starts(plan))
 
     def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
         """The plan of a shape that fits."""
@@ -376,7 +348,46 @@ class _Search:
             refused, self.refused, self.too_large = self.refused or self.too_large, None, None
             assert refused is not None
             return refused
-        return BudgetError(self.budget, self.smallest.terms(), self.smallest.total, self.name)
+        terms, total, better, parts = self.smallest.terms(), self.smallest.total, None, 0
+        asked, self.budget = self.budget, total
+        # Larger parts may take no more: what runs with the least is not always in the smallest there are.
+        plan = self.found() if self.least is not None and self.comfortable(self.least) is not None else None
+        if plan is not None:
+            better, parts = self.comfortable(self.size_of(plan)), plan.n_parts
+        return BudgetError(asked, terms, total, self.name, comfortable=better, parts=parts)
+
+    # -- whether it is any good --------------------------------------------------------------------------------------------
+    def comfortable(self, size: _Size) -> int | None:
+        """For a plan that is slow, the least budget with which the job is not; None where it is not, or none is known."""
+        quickest = min(found.seconds for found in self._tried.values() if found is not None)
+        if not comfort.slow(size.seconds, quickest):
+            return None
+        rung, levels = self.rungs[-1], list(self.levels())
+
+        def seconds(cuts: Callable[[int], tuple[Cut, ...]], n: int) -> float:
+            found = self.size(cuts(n), rung)
+            return math.inf if found is None else found.seconds
+
+        found = comfort.least([(most, partial(seconds, cuts)) for most, cuts in levels], quickest)
+        better = self.size(levels[found[0]][1](found[1]), rung) if found is not None else None
+        return better.nbytes if better is not None and better.nbytes > size.nbytes else None
+
+    def judged(self, plan: Plan) -> Plan:
+        """The plan, or one that can be stopped; with a word on what would be better where it is slow."""
+        plan = self.heard(plan)
+        better = self.comfortable(self.size_of(plan))
+        return plan if better is None else replace(plan, slow=comfort.told(plan.n_parts, better))
+
+    def heard(self, plan: Plan) -> Plan:
+        """Where one launch takes seconds and parts are no more work, the same job in parts between which Ctrl-C is seen."""
+        if len(plan.lanes) > 1 or not self.job.axes or self.job.whole_first or len(plan.cuts) > 1:
+            return plan
+        total, rung = self.grains(), self.rungs[0]
+        cut = self.cut(comfort.heard(plan, dict(plan.seconds).get("compute", 0.0), self.job.cost.launches, total))
+        if cut.count <= plan.n_parts or not self.fits((cut,), rung):
+            return plan
+        parts = self.at((cut,), rung)
+        return self.with_choices(parts, rung) if comfort.harmless(parts, cut) else plan
 
 
 def build(limits: Limits, name: str, record: Record) -> Plan:

@@ -90,6 +90,8 @@ class Plan:
         What other sizes of parts would take.
     seconds
         Predicted seconds of every lane.
+    slow
+        Where the budget is so small that most of the time goes into starting parts: how many, and the budget that would cure it.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Plan:
     constants: dict[int, np.ndarray] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
+    slow: str = ""
 
     @property
     def nbytes(self) -> int:

@@ -84,11 +84,16 @@ def _elements(slot: Slot, step: Step, cuts: Sequence[Cut]) -> float:
     for cut in cuts:
         if cut.axis in reach:
             n = slot.spec.length(cut.axis)
-            found *= _rows(reach[cut.axis], cut, n) / max(n, 1)
+            found *= extent(reach[cut.axis], cut, n)
         elif not (cut.sums and step.when in ("first", "last")):
             # What has none of the axis comes with every part along it.
             found *= cut.count
     return found
+
+
+def extent(reach: Reach, cut: Cut, n: int) -> float:
+    """Rows of all parts' windows together, as often as there are rows."""
+    return _rows(reach, cut, n) / max(n, 1)
 
 
 def _rows(reach: Reach, cut: Cut, n: int) -> float:

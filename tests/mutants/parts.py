@@ -54,8 +54,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/plan/fit.py",
-        "if job.whole_first and job.axes:",
-        "if False:",
+        "for rung in self.rungs if job.whole_first and whole else ():",
+        "for rung in ():",
         ("tests/null/test_sources_on_gpus.py",),
         "what would fit whole goes in parts, which are three times the work",
     ),

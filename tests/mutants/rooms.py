@@ -248,8 +248,8 @@ MUTANTS = [
     ),
     Mutant(
         ERRORS,
-        "return type(self), (self.budget, self.terms, self.smallest, self.what, self.fix)",
-        "return type(self), (self.budget, self.terms, self.budget, self.what, self.fix)",
+        "given = self.budget, self.terms, self.smallest, self.what",
+        "given = self.budget, self.terms, self.budget, self.what",
         (UNIT + "errors.py::test_errors_travel",),
     ),
     Mutant(

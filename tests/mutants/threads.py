@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         FORETOLD,
-        "found *= _rows(reach[cut.axis], cut, n) / max(n, 1)",
+        "found *= extent(reach[cut.axis], cut, n)",
         "pass",
         (PREDICT + "what_is_read_is_what_was_foretold",),
         "neighbours' rows are not foretold",

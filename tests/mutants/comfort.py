@@ -1,0 +1,36 @@
+"""Faults in what is said of budgets that are too small, and in how long launches are cut for Ctrl-C."""
+
+from tests.mutants import Mutant
+
+COMFORT = "tests/null/test_comfort.py::test_a_"
+
+MUTANTS = [
+    Mutant(
+        "footprint/plan/fit.py",
+        "if not comfort.slow(size.seconds, quickest):",
+        "if True:",
+        (COMFORT + "refusal_names_a_comfortable_budget_beside_the_least", COMFORT + "run_in_far_too_many_parts_warns"),
+        "a least budget that is a trap is named alone",
+    ),
+    Mutant(
+        "footprint/plan/fit.py",
+        "asked, self.budget = self.budget, total",
+        "asked = self.budget",
+        (COMFORT + "refusal_names_a_comfortable_budget_beside_the_least",),
+        "no better budget is named, as the least is not tried",
+    ),
+    Mutant(
+        "footprint/plan/comfort.py",
+        'if slot.kind == "scratch" and reach is not None:',
+        "if False:",
+        ("tests/null/test_comfort.py::test_what_would_be_more_work_in_parts_stays_whole",),
+        "rows are computed twice so that Ctrl-C is seen",
+    ),
+    Mutant(
+        "footprint/plan/comfort.py",
+        "// _ALONGSIDE) * _ALONGSIDE, total)",
+        "// _ALONGSIDE) * _ALONGSIDE - 1, total)",
+        ("tests/null/test_comfort.py::test_a_long_launch_becomes_parts_without_more_memory",),
+        "slices that share positions come one at a time",
+    ),
+]
