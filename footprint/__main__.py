@@ -11,7 +11,10 @@ def entry() -> None:
         from footprint.cli.main import entry as run
 
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # One that comes while a class of a library is made is wrapped, up to Python 3.11.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         print("footprint: stopped; nothing half-written was left behind.", file=sys.stderr)
         sys.exit(130)
 

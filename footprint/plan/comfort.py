@@ -18,8 +18,10 @@ _STEP = 3e-5
 _TIMES, _LONG = 4.0, 1.0
 # And comfortable where it does not take so many times as long, or where that is so few seconds.
 _FEW_TIMES, _SHORT = 3.0, 0.1
-# Seconds that one launch may take on the host, where Python sees Ctrl-C only when it ends; and those of the parts it is cut into.
+# Seconds that one launch may take on the host, where Ctrl-C is seen only when it ends; and those of the parts it is cut into.
 _DEAF, _HEARS = 0.5, 0.25
+# How much longer the job may take for it.
+WORSE = 1.05
 # Rows of all parts together over rows there are, at most: of what is copied, and of what is computed, for two parts each.
 _COPIED, _COMPUTED = 1.25, 1.02
 # Rows that a kernel may do side by side, as slices that share positions: a part has no fewer, and no remainder of them.

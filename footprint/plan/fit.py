@@ -380,14 +380,15 @@ class _Search:
 
     def heard(self, plan: Plan) -> Plan:
         """Where one launch takes seconds and parts are no more work, the same job in parts between which Ctrl-C is seen."""
-        if len(plan.lanes) > 1 or not self.job.axes or self.job.whole_first or len(plan.cuts) > 1:
+        if not self.job.axes or self.job.whole_first or len(plan.cuts) > 1:
             return plan
-        total, rung = self.grains(), self.rungs[0]
+        total, rung = self.grains(), self.rungs[0] if len(plan.lanes) == 1 else _Rung(plan.lanes, plan.copies, RING)
         cut = self.cut(comfort.heard(plan, dict(plan.seconds).get("compute", 0.0), self.job.cost.launches, total))
         if cut.count <= plan.n_parts or not self.fits((cut,), rung):
             return plan
         parts = self.at((cut,), rung)
-        return self.with_choices(parts, rung) if comfort.harmless(parts, cut) else plan
+        alike = comfort.harmless(parts, cut) and self.total(parts) <= comfort.WORSE * self.total(plan)
+        return self.with_choices(parts, rung) if alike else plan
 
 
 def build(limits: Limits, name: str, record: Record) -> Plan:

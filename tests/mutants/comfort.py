@@ -33,4 +33,11 @@ MUTANTS = [
         ("tests/null/test_comfort.py::test_a_long_launch_becomes_parts_without_more_memory",),
         "slices that share positions come one at a time",
     ),
+    Mutant(
+        "footprint/plan/fit.py",
+        " and self.total(parts) <= comfort.WORSE * self.total(plan)",
+        "",
+        ("tests/null/test_comfort.py::test_what_would_take_longer_in_parts_stays_whole",),
+        "a job is slowed so that Ctrl-C is seen",
+    ),
 ]

@@ -81,14 +81,28 @@ def test_a_long_launch_becomes_parts_without_more_memory():
     assert slices.n_parts > 1 and slices.cuts[0].size % 4 == 0, "slices share positions by fours"
 
 
+def test_blocks_of_a_file_are_no_longer_than_half_a_second_each():
+    from footprint.api.convolve_rows import plan_convolve_rows
+
+    plan = plan_convolve_rows((9000, 9000), (81, 81), method="direct", device="cpu")
+    assert len(plan.lanes) > 1 and dict(plan.seconds)["compute"] / plan.n_parts < 0.5
+
+
 def test_what_would_be_more_work_in_parts_stays_whole(monkeypatch):
     monkeypatch.setattr(comfort, "_DEAF", 1e-9)
     monkeypatch.setattr(comfort, "_HEARS", 1e-7)
+    monkeypatch.setattr(comfort, "WORSE", 1e9)
     assert fp.plan_convolve((600, 400), (5, 5), method="direct", device="cpu").n_parts > 1
     # It is searched twice over, its rows are those of other parts, or kernels run on a device.
     assert fp.plan_find_sources((600, 400), device="cpu").n_parts == 1
     assert fp.plan_uniform_filter((600, 400), 301, dtype=">f4", device="cpu").n_parts == 1
     assert fp.plan_convolve((600, 400), (5, 5), method="direct", device="null:h100").n_parts == 1
+
+
+def test_what_would_take_longer_in_parts_stays_whole(monkeypatch):
+    monkeypatch.setattr(comfort, "_DEAF", 1e-9)
+    monkeypatch.setattr(comfort, "_HEARS", 1e-7)
+    assert fp.plan_convolve((60, 40), (5, 5), method="direct", device="cpu").n_parts == 1
 
 
 def test_parts_for_ctrl_c_change_no_bit(monkeypatch):
@@ -102,6 +116,7 @@ def test_parts_for_ctrl_c_change_no_bit(monkeypatch):
     fp.clear_cache()
     monkeypatch.setattr(comfort, "_DEAF", 1e-9)
     monkeypatch.setattr(comfort, "_HEARS", 1e-7)
+    monkeypatch.setattr(comfort, "WORSE", 1e9)
     assert fp.plan_fbp(rows.shape, method="direct", device="cpu").n_parts == 3
     for name, job in jobs.items():
         np.testing.assert_array_equal(job(), whole[name], err_msg=name)

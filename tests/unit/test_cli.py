@@ -253,6 +253,27 @@ runpy.run_module("footprint", run_name="__main__", alter_sys=True)
     assert done.stderr.removeprefix("\n") == "footprint: stopped; nothing half-written was left behind.\n"
 
 
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_ctrl_c_within_the_making_of_a_class_is_a_sentence(interrupted):
+    """Up to Python 3.11 what a descriptor raises while its class is made comes out as another error."""
+    program = """
+import sys
+
+from footprint.__main__ import entry
+from footprint.cli import main
+
+def job(standalone_mode):
+    raise RuntimeError("Error calling __set_name__") from (KeyboardInterrupt() if INTERRUPTED else ValueError())
+
+main.main = job
+entry()
+"""
+    program = program.replace("INTERRUPTED", str(interrupted))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    said = "footprint: stopped; nothing half-written was left behind.\n"
+    assert (done.returncode, done.stderr == said) == ((130, True) if interrupted else (1, False)), done.stderr
+
+
 def test_what_is_measured_compiles_and_loads_no_kernel(folder, tmp_path):
     """The first run would otherwise count the compiler's memory and seconds as the image's."""
     program = """
