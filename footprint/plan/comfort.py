@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 # Seconds that each step of a part takes beside its work, mostly Python's: 16 to 60 us measured, in parts of a few pixels.
 _STEP = 3e-5
-# A job is slow where it takes so many times as long as the fastest way to run it, and so many seconds.
-_TIMES, _LONG = 4.0, 1.0
+# A job is slow where it takes so many times as long as the fastest way to run it, and so many seconds, of which parts take such a
+# share to start. Where a scan is decompressed again and again, say, its plan has another word for it.
+_TIMES, _LONG, _STARTING = 4.0, 1.0, 0.25
 # And comfortable where it does not take so many times as long, or where that is so few seconds.
 _FEW_TIMES, _SHORT = 3.0, 0.1
 # Seconds that one launch may take on the host, where Ctrl-C is seen only when it ends; and those of the parts it is cut into.
@@ -33,9 +34,9 @@ def starts(plan: Plan) -> float:
     return plan.n_parts * len(plan.steps) / len(plan.lanes) * _STEP
 
 
-def slow(seconds: float, quickest: float) -> bool:
-    """Whether a job of so many seconds is, if there is a way that takes ``quickest``."""
-    return seconds > max(_TIMES * quickest, _LONG)
+def slow(seconds: float, starting: float, quickest: float) -> bool:
+    """Whether a job of so many seconds is, of which so many go into starting parts, if there is a way that takes ``quickest``."""
+    return seconds > max(_TIMES * quickest, _LONG) and starting > _STARTING * _LONG
 
 
 def least(levels: Iterable[tuple[int, Callable[[int], float]]], quickest: float) -> tuple[int, int] | None:

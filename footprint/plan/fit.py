@@ -57,11 +57,12 @@ _Shape = tuple[tuple[Cut, ...], _Rung]
 
 
 class _Size(NamedTuple):
-    """Bytes of a plan, its parts, and the seconds that it is predicted to take with the starts of their steps."""
+    """Bytes of a plan, its parts, the seconds that it is predicted to take, and those of them in which its parts start."""
 
     nbytes: int
     n_parts: int
     seconds: float
+    starting: float
 
 
 _SERIAL = _Rung(SERIAL, 1, RING)
@@ -145,7 +146,8 @@ class _Search:
 
     def size_of(self, plan: Plan) -> _Size:
         """What a plan comes to."""
-        return _Size(plan.footprint.total, plan.n_parts, self.total(plan) + comfort.starts(plan))
+        starting = comfort.starts(plan)
+        return _Size(plan.footprint.total, plan.n_parts, self.total(plan) + starting, starting)
 
     def at(self, cuts: tuple[Cut, ...], rung: _Rung) -> Plan:
         """The plan of a shape that fits."""
@@ -360,7 +362,7 @@ class _Search:
     def comfortable(self, size: _Size) -> int | None:
         """For a plan that is slow, the least budget with which the job is not; None where it is not, or none is known."""
         quickest = min(found.seconds for found in self._tried.values() if found is not None)
-        if not comfort.slow(size.seconds, quickest):
+        if not comfort.slow(size.seconds, size.starting, quickest):
             return None
         rung, levels = self.rungs[-1], list(self.levels())
 

@@ -7,7 +7,7 @@ COMFORT = "tests/null/test_comfort.py::test_a_"
 MUTANTS = [
     Mutant(
         "footprint/plan/fit.py",
-        "if not comfort.slow(size.seconds, quickest):",
+        "if not comfort.slow(size.seconds, size.starting, quickest):",
         "if True:",
         (COMFORT + "refusal_names_a_comfortable_budget_beside_the_least", COMFORT + "run_in_far_too_many_parts_warns"),
         "a least budget that is a trap is named alone",
