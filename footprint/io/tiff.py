@@ -19,6 +19,7 @@ from footprint.io.frames import cast_into, existing_file, reading
 from footprint.io.kept import Ahead
 from footprint.io.kinds import begins, called
 from footprint.io.raw import RawFrames
+from footprint.io.tiff_bands import Bands
 
 # Damage is told by our errors; the library's own lines on standard error would only repeat it.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
@@ -64,6 +65,7 @@ class TiffFile(Ahead):
         if not begins(path, "tiff"):
             raise FormatError(path, "is not a TIFF file")
         self.raw: RawFrames | None = None
+        self._bands: Bands | None = None
         with reading(path):
             self._tiff = tifffile.TiffFile(path)
             try:
@@ -102,21 +104,29 @@ class TiffFile(Ahead):
             self.raw = RawFrames(self.path, series.dataoffset, self.shape, stored)
         elif len(self._pages) * self._planes != self.shape[0]:
             raise FormatError(self.path, f"has {len(self._pages)} pages for {self.shape[0]} frames")
+        elif Bands.suit(page):
+            self._bands = Bands(page, *self.shape[1:], self.dtype)
 
     def host_bytes(self, n_rows: int, dtype: Any = None) -> int:
-        """Bytes that reading holds beside ``out``: a staged piece, or a page decoded, its strip and its compressed bytes."""
+        """Bytes that reading holds beside ``out``: a staged piece, or a band or page decoded, its strip and its stored bytes."""
         if self.raw is not None:
             return self.raw.host_bytes(n_rows, dtype)
+        if self._bands is not None:
+            return self._bands.nbytes + _LIBRARY
         # The page before is let go only when the next one is there.
         return 4 * self._planes * self.shape[1] * self.shape[2] * self.dtype.itemsize + _LIBRARY
 
     @property
     def _chunk(self) -> tuple[int, int, int] | None:
+        if self._bands is not None:
+            return 1, self._bands.high, self.shape[2]
         return None if self.raw is not None else (self._planes, *self.shape[1:])
 
     def close(self) -> None:
         """Close the file."""
         self._kept = None
+        if self._bands is not None:
+            self._bands.forget()
         self._tiff.close()
         if self.raw is not None:
             self.raw.close()
@@ -132,11 +142,24 @@ class TiffFile(Ahead):
             # maxworkers=1: the reader runs beside the kernels, whose threads are the ones that count.
             with reading(self.path, f"page {i}"):
                 page = self._pages[i // self._planes]
+                if self._bands is not None and page is not None and page.shape == self._pages[0].shape:
+                    self._by_bands(i, page, rows, out[i - start])
+                    continue
                 values = None if page is None else page.asarray(maxworkers=1)
                 values = values[i % self._planes] if self._planes > 1 and values is not None else values
             if values is None or values.shape != self.shape[1:]:
                 raise FormatError(self.path, f"page {i} is not {self.shape[1]} x {self.shape[2]} like the first")
             cast_into(out[i - start], values[rows])
+
+    def _by_bands(self, i: int, page: Any, rows: slice, out: np.ndarray) -> None:
+        """Fill ``out`` with rows of frame ``i``, decoding no more of its page than they are in."""
+        bands = self._bands
+        assert bands is not None
+        for at in range(rows.start // bands.high, -(-rows.stop // bands.high)):
+            first = at * bands.high
+            start, stop = max(rows.start, first), min(rows.stop, first + bands.high)
+            found = bands.band(i // self._planes, page, i % self._planes, at)
+            cast_into(out[start - rows.start : stop - rows.start], found[start - first : stop - first])
 
     def tags(self) -> list[tuple[str, Any]]:
         """What the first page says in words and single numbers."""

@@ -245,4 +245,18 @@ MUTANTS = [
         ("tests/unit/test_handed_over.py::test_the_sign_of_a_tensor_may_be_a_flag",),
         "the imaginary part of a conjugate has the wrong sign",
     ),
+    Mutant(
+        "footprint/io/tiff_bands.py",
+        "if self._last is None or self._last[0] != key:",
+        "if True:",
+        ("tests/unit/test_io_tiff_bands.py::test_blocks_of_rows_decode_every_tile_once_and_hold_no_page",),
+        "every block of rows decodes its tiles anew",
+    ),
+    Mutant(
+        "footprint/io/tiff_bands.py",
+        "start = (plane * -(-self._n_z // self.high) + at) * across",
+        "start = (plane * (self._n_z // self.high) + at) * across",
+        ("tests/unit/test_io_tiff_bands.py::test_rows_are_those_of_the_page",),
+        "planes of a page begin where the one before has not ended",
+    ),
 ]

@@ -9,6 +9,7 @@ import tifffile
 
 import footprint as fp
 from footprint.io.jp2 import Jp2Slice
+from footprint.io.tiff_bands import Bands
 from footprint.io.zarr_frames import ZarrFrames
 
 OPTIONS = {"center": 31.5, "device": "cpu", "black_frames": "keep"}
@@ -29,7 +30,7 @@ def pages(folder, frames):
     """One file."""
     for frame in frames:
         tifffile.imwrite(folder / "a.tif", frame, compression="zlib", append=True)
-    return folder / "a.tif", 24, (tifffile.TiffPage, "asarray")
+    return folder / "a.tif", 24, (Bands, "_decoded")
 
 
 def files(folder, frames):
@@ -37,7 +38,7 @@ def files(folder, frames):
     (folder / "a").mkdir()
     for k, frame in enumerate(frames):
         tifffile.imwrite(folder / "a" / f"{k:02}.tif", frame, compression="zlib")
-    return folder / "a", 24, (tifffile.TiffPage, "asarray")
+    return folder / "a", 24, (Bands, "_decoded")
 
 
 def jp2(folder, frames):
