@@ -92,7 +92,9 @@ class RawFrames:
         self.row_bytes, self._flip = shape[2] * self.stored.itemsize, flip
         need, have = self.offset + shape[0] * shape[1] * self.row_bytes, Path(path).stat().st_size
         if have < need and not writable and not inflated:
-            raise FormatError(path, f"is truncated: its header declares {need} bytes, it has {have}", _AGAIN)
+            # Python writes no number of thousands of digits.
+            said = need if need.bit_length() < 128 else f"over 2^{need.bit_length() - 1}"
+            raise FormatError(path, f"is truncated: its header declares {said} bytes, it has {have}", _AGAIN)
         self._file = open(path, "r+b" if writable else "rb", buffering=0)
         self.inflated, self._inflating = inflated, Inflated.host_bytes(need) if inflated else 0
         self._lock = threading.Lock()

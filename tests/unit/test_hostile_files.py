@@ -15,6 +15,7 @@ import hdf5plugin
 import numpy as np
 import pytest
 
+import footprint as fp
 from tests.unit.io_files import frames, nxtomo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,3 +248,13 @@ def test_declared_sizes_are_looked_at_before_anything_is_allocated(tmp_path: Pat
     assert re.search(said, sentence), sentence
     assert int(growth) < _GROWTH
     assert len(sentence) < 600
+
+
+def test_a_header_of_999_long_axes_is_truncated(tmp_path):
+    """The number of its bytes has more digits than Python writes, and the error spoke of that."""
+    cards = ["SIMPLE  =                    T", "BITPIX  =                  -32", "NAXIS   =                  999"]
+    cards += [f"NAXIS{i:<3}=                99999" for i in range(1, 1000)]
+    text = "".join(card.ljust(80) for card in [*cards, "END"])
+    (tmp_path / "long.fits").write_text(text.ljust(-(-len(text) // 2880) * 2880))
+    with pytest.raises(fp.FormatError, match=r"is truncated: its header declares over 2\^\d+ bytes"):
+        fp.open_image(tmp_path / "long.fits")
