@@ -89,8 +89,8 @@ class Separated(Correlate):
         """
         (out,), image = self.out_specs(*specs), specs[0]
         if near := self._near(limits, image, out.dtype):
-            taps = _COUNTS if near == "separable.counts" else _MEANS[0] + _MEANS[1] * max(self.taps)
-            return Cost(image.nbytes + out.nbytes, 2.0 * taps * out.size)
+            adds = _COUNTS if near == "separable.counts" else _MEANS[0] + _MEANS[1] * max(self.taps)
+            return Cost(image.nbytes + out.nbytes, 2.0 * adds * out.size)
         passes, boxes = 1 if self._one_pass(limits, out.itemsize) else 2, self._boxes(limits, image, out.dtype)
         taps = [BOX_TAPS if box else n for n, box in zip(self.taps, boxes)]
         flops = 2.0 * _SLOWER * self.rank * (sum(taps) + _BESIDE) * out.size
@@ -108,9 +108,10 @@ class Separated(Correlate):
         outside = self.boundary == "constant" and self.cval != 0
         if outside or self.rank != 1 or self.equal != (True, True) or np.dtype(kind) != np.float32:
             return ""
-        if countable(limits, image, self.taps):  # type: ignore[arg-type]
+        tall, wide = self.taps
+        if countable(limits, image, (tall, wide)):
             return "separable.counts"
-        return "separable.means" if averaged(limits, kind, self.taps) else ""  # type: ignore[arg-type]
+        return "separable.means" if averaged(limits, kind, (tall, wide)) else ""
 
     def _one_pass(self, limits: Limits, itemsize: int) -> bool:
         """Whether both sums are made at once: where that is quicker, and what lies beyond the sums down lies beyond the image."""
