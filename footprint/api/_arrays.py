@@ -109,6 +109,8 @@ def receive(array: Any, name: str, kinds: str = ACCEPTED) -> Array:
         fix = "read it into one, or open it with footprint.open_image(...) if the function takes that, as find_sources does"
         if name == "out":
             fix = "save the result, or if the function writes to files, as reconstruct does, give footprint.create_volume(...)"
+        elif name == "mask":
+            fix = "read it into one; names such as gaussian:sigma=2 are the command's, and gaussian_filter and uniform_filter here"
         raise ArgumentError(name, f"the name {os.fspath(array)!r}", "an array", fix)
     else:
         raise ArgumentError(name, kind_of(array), "an array", _as_array(array))

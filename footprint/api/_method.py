@@ -25,6 +25,7 @@ from footprint.ops.separated import (
     looking_bytes,
     made_of,
     most_products,
+    of_one_number,
     product_of,
     quicker,
     separated,
@@ -83,15 +84,23 @@ def made_by(method: str, op: Op, image: ArraySpec, mask: Face, device: str, memo
     short = limits.host and budget is not None and separating_bytes(op.taps) > budget
     if mask.data is None or short:
         # Where the mask may not be taken apart, the plan of as many products as there can be is what is refused.
-        rank = most_products(op.taps) if short else 1
+        equal = short and _is_of_one_number(mask)
+        rank = most_products(op.taps) if short and not equal else 1
         shapes = (ArraySpec((rank, n), op.summed(image.dtype)) for n in op.taps)
-        return Made(separated_plan(op, rank), [Described(shape, Given()) for shape in shapes])
+        return Made(replace(separated_plan(op, rank), equal=(equal, equal)), [Described(shape, Given()) for shape in shapes])
     return _handed(separated(op, _values(mask), op.summed(image.dtype)))
 
 
 def _is_seen(mask: Face) -> bool:
     """Whether a mask's values can be looked at; on a device that would wait for all that the device was given before."""
     return mask.data is not None and not isinstance(mask, Described) and mask.device == "cpu"
+
+
+def _is_of_one_number(mask: Face) -> bool:
+    """Whether all weights are known to be equal."""
+    if isinstance(mask, Stream):
+        return mask.equal is not None
+    return _is_seen(mask) and of_one_number(np.asarray(mask.data))
 
 
 def _product(op: Correlate, image: ArraySpec, mask: Face, why: str | None, equal: str | None) -> Products | None:

@@ -76,7 +76,7 @@ def test_parts_have_the_bits_of_the_whole(mode, rng):
         plan = fp.plan_uniform_filter(shape, size, dtype=dtype, mode=mode, memory=memory, device="cpu")
         assert plan.n_parts > 1 and plan.footprint.total <= memory
         np.testing.assert_array_equal(fp.uniform_filter(image, size, memory=memory, **options), want)
-    image, mask = rng.random((600, 200)).astype("f4"), np.full((70, 80), 0.5)
+    image, mask = rng.random((600, 200)).astype("f4"), np.full((70, 201), 0.5)
     options = {"boundary": mode, "device": "cpu"}
     plan = fp.plan_convolve(image.shape, mask, memory="450 kB", **options)
     assert plan.n_parts > 1 and "separable.box" in {step.kernel for step in plan.steps}
@@ -91,6 +91,31 @@ def test_only_a_processor_and_only_many_equal_weights_go_in_blocks():
     assert "separable.box" not in kernels(301, "null:h100")
     gaussian = fp.plan_gaussian_filter((500, 500), 20, device="cpu")
     assert "separable.box" not in {step.kernel for step in gaussian.steps}
+
+
+@pytest.mark.parametrize(("dtype", "kernel"), [("u1", "counts"), (">i2", "counts"), ("f4", "means")])
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+def test_a_mask_of_one_number_goes_in_one_pass(mode, dtype, kernel, rng):
+    """Over what is stored, where `uniform_filter` does: to the digits of direct sums, and in parts to the same bits."""
+    image, taps = (rng.random((260, 270)) * 200).astype(dtype), (70, 61)
+    image[100:, :50] = 0
+    how = {"mode": mode, "boundary": "reflect", "device": "cpu"}
+    mask = np.full(taps, -0.3)
+    plan = fp.plan_convolve(image.shape, mask, dtype=image.dtype.str, **how)
+    assert {step.kernel for step in plan.steps if step.kernel} == {f"separable.{kernel}"}
+    wide = [(0, 0) if mode == "valid" else (n // 2, (n - 1) // 2) if mode == "same" else (n - 1, n - 1) for n in taps]
+    sums = np.pad(image.astype(float), wide, mode="symmetric")
+    for axis, n in enumerate(taps):
+        sums = np.lib.stride_tricks.sliding_window_view(sums, n, axis).sum(-1)
+    got = fp.convolve(image, mask, **how)
+    assert got.dtype == "float32" and (np.abs(got + 0.3 * sums) <= 1e-6 * 0.3 * sums).all()
+    for method in ("auto", "separable"):
+        with pytest.raises(fp.BudgetError) as caught:
+            fp.convolve(image, mask, method=method, memory=1, **how)
+        least = caught.value.smallest
+        np.testing.assert_array_equal(fp.convolve(image, mask, method=method, memory=least, **how), got)
+    outside = fp.plan_convolve(image.shape, mask, dtype=image.dtype.str, cval=1.0, device="cpu")
+    assert not any(step.kernel == f"separable.{kernel}" for step in outside.steps)
 
 
 @pytest.mark.parametrize("mode", ["same", "full", "valid"])

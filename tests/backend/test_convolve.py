@@ -48,6 +48,20 @@ def test_signals(n, taps, boundary, device, rng):
     check(rng.standard_normal(n, "f4"), rng.standard_normal(taps), device, boundary=boundary, cval=-1)
 
 
+@pytest.mark.parametrize(("dtype", "taps"), [("f4", 15), ("u1", 4)])
+def test_rows_written_to_any_address(dtype, taps, device, rng):
+    """Pieces of rows begin where vectors do in memory, and no result depends on where that is."""
+    image, mask = (rng.random((3, 8_190)) * 100).astype(dtype), rng.random((1, taps))
+    whole = fp.convolve(image, mask, boundary="mirror", device=device)
+    np.testing.assert_allclose(whole, reference.convolve(image, mask, boundary="mirror"), rtol=0, atol=1e-4 * taps)
+    room = np.zeros(whole.size + 32, "f4")
+    for shift in (1, 3, 12, 15):
+        out = room[shift : shift + whole.size].reshape(whole.shape)
+        np.testing.assert_array_equal(fp.convolve(image, mask, boundary="mirror", out=out, device=device), whole)
+        assert room[shift - 1] == room[shift + whole.size] == 0
+        room[:] = 0
+
+
 @pytest.mark.parametrize("boundary", ["constant", "mirror"])
 @pytest.mark.parametrize("mode", ["same", "full", "valid"])
 @pytest.mark.parametrize(("shape", "mask_shape"), [((20, 33), (4, 5)), ((33, 20), (3, 2)), ((50,), (6,)), ((9, 9), (9, 9))])

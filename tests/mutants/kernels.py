@@ -388,4 +388,11 @@ MUTANTS = [
         ("tests/backend/test_convolve_axes.py::test_every_image_of_a_batch_has_its_own_bits",),
         "small images side by side take results of their neighbours",
     ),
+    Mutant(
+        "footprint/kernels/convolve/contract.py",
+        "// piece + (columns > piece)",
+        "// piece",
+        (BACKEND + "convolve.py::test_rows_written_to_any_address",),
+        "the last piece of a row whose first is shorter is left out",
+    ),
 ]

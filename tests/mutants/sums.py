@@ -47,4 +47,18 @@ MUTANTS = [
         (BACKEND + "long_sums.py::test_columns_of_every_height_are_summed_under_every_border",),
         "the end of a chain goes beyond its weights",
     ),
+    Mutant(
+        "footprint/ops/separated.py",
+        "if outside or self.rank != 1",
+        "if self.rank != 1",
+        ("tests/backend/test_box_sums.py::test_a_mask_of_one_number_goes_in_one_pass",),
+        "a mask of one number takes what lies outside for 0",
+    ),
+    Mutant(
+        "footprint/api/_method.py",
+        "equal = short and _is_of_one_number(mask)",
+        "equal = False",
+        ("tests/backend/test_box_sums.py::test_a_mask_of_one_number_goes_in_one_pass",),
+        "the first budget named for a mask of one number is another method's",
+    ),
 ]

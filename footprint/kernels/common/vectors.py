@@ -26,6 +26,8 @@ def _registers() -> tuple[int, int]:
 
 
 BYTES, REGISTERS = _registers()
+SHIFTS = BYTES == 64
+"""Whether neighbouring vectors are shifted into one by one instruction."""
 _FUSES = bool(_FEATURES.get("fma") or _FEATURES.get("neon"))
 _INT = ir.IntType(64)
 
@@ -96,6 +98,11 @@ class Emit:
         nothing, first = ir.Constant(self.kind, ir.Undefined), ir.Constant(ir.IntType(32), 0)
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.kind.count), [0] * self.kind.count)
         return self.b.shuffle_vector(self.b.insert_element(nothing, one, first), nothing, lanes)
+
+    def nexts(self, vectors: Sequence[ir.Value], last: ir.Value) -> list[ir.Value]:
+        """Of neighbouring vectors those that begin one element later; ``last`` has in every lane what follows them all."""
+        place = ir.Constant(ir.VectorType(ir.IntType(32), self.kind.count), list(range(1, self.kind.count + 1)))
+        return [self.b.shuffle_vector(one, other, place) for one, other in zip(vectors, [*vectors[1:], last])]
 
     def zero(self) -> ir.Constant:
         """0 in every lane."""

@@ -99,6 +99,11 @@ def line_piece(columns: int) -> int:
     return min(LINE, -(-max(columns, 1) // STEP) * STEP)
 
 
+def row_pieces(columns: int, piece: int) -> int:
+    """How many a row is made in: one more than it has, as the first is shorter where the others begin with a vector."""
+    return (columns + piece - 1) // piece + (columns > piece)
+
+
 def convolve_work(limits: Limits, image: ArraySpec, weights: ArraySpec, out: ArraySpec, **_: object) -> tuple[ArraySpec, ...]:
     """For each thread the source of a block that reaches beyond an edge, its outputs, a group's sums and what totals lost.
 

@@ -27,6 +27,7 @@ from footprint.kernels.convolve.contract import (
     UNIT_ROWS,
     in_strips,
     line_piece,
+    row_pieces,
     stored_rows,
     stored_strip,
 )
@@ -292,7 +293,7 @@ def convolve(
         piece, tall = stored_strip(columns), cpu_sums.held(*weights.shape)[0]
     else:
         piece, tall = STRIP, UNIT_ROWS
-    units = -(-rows // tall) * -(-columns // piece)
+    units = -(-rows // tall) * (row_pieces(columns, piece) if line else -(-columns // piece))
     source = (image.reshape(-1).view(np.uint8), KINDS[image.dtype.name]) if stored else (image.reshape(-1),)
     flat = *source, weights.reshape(-1), out.reshape(-1), work.reshape(-1)
     numbers = piece, shapes, y0, x0, borders.CODES[border_y], borders.CODES[border_x], cval

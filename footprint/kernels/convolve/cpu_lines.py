@@ -8,12 +8,13 @@ from numba import prange
 from footprint.kernels.common import borders
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, alone, apart
-from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, STEP, TOGETHER
+from footprint.kernels.convolve.contract import CHAIN, LINE_GROUP, LINE_ROWS, STEP, TOGETHER, row_pieces
 from footprint.kernels.convolve.cpu_sums import LINE_TAPS, line1, line2, line3, line4, line5, line6, line7, line8, line_total
 
 # Numba leaves out what a constant says is never reached: processors with fewer registers do not compile it.
 _MORE = LINE_TAPS > 4
 
+_row_pieces = njit(cache=True, nogil=True)(row_pieces)
 source_index = njit(cache=True, nogil=True)(borders.source_index)
 
 
@@ -75,9 +76,10 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
     lanes, free = BYTES // image.itemsize, edge + STEP
     whole, more, block = weights.size // lanes, weights.size % lanes, LINE_ROWS * lanes
     turns = ((whole + LINE_TAPS) // LINE_TAPS if more else 0) + (whole + LINE_TAPS - 1) // LINE_TAPS
-    direct, x = turns <= LINE_GROUP, 0
+    # What goes by once need not stay near.
+    direct, most, x = turns <= LINE_GROUP, columns if turns == 1 else TOGETHER, 0
     while x < columns:
-        many = min(TOGETHER if direct else 1, (columns - x) // block)
+        many = min(most if direct else 1, (columns - x) // block)
         sums, place = (out, to + x) if many > 0 else (work, edge)
         turn, (target, goal) = 0, (sums, place) if direct else (work, free)
         for side in range(2):
@@ -114,18 +116,34 @@ def line_blocks(image, at, weights, out, to, columns, work, edge):
 
 
 @njit(cache=True, nogil=True)
+def piece_of(out, unit, piece, columns, lanes):
+    """Row, first column and columns, which may be none, of one of the `row_pieces` of a row of results.
+
+    Of rows in several pieces all but the first piece begin where a vector does in memory: a store across two lines of the cache
+    takes as long as two.
+    """
+    across = _row_pieces(columns, piece)
+    if across == 1:
+        return unit, 0, columns
+    y, x = unit // across, unit % across * piece
+    x -= (out.ctypes.data // out.itemsize + y * columns) % lanes
+    return y, max(x, 0), min(x + piece, columns) - max(x, 0)
+
+
+@njit(cache=True, nogil=True)
 def line_units(image, weights, out, work, base, first, last, piece, shapes, y0, x0, code_y, code_x, cval):
     """Pieces of rows."""
     apart()
     image_height, image_width, _, width, _, all_columns = shapes
-    across, block, edge = (all_columns + piece - 1) // piece, LINE_ROWS * BYTES // image.itemsize, base + piece + width - 1
+    lanes = BYTES // image.itemsize
+    block, edge = LINE_ROWS * lanes, base + piece + width - 1
     for unit in range(first, last):
-        y, x = unit // across, unit % across * piece
-        columns, row, left, to = min(piece, all_columns - x), y + y0, x + x0, y * all_columns + x
+        y, x, columns = piece_of(out, unit, piece, all_columns, lanes)
+        row, left, to = y + y0, x + x0, y * all_columns + x
         inside = 0 <= row < image_height and left >= 0 and left + columns + width - 1 <= image_width
         if inside and columns % block == 0:
             line_blocks(image, row * image_width + left, weights, out, to, columns, work, edge)
-        else:
+        elif columns > 0:
             fill(work, base, columns + width - 1, image, image_height, image_width, row, left, code_y, code_x, cval)
             line_blocks(work, base, weights, out, to, columns, work, edge)
 
@@ -135,13 +153,13 @@ def stored_line_units(image, kind, weights, out, work, base, first, last, piece,
     """Pieces of rows, from a copy of each, converted and with the border."""
     apart()
     image_height, image_width, _, width, _, all_columns = shapes
-    across, edge = (all_columns + piece - 1) // piece, base + piece + width - 1
+    edge = base + piece + width - 1
     for unit in range(first, last):
-        y, x = unit // across, unit % across * piece
-        columns = min(piece, all_columns - x)
-        place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
-        fill_stored(*place, code_y, code_x, cval)
-        line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
+        y, x, columns = piece_of(out, unit, piece, all_columns, BYTES // out.itemsize)
+        if columns > 0:
+            place = work, base, columns + width - 1, image, kind, image_height, image_width, y + y0, x + x0
+            fill_stored(*place, code_y, code_x, cval)
+            line_blocks(work, base, weights, out, y * all_columns + x, columns, work, edge)
 
 
 @njit(cache=True, parallel=True, nogil=True)

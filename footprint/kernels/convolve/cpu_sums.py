@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from footprint.kernels.common.vectors import REGISTERS, Emit, own
+from footprint.kernels.common.vectors import REGISTERS, SHIFTS, Emit, own
 from footprint.kernels.convolve.contract import LINE_ROWS
 
 ROWS, VECTORS = (4, 4) if REGISTERS >= 32 else (4, 2)
@@ -59,9 +59,11 @@ def _sums(e: Emit, taps: int, rows: int, vectors: int, place: _Place, arrays: tu
         for one in block:
             b.store(e.zero(), held[one])
         end = b.add(begin, chain)
-        with cgutils.for_range_slice(
-            b, begin, b.select(b.icmp_signed("<", end, count), end, count), ir.Constant(count.type, 1)
-        ) as (column, _):
+        end = b.select(b.icmp_signed("<", end, count), end, count)
+        rest = begin
+        if taps == vectors == 1 and pitch == lanes:
+            rest = two_by_two(e, at, first, (begin, end), list(held.values()), (image, mask))
+        with cgutils.for_range_slice(b, rest, end, ir.Constant(count.type, 1)) as (column, _):
             weights = [e.splat(mask, e.add(e.add(first, e.mul(stride, t)), column)) for t in range(taps)]
             sums = {one: b.load(held[one]) for one in block}
             for r, start in enumerate(starts):
@@ -78,6 +80,26 @@ def _sums(e: Emit, taps: int, rows: int, vectors: int, place: _Place, arrays: tu
                     for q, c in block:
                         goal, total = e.add(to, e.add(e.mul(step, q), c * lanes)), b.load(held[q, c])
                         e.store(b.fadd(e.load(out, goal), total) if adds else total, out, goal)
+
+
+def two_by_two(e: Emit, at: Any, first: Any, columns: tuple[Any, Any], sums: list[Any], arrays: tuple[int, int]) -> Any:
+    """Add products of taps ``first + j`` and neighbouring vectors from ``at + j`` on to ``sums``, two ``j`` at a time.
+
+    The result is where the one that may be left is. A vector across two lines of the cache takes longer to load than two products
+    to add: of a pair's only one is loaded, and the other is made of its neighbours.
+    """
+    b, lanes, (image, mask), (begin, end) = e.b, e.kind.count, arrays, columns
+    if not SHIFTS:
+        return begin
+    whole = e.add(begin, e.mul(b.sdiv(b.sub(end, begin), e.add(0, 2)), 2))
+    with cgutils.for_range_slice(b, begin, whole, e.add(0, 2)) as (column, _):
+        start, tap = e.add(at, column), e.add(first, column)
+        values = [e.load(image, e.add(start, c * lanes)) for c in range(len(sums))]
+        following = e.nexts(values, e.splat(image, e.add(start, len(sums) * lanes)))
+        one, two = e.splat(mask, tap), e.splat(mask, e.add(tap, 1))
+        for total, value, other in zip(sums, values, following):
+            b.store(e.multiply_add(other, two, e.multiply_add(value, one, b.load(total))), total)
+    return whole
 
 
 def _maker(taps: int, rows: int, vectors: int) -> Any:

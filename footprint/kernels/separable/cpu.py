@@ -5,6 +5,9 @@ The inner loops are those of the kernel ``convolve``.
 
 from __future__ import annotations
 
+import functools
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import prange
 
@@ -87,6 +90,37 @@ def _all(image, tall, wide, out, work, size, threads, units, strip, line, sums, 
         _units(image, tall, wide, out, work, *where, shapes, y0, x0, code_y, code_x, cval)
 
 
+class _Way(NamedTuple):
+    """How sums of arrays of some shapes are made: the loops, alone and in threads, units, and what a loop takes last."""
+
+    alone: Any
+    together: Any
+    units: int
+    numbers: tuple[Any, ...]
+    last: bool
+
+
+@functools.lru_cache(maxsize=256)
+def _way(
+    image: tuple[int, ...],
+    taps: tuple[int, int],
+    out: tuple[int, ...],
+    itemsize: int,
+    begin: tuple[int, int],
+    edges: tuple[str, str],
+    empty: bool,
+) -> _Way:
+    """Found once: small calls feel it. ``empty`` is a constant border of 0."""
+    brief = short(*taps, 0.0 if empty else 1.0, itemsize)
+    where = (*image[1:], *out[1:]), *begin, borders.CODES[edges[0]], borders.CODES[edges[1]]
+    if brief and crowded(image, out, itemsize):
+        chains = chained(taps[0]), chained(taps[1])
+        return _Way(crowd_units, crowd_all, -(-out[0] // (BYTES // itemsize)), (chains, *where), False)
+    held: tuple[int, ...] = short_places(*taps, out[2], itemsize)[:2] if brief else places(*taps, out[2])
+    units = out[0] * -(-out[1] // ROWS) * -(-out[2] // held[0])
+    return _Way(*((short_units, short_all) if brief else (_units, _all)), units, (*held, *where), True)
+
+
 def separable(
     image: np.ndarray,
     tall: np.ndarray,
@@ -101,28 +135,14 @@ def separable(
     cval: float,
 ) -> None:
     """Sum down and across; see ``footprint.kernels.separable.contract`` for what is computed."""
-    threads, size = work.shape
-    brief, codes = short(tall.size, wide.size, cval, out.itemsize), (borders.CODES[border_y], borders.CODES[border_x])
+    taps = tall.size, wide.size
+    way = _way(image.shape, taps, out.shape, out.itemsize, (y0, x0), (border_y, border_x), cval == 0)
+    numbers = (*way.numbers, out.dtype.type(cval)) if way.last else way.numbers
     flat = image.reshape(-1), tall, wide, out.reshape(-1), work.reshape(-1)
-    if brief and crowded(image.shape, out.shape, out.itemsize):
-        units, chains = -(-len(out) // (BYTES // out.itemsize)), (chained(tall.size), chained(wide.size))
-        where = chains, (*image.shape[1:], *out.shape[1:]), y0, x0, *codes
-        if few(out.size * (tall.size + wide.size)):
-            crowd_units(*flat, 0, 0, units, *where)
-        else:
-            crowd_all(*flat, size, threads, units, *where)
-        return
-    if brief:
-        held: tuple[int, ...] = short_places(tall.size, wide.size, out.shape[2], out.itemsize)[:2]
+    if few(out.size * sum(taps)):
+        way.alone(*flat, 0, 0, way.units, *numbers)
     else:
-        held = places(tall.size, wide.size, out.shape[2])
-    alone, together = (short_units, short_all) if brief else (_units, _all)
-    units = out.shape[0] * -(-out.shape[1] // ROWS) * -(-out.shape[2] // held[0])
-    numbers = *held, (*image.shape[1:], *out.shape[1:]), y0, x0, *codes, out.dtype.type(cval)
-    if few(out.size * (tall.size + wide.size)):
-        alone(*flat, 0, 0, units, *numbers)
-    else:
-        together(*flat, size, threads, units, *numbers)
+        way.together(*flat, work.shape[1], work.shape[0], way.units, *numbers)
 
 
 def line(

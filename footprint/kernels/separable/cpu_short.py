@@ -17,6 +17,7 @@ from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import BYTES, Emit, apart, own
 from footprint.kernels.convolve.contract import LINE_ROWS, ROWS
 from footprint.kernels.convolve.cpu_lines import fill, source_index
+from footprint.kernels.convolve.cpu_sums import two_by_two
 from footprint.kernels.separable.contract import chained
 
 LINE = 64
@@ -70,7 +71,8 @@ def _across(typing_context, image, at, pitch, weights, taps, chain, out, to, man
                     e.expect(0, e.add(e.add(start, args[2]), c // e.itemsize))
 
                 def add(begin: Any, end: Any, sums: list[Any]) -> None:
-                    with cgutils.for_range_slice(b, begin, end, e.add(0, 1)) as (t, _):
+                    rest = two_by_two(e, start, e.add(0, 0), (begin, end), sums, (0, 3))
+                    with cgutils.for_range_slice(b, rest, end, e.add(0, 1)) as (t, _):
                         # Loaded one by one, where they are used: registers are for the sums.
                         weight = e.splat(3, t)
                         for c, one in enumerate(sums):
