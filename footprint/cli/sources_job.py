@@ -313,12 +313,12 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
     return table, figures
 
 
-def _joined(tables: Mapping[int, Any], planes: Sequence[int | None]) -> Any:
+def _joined(tables: Mapping[int, Any], planes: Sequence[Any]) -> Any:
     """The only table, or that of all planes."""
     return tables[0] if len(planes) == 1 else stacked(tables)
 
 
-def _told(job: Job, planes: Sequence[int | None]) -> dict[str, Any]:
+def _told(job: Job, planes: Sequence[Any]) -> dict[str, Any]:
     """What a catalogue says of where it comes from."""
     names = ("image", "mask", "weight", "background_map", "noise_map", "at")
     told = {name: getattr(job, name) for name in names} | {"plane": planes[0] if len(planes) == 1 else None}
