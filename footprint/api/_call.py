@@ -42,6 +42,8 @@ class Stream:
         How a plan meets it. Its ``owner`` is "maker", the verb itself, where there is a key, else "source", a file or the caller.
     equal
         The one number that all it fills is, where that is known beforehand.
+    plan_alone
+        Whether of a job with it the plan alone is kept: the memory that a run on files takes is given back when it ends.
     """
 
     kind, device = "numpy", "cpu"
@@ -57,7 +59,9 @@ class Stream:
         stored: bool = True,
         equal: float | None = None,
         lean: Callable[[], bool] | None = None,
+        plan_alone: bool = False,
     ) -> None:
+        self.plan_alone = plan_alone
         self.data, self.spec, self.key, self.equal = data, spec, key, equal
         owner = owner or ("source" if key is None else "maker")
         self.given = Given(direct=False, owner=owner, beside=beside, decoding=decoding, stored=stored, lean=lean)
@@ -143,10 +147,14 @@ def call(
         bound.free()
         raise
     if key is not None:
-        READY.put(key, bound, budget, devices=1 + len(others))
+        READY.put(key, bound, budget, devices=1 + len(others), alone=_plan_alone(ins, outs))
     else:
         bound.free()
     return None if others else key
+
+
+def _plan_alone(ins: Sequence[Face], outs: Sequence[Face]) -> bool:
+    return any(isinstance(face, Stream) and face.plan_alone for face in (*ins, *outs))
 
 
 def _together(
@@ -170,7 +178,7 @@ def _together(
         raise
     for name, one in zip(others, bounds[1:]):
         if key is not None:
-            READY.put(f"{key} {name}", one, plan_too=False, devices=len(bounds))
+            READY.put(f"{key} {name}", one, plan_too=False, devices=len(bounds), alone=_plan_alone(ins, outs))
         else:
             one.free()
 

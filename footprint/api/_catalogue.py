@@ -96,6 +96,7 @@ def catalogue(
         )
     meta |= {"connectivity": told_by["connectivity"], "min_area": told_by["min_area"], "blanks": blank}
     meta |= {name: told_by[name] for name in ("contrast", "prominence", "prominence_beamed", *BEAMED) if name in told_by}
+    meta |= search.tell()
     columns = Columns(found, {"theta": "deg"}, meta=meta)
     told = ["zeros mean no data here, as the image is padded with them; blank='nan' measures them"] if padded else []
     told += _doubtful(noise, sky.beam_area, search.image.spec.size)

@@ -64,7 +64,8 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
             image.read(slice(region[0].start, region[0].stop), block)
 
         spec = ArraySpec(as_rows(image.shape, name), np.dtype(image.dtype).str)
-        return Image(from_file(spec, getattr(image, "host_bytes", None), read), image)
+        known = getattr(image, "known", None)
+        return Image(from_file(spec, getattr(image, "host_bytes", None), read, known), image)
     array = receive(image, name)
     shape = tuple(array.data.shape)
     if not flat and len(shape) != 2:
@@ -82,10 +83,18 @@ def see(image: Any, name: str = "image", flat: bool = False) -> Image:
     return Image(Array(data, array.kind, array.device))
 
 
-def from_file(spec: ArraySpec, reading: Reading | None, read: Callable[[Region, np.ndarray], None] | None = None) -> Stream:
-    """An image that comes by rows; without ``read`` for a plan alone."""
+def from_file(
+    spec: ArraySpec,
+    reading: Reading | None,
+    read: Callable[[Region, np.ndarray], None] | None = None,
+    known: tuple[Any, ...] | None = None,
+) -> Stream:
+    """An image that comes by rows; without ``read`` for a plan alone. ``known`` is all that ``reading`` goes by."""
     beside = None if reading is None else lambda block: reading(block.shape[0], block.dtype)
-    return Stream(Filler(read) if read is not None else None, spec, beside, lean=lean_of(reading))
+    data = Filler(read) if read is not None else None
+    if known is not None:
+        return Stream(data, spec, beside, key=("file", *known), owner="source", plan_alone=True)
+    return Stream(data, spec, beside, lean=lean_of(reading))
 
 
 def lean_of(reading: Reading | None) -> Callable[[], bool] | None:

@@ -135,6 +135,14 @@ class Search:
         told: dict[str, Any] = {"stats": stats, "counts": counts, "filtered": self.filtered.copy()}
         return replace(self, rules=plain, levels=levels, ids=(), models=(), light=None, windows=None, others=(), **told)
 
+    def tell(self) -> dict[str, Any]:
+        """What metadata say of choices that are no numbers of the rules: those that were made."""
+        rules = self.rules
+        clipped = rules.maps is None or "clip" in rules.maps.kinds
+        told: dict[str, Any] = {} if rules.clip.maxiters < 0 or not clipped else {"maxiters": rules.clip.maxiters}
+        told |= ({"background_by": "lesson"} if rules.clip.zero else {}) | ({"residual": True} if rules.residual else {})
+        return told | ({} if self.windows is None else self.windows.tell())
+
     @property
     def faces(self) -> list[Face]:
         """What it reads."""

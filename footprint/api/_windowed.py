@@ -37,6 +37,10 @@ class Windows:
         """Of so many sources."""
         return Windowed(capacity, self.size)
 
+    def tell(self) -> dict[str, str]:
+        """What metadata say of them: their full width."""
+        return {"windowed": f"{self.size * _FWHM:.6g} pixels" if self.size else "by each source's size"}
+
     def columns(self, table: np.ndarray) -> dict[str, np.ndarray]:
         """Places, and what noise makes of them, correlated by the beam where one is known.
 

@@ -288,11 +288,14 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
                         reporter.warn(f"{job.image}: plane {number} {error.problem}; it has no rows")
                         continue
                     tables[number], below[number] = found[0], found[-1]
-        table = tables[0] if len(planes) == 1 else stacked(tables)
+        table, about = _joined(tables, planes), _told(job, planes)
+        table.meta |= about
         if job.out is not None:
             write_catalog(table, job.out, overwrite)
         if job.negatives is not None:
-            write_catalog(below[0] if len(planes) == 1 else stacked(below), job.negatives, overwrite)
+            other = _joined(below, planes)
+            other.meta |= about
+            write_catalog(other, job.negatives, overwrite)
         if job.png is not None:
             write_sky_png(source, table, job.png, overwrite)
         shape, unit = ([len(planes)] if len(planes) > 1 else []) + list(source.shape), source.unit
@@ -304,10 +307,22 @@ def _run(job: Job, reporter: Reporter, overwrite: bool, warm: bool, options: dic
         if job.report is not None:
             from footprint.cli.sources_page import write_sources_page
 
-            about = {"program": f"footprint {__version__}", **asdict(job), **asked, "overwrite": overwrite}
+            asked = {"program": f"footprint {__version__}", **asdict(job), **asked, "overwrite": overwrite}
             warned, numbers = reporter.warned, reporter.figures | figures
-            write_sources_page(job.report, overwrite, source, table, plans[-1], warned, numbers, about)
+            write_sources_page(job.report, overwrite, source, table, plans[-1], warned, numbers, asked)
     return table, figures
+
+
+def _joined(tables: Mapping[int, Any], planes: Sequence[Any]) -> Any:
+    """The only table, or that of all planes."""
+    return tables[0] if len(planes) == 1 else stacked(tables)
+
+
+def _told(job: Job, planes: Sequence[Any]) -> dict[str, Any]:
+    """What a catalogue says of where it comes from."""
+    names = ("image", "mask", "weight", "background_map", "noise_map", "at")
+    told = {name: getattr(job, name) for name in names} | {"plane": planes[0] if len(planes) == 1 else None}
+    return {name: value for name, value in told.items() if value is not None} | {"creator": f"footprint {__version__}"}
 
 
 def page_of(job: Job, image: Any, options: dict[str, Any]) -> tuple[Beside | None, int | None]:

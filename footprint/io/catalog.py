@@ -94,8 +94,10 @@ def write_catalog(table: Any, path: str | os.PathLike[str], overwrite: bool = Fa
             _parquet(table, temporary)
         elif kind == "votable":
             _votable(table).to_xml(str(temporary))
+        elif kind == "fits":
+            _fits(table).write(temporary, format="fits", overwrite=True)
         else:
-            table.write(temporary, format={"ecsv": "ascii.ecsv", "fits": "fits"}[kind], overwrite=True)
+            table.write(temporary, format="ascii.ecsv", overwrite=True)
 
 
 def read_catalog(path: str | os.PathLike[str]) -> Any:
@@ -206,6 +208,20 @@ def _from_parquet(path: str | os.PathLike[str]) -> Any:
     told = (arrow.schema.metadata or {}).get(b"footprint")
     made.meta |= json.loads(told) if told else {}
     return made
+
+
+def _fits(table: Any) -> Any:
+    """With metadata as a header can hold them: words of up to 8 letters would come back in capitals, and NaN not at all."""
+    plain, told = table.copy(copy_data=False), {}
+    for name, value in table.meta.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        known = name == "comments" or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
+        text = value if known else str(value)
+        # What a header has no letters for is written as Python would.
+        text = text.encode("ascii", "backslashreplace").decode() if isinstance(text, str) else text
+        told[f"HIERARCH {name}" if len(name) <= 8 and name != name.upper() and name != "comments" else name] = text
+    plain.meta = told
+    return plain
 
 
 def _votable(table: Any) -> Any:

@@ -87,6 +87,13 @@ class Image:
             return min(held, n_rows * self._frames.row_bytes)
         return held
 
+    @property
+    def known(self) -> tuple[Any, ...] | None:
+        """All that `host_bytes` goes by, so that a plan does for every such image; None where more decides."""
+        frames = self._frames
+        plain = type(frames) is RawFrames and not frames.inflated
+        return (frames.shape, frames.dtype.str, frames.row_bytes) if plain else None  # type: ignore[attr-defined]
+
     def lean(self) -> bool:
         """Hold nothing of a compressed file from now on, but decompress what is asked for; False where that is so already."""
         lean = getattr(self._frames, "lean", None)

@@ -17,6 +17,9 @@ from footprint.spec import ArraySpec
 # Nanoseconds of a core for a source, measured: of the beam's shape, and of its own.
 _POINT, _SHAPE = 4e3, 3e4
 
+# What fits begin with that are patient.
+KNOWN = "known fits"
+
 # Bytes a row takes in the catalogue: its columns, and positions on the sky with their errors; and shapes without the beam.
 FIT_ROW, SHAPE_ROW = 8 * (COLUMNS + 4), 8 * 6
 
@@ -26,7 +29,7 @@ class Fit(Op):
     """Fits a Gaussian to every source of a table, with a shape of its own where ``free``, else with the beam's.
 
     ``beam`` is the inverse of its covariance in square pixels, yy, yx and xx, () where none is known; ``radius`` of the windows;
-    ``patient`` where sources share much light.
+    ``patient`` where sources share much light: from the fits that are ``known``, where there are any, and more often.
     """
 
     capacity: int
@@ -35,14 +38,18 @@ class Fit(Op):
     beam: tuple[float, ...] = ()
     patient: bool = False
 
-    axes = ("yx", ".", ".", ".", ".")
     cut = "y"
     again = "y"
     units = {"y": "rows"}  # noqa: RUF012  shared, never changed
 
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of the image; tables have none."""
+        return ("yx", *("." for _ in self.names()[0][1:]))
+
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Image, statistics, number of sources, moments and boxes; fits."""
-        return ("image", "stats", "count", "moments", "boxes"), ("fits",)
+        """Image, statistics, number of sources, moments and boxes, and fits that are known; fits."""
+        return ("image", "stats", "count", "moments", "boxes", *((KNOWN,) if self.patient else ())), ("fits",)
 
     def out_specs(self, *specs: ArraySpec) -> tuple[ArraySpec, ...]:
         """A row a source."""
@@ -65,7 +72,7 @@ class Fit(Op):
         self, b: Builder, stats: Ref, tables: list[Ref], fits: Ref, stamp: str, pixels: Callable[[], tuple[Ref, ...]]
     ) -> None:
         """Record them, with what the kernel that puts ``pixels`` aside reads of a part."""
-        count, moments, boxes = tables
+        count, moments, boxes, *known = tables
         b.next_phase()
         seen = pixels()
         shape, dtype = (self.capacity, (2 * self.radius + 1) ** 2), seen[0].spec.dtype
@@ -76,6 +83,8 @@ class Fit(Op):
         rho = b.const(self.correlation(), "noise from pixel to pixel")
         how = {"radius": self.radius, "free": self.free, "beamed": bool(self.beam), "patient": self.patient}
         with b.only("end"), b.deliver(fits) as found:
+            for table in known:
+                b.copy(table, found)
             b.launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, found, **how)
 
     def correlation(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from footprint.ops.apertures import Light
 from footprint.ops.base import Op
 from footprint.ops.deblend import FITTED, MEMBER_ROW, Deblend, Seen, turned
 from footprint.ops.find_sources import Islands
-from footprint.ops.fit import Fit
+from footprint.ops.fit import KNOWN, Fit
 from footprint.ops.measure import LOCAL_ROW, table_specs
 from footprint.ops.residual import unit_noise, without
 from footprint.plan.builder import Builder
@@ -183,9 +183,15 @@ class OverTables(OverMaps):  # type: ignore[misc]
 class LocalFit(OverTables, Fit):  # type: ignore[misc]
     """`Fit` over maps of background and noise: to what is over the background, with the noise at the peak."""
 
+    @property
+    def _reads(self) -> dict[str, str]:
+        """What is known, too, where fits are patient."""
+        return super()._reads | dict.fromkeys((KNOWN,) if self.patient else (), ".")
+
     def record(self, b: Builder, *refs: Ref) -> None:
         """Maps of every part, and the steps of `Fit`."""
         tables, pixels = self._told(b, refs)
+        tables += [dict(zip(self._reads, refs))[KNOWN]] if self.patient else []
         self.steps(b, unit_noise(b), tables, refs[-1], "fit.stamp_over", pixels)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from footprint.dtypes import kernel_dtype
 from footprint.kernels.sigma_clip.contract import NOISE
 from footprint.ops.base import Op
+from footprint.ops.fit import KNOWN
 from footprint.ops.mesh import Cells
 from footprint.ops.pipeline import Stage
 from footprint.plan.builder import Builder
@@ -160,14 +161,18 @@ def without(b: Builder, image: Ref, fits: Ref, count: Ref) -> Ref:
 def twice(found: Stage, fit: Stage, seed: float, cells: Stage | None = None, *, local: bool) -> list[Stage]:
     """A search and its fits, a search of what they leave, over ``cells`` of that where there are some, and fits of all.
 
-    What the second search found and fits made little of goes, and what is left is fitted once more.
+    What the second search found and fits made little of goes, and what is left is fitted once more. Both times what the first
+    search found begins with its fit: begun as points, bright sources that are extended would leave wings for those beside them
+    to take, for good.
     """
 
     def named(prefix: str, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"{prefix} {name}" if name in (*_TABLES, "fits") else name for name in names)
 
     def over(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple("more cells" if cells is not None and name == "cells" else name for name in names)
+        # Rows of the first search keep their places: they come first, and none of them goes.
+        others = {KNOWN: "first fits"} | ({} if cells is None else {"cells": "more cells"})
+        return tuple(others.get(name, name) for name in names)
 
     changes = {"labels": False, "residual": True} | ({"saved": ()} if local else {})
     again = replace(found.op, **changes)  # type: ignore[type-var]
@@ -182,7 +187,7 @@ def twice(found: Stage, fit: Stage, seed: float, cells: Stage | None = None, *, 
         *stages,
         Stage(again, over(named("first", again.names()[0])), tuple(f"more {name}" for name in _TABLES)),
         Stage(join, join.names()[0], named("tried", join.names()[1])),
-        Stage(patient, over(named("tried", fit.reads)), named("tried", fit.writes)),
+        Stage(patient, over(named("tried", patient.names()[0])), named("tried", fit.writes)),
         Stage(prune, *prune.names()),
-        Stage(patient, over(fit.reads), fit.writes),
+        Stage(patient, over(patient.names()[0]), fit.writes),
     ]

@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 # Calls remembered at most, however small: what more of them would find is not worth looking after. Plans without their memory.
 _MOST, _PLANS = 512, 16
+# Of the largest plan that was looked at, how much every budget is ample for.
+_AMPLE = 4
 # Bytes of an entry's place among them.
 _PLACE = 200
 # Of what is free, what a job may take when no budget is given: the rest is for everything else on the machine.
@@ -49,7 +51,7 @@ class Known(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A plan whose memory is too large to keep, the budget it was fitted to (None for none), and its own bytes."""
+    """A plan whose memory is not kept, the budget it was fitted to (None for none), and its own bytes."""
 
     plan: Plan
     budget: int | None
@@ -60,7 +62,12 @@ class Fitted(NamedTuple):
         if self.budget == budget:
             return True
         fits = budget is None or self.plan.footprint.total <= budget
-        return fits and (self.plan.n_parts == 1 or (budget is not None and self.budget is not None and budget <= self.budget))
+        if not fits or self.plan.n_parts == 1 or None in (budget, self.budget):
+            return fits and self.plan.n_parts == 1
+        assert budget is not None and self.budget is not None
+        # Neither budget was in the way of any plan: free memory is another number at every call.
+        ample = _AMPLE * max((choice.nbytes for choice in self.plan.choices), default=1 << 62)
+        return budget <= self.budget or ample <= self.budget
 
 
 class Ready:
@@ -109,10 +116,12 @@ class Ready:
         found = self._fitted.get(key)
         return found.plan if found is not None and found.does(budget) else None
 
-    def put(self, key: str, bound: BoundPlan, budget: int | None = None, plan_too: bool = True, devices: int = 1) -> None:
+    def put(
+        self, key: str, bound: BoundPlan, budget: int | None = None, plan_too: bool = True, devices: int = 1, alone: bool = False
+    ) -> None:
         """Keep a bound plan for the next call, one of as many as there are ``devices``; those used longest ago give way.
 
-        Of one that is too large, its host memory is kept and, with ``plan_too``, the plan for this budget.
+        Of one that is too large, its host memory is kept and, with ``plan_too``, the plan for this budget; ``alone``: that is all.
         """
         given_up: list[BoundPlan] = []
         with self._lock:
@@ -125,8 +134,8 @@ class Ready:
             more = self._more.get(device)
             most = self._limit + (self._hear_of(bound.backend.limits) if more is None else more)
             room = self._room
-            if bound.held > most or key in self._idle:
-                if self._keep_pinned(bound, self._limit // 2):
+            if alone or bound.held > most or key in self._idle:
+                if not alone and self._keep_pinned(bound, self._limit // 2):
                     given_up = self._trim(room)
                 given_up.append(bound)
                 if plan_too:

@@ -246,3 +246,11 @@ def test_what_a_crowd_outgrew_is_given_back_before_it_is_planned_again(rng, monk
     monkeypatch.setattr(mmap, "mmap", Block)
     fp.find_sources(image, sigma=1.0, on_plan=plans.append, device="cpu")
     assert alive == [0, 0] and len(held) > 1
+
+
+def test_metadata_tell_every_choice(rng):
+    image = rng.standard_normal((64, 64))
+    plain = fp.find_sources(image, device="cpu").meta
+    told = fp.find_sources(image, device="cpu", maxiters=2, lesson=True, windowed=4).meta
+    chosen = {"maxiters": 2, "background_by": "lesson", "windowed": "4 pixels"}
+    assert not chosen.keys() & plain.keys() and {name: told[name] for name in chosen} == chosen

@@ -169,7 +169,7 @@ def test_what_is_joined_leaves_no_gap_and_every_place_is_one(rng, monkeypatch):
     once = fp.find_sources(image, **RULES)
     table = fp.find_sources(image, pairs=True, **RULES)
     meta = table.meta
-    assert meta["refitted"] >= 3 and meta["joined"] >= 2
+    assert meta["refitted"] >= 3 and meta["joined"] >= 1
     more = meta["pairs"] - meta["joined"] - meta["dropped"]
     assert meta["dropped"] and len(table) == len(once) + more and list(table["label"]) == list(range(1, len(table) + 1))
     firsts = [t[t["flags"] & 8 == 0] for t in (once, table)]

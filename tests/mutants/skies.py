@@ -349,4 +349,11 @@ MUTANTS = [
         ("tests/unit/test_sizes.py::test_shapes_of_a_catalogue_are_right_in_an_image_of_other_pixels",),
         "shapes in another image's pixels are those of this one's",
     ),
+    Mutant(
+        "footprint/kernels/fit/cpu.py",
+        "if known:\n                _recall(fits[k], old[k])",
+        "if False:\n                _recall(fits[k], old[k])",
+        ("tests/backend/test_residual.py::test_a_bright_source_keeps_its_light_when_more_is_found_beside_it",),
+        "what is known is fitted from the start, with what was found beside it",
+    ),
 ]

@@ -49,6 +49,7 @@ def test_catalogues(monkeypatch, capsys, image, tmp_path, suffix):
     else:
         table = Table.read(out)
         assert len(table) == 2 and abs(table["x"][0] - 41) < 0.1 and abs(table["y"][0] - 31.5) < 0.1
+        assert suffix in ("vot", "csv") or (table.meta["image"], table.meta["sigma"]) == (str(image), 8.0)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2"])

@@ -68,6 +68,18 @@ def test_a_votable_tells_noise_threshold_and_beam(tmp_path: Path, n: int) -> Non
     assert back == table.meta and [type(value) for value in back.values()] == [float, float, float, int, bool, str]
 
 
+def test_a_fits_table_keeps_metadata_in_small_letters(tmp_path: Path) -> None:
+    """As astropy's own reader has them, too; what no header can hold comes as a text."""
+    table = sources()
+    plain = {"noise": 1e-3, "background_by": "mesh", "fit": "point", "OBSERVER": "me", "lesson": True, "min_area": np.int64(7)}
+    table.meta |= plain | {"mean": np.nan, "radii": [1, 2], "warnings": "50 long words; " * 10 + "end", "name": "\u03c3 Ori"}
+    write_catalog(table, tmp_path / "c.fits")
+    assert table.meta["mean"] is np.nan
+    for back in (Table.read(tmp_path / "c.fits"), read_catalog(tmp_path / "c.fits")):
+        assert {name: back.meta[name] for name in plain} == plain and back.meta["warnings"].endswith("words; end")
+        assert (back.meta["mean"], back.meta["radii"], back.meta["name"]) == ("nan", "[1, 2]", "\\u03c3 Ori")
+
+
 @pytest.mark.parametrize("n", [0, 3])
 def test_parquet_keeps_columns_units_and_metadata(tmp_path: Path, n: int) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

@@ -17,6 +17,7 @@ from astropy.io import fits
 from astropy.table import Table
 from PIL import Image as Picture
 
+import footprint as fp
 from footprint.errors import ArgumentError, FootprintError, FormatError, ShapeError
 from footprint.io.formats import format_of
 from footprint.io.image import create_image, open_image
@@ -330,3 +331,24 @@ def test_formats_are_known_by_their_content(tmp_path):
             [sys.executable, "-c", code, tmp_path / name], capture_output=True, text=True, check=True
         ).stdout.split()
         assert said[0] == name and not {"astropy", "h5py", "tifffile", "zarr"} & set(said)
+
+
+def test_a_file_like_another_is_searched_by_its_plan(tmp_path, rng):
+    """The plan alone is kept, not its memory, and for files whose reading takes as much; the results are their own."""
+    fp.clear_cache()
+    images, plans = rng.standard_normal((2, 300, 200)).astype("f4"), []
+    for k, image in enumerate(images):
+        fits.writeto(tmp_path / f"{k}.fits", image)
+    fits.writeto(tmp_path / "long.fits", images[0, :250])
+    fits.writeto(tmp_path / "wide.fits", images[0].astype("f8"))
+    for name in ("0", "1", "long", "wide"):
+        with open_image(tmp_path / f"{name}.fits") as image:
+            found = fp.find_sources(image, 3, deblend=True, background="mesh", device="cpu", on_plan=plans.append)
+        array = images[int(name)] if name in "01" else fits.getdata(tmp_path / f"{name}.fits")
+        wanted = fp.find_sources(array, 3, deblend=True, background="mesh", device="cpu")
+        assert len(found) > 5 and all(np.array_equal(found[name], wanted[name]) for name in found.colnames), name
+    assert plans[0] is plans[1] and len({id(plan) for plan in plans}) == 3
+    fp.clear_cache()
+    with open_image(tmp_path / "0.fits") as image:
+        fp.find_sources(image, 3, device="cpu")
+    assert fp.cache_info()["plans"] == [], "a run on files leaves no memory behind"

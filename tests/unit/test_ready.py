@@ -17,6 +17,7 @@ from footprint.ops import job
 from footprint.plan import ready
 from footprint.plan.bind import BoundPlan
 from footprint.plan.fit import build
+from footprint.plan.plan import Choice
 from footprint.plan.ready import READY, Known, Ready, bind
 from footprint.plan.slots import Cut, Given
 from footprint.spec import ArraySpec
@@ -127,6 +128,8 @@ def test_a_fitted_plan_serves_budgets_it_would_be_chosen_for():
     ):  # fmt: skip
         assert ready.Fitted(one, total, 0).does(budget) == does, (one.n_parts, budget)
     assert ready.Fitted(parts, 2 * total, 0).does(total) and not ready.Fitted(parts, 2 * total, 0).does(total - 1)
+    chosen = dataclasses.replace(parts, choices=(Choice(8, 1, total),))
+    assert ready.Fitted(chosen, 4 * total, 0).does(5 * total) and not ready.Fitted(chosen, 4 * total - 1, 0).does(5 * total)
 
 
 def test_calls_go_with_their_plans(monkeypatch):

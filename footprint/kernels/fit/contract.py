@@ -7,8 +7,8 @@
   the spread is not over 0; both of the block's shape and dtype.
 * ``launch("fit.solve", stats, count, moments, boxes, stamps, beam, rho, fits, radius=, free=, beamed=, patient=)`` when all are
   through: a Gaussian for every source, to the pixels of a disc round its peak, its neighbours' last fits subtracted; all of them,
-  and up to `PASSES` times over those whose neighbours changed since, so that what they take from each other settles (`PATIENT`
-  times of the last kind). ``free``: with a shape of its own; else with the beam's.
+  and up to `PASSES` times over those whose neighbours changed since, so that what they take from each other settles. ``free``: with
+  a shape of its own; else with the beam's. ``patient``: `PATIENT` times, and ``fits`` holds what to begin with, where it is no NaN.
   ``beam`` float64 (3,): the inverse of its covariance in square pixels, yy, yx and xx, where ``beamed``; else where fits start is
   told by the moments. ``rho`` float64 (4 radius + 1, 4 radius + 1): how noise is correlated from pixel to pixel, by which
   covariances are (J'J)^-1 J' rho J (J'J)^-1 times the noise squared. ``fits`` float64 (capacity, `COLUMNS`): NaN where nothing was
@@ -31,7 +31,7 @@ HEIGHT, Y, X, SUM, MAJOR, MINOR, THETA = range(7)
 ERRORS, CHI2, COLUMNS = 7, 14, 15
 # How often all are fitted: as points, and then with shapes of their own.
 PASSES = (5, 4)
-# The last of them where fits are to be ``patient``: of sources that share much light, such as a residual pass finds.
+# Of fits that are to be ``patient``: of sources that share much light, such as a residual pass finds.
 PATIENT = 30
 # Steps of a fit; of the sum of squares, what a last one is worth; half the exponent from which a Gaussian is nothing.
 STEPS, ENOUGH, NOTHING = 25, 1e-6, 30.0
@@ -64,6 +64,6 @@ def solve_work(
 
 def kinds(free: bool, beamed: bool, patient: bool = False) -> list[bool]:
     """Whether shapes are fitted, of every pass."""
-    if not free or not beamed:
-        return [free] * (PATIENT if patient else PASSES[0])
-    return [False] * PASSES[0] + [True] * (PATIENT if patient else PASSES[1])
+    if patient:
+        return [free] * PATIENT
+    return [free] * PASSES[0] if not free or not beamed else [False] * PASSES[0] + [True] * PASSES[1]

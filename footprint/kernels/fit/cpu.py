@@ -11,7 +11,7 @@ from footprint.kernels.common.cells import cell, sort
 from footprint.kernels.common.jit import njit
 from footprint.kernels.common.vectors import alone
 from footprint.kernels.find_sources.contract import LABEL, PEAK, PIXELS, SPREAD, X_PEAK, XX, XY, Y_PEAK, YY
-from footprint.kernels.fit.contract import CHI2, LANES, LEAST, MOST, POINT, SETTLED, SUMS, kinds
+from footprint.kernels.fit.contract import CHI2, HEIGHT, LANES, LEAST, MAJOR, MINOR, MOST, POINT, SETTLED, SUMS, THETA, X, Y, kinds
 from footprint.kernels.fit.grid import lay
 from footprint.kernels.fit.solver import copy, equations, errors, fit, layout, look, ready, take_off, told
 from footprint.kernels.sigma_clip.contract import BACKGROUND, NOISE
@@ -280,11 +280,26 @@ def _finish(
 
 
 @njit(cache=True, nogil=True)
-def _begin(moments, boxes, n, beam, beamed, radius, old):
+def _recall(fit, p):
+    """Begin where a fit ended, if there is one."""
+    height, a, b = fit[HEIGHT], fit[MAJOR], fit[MINOR]
+    if not (height > 0 and b > 0):
+        return
+    turn = math.radians(fit[THETA])
+    c, s = math.cos(turn), math.sin(turn)
+    p[0], p[1], p[2] = height, fit[Y], fit[X]
+    p[3], p[5] = s * s / (a * a) + c * c / (b * b), c * c / (a * a) + s * s / (b * b)
+    p[4] = s * c * (1 / (a * a) - 1 / (b * b))
+
+
+@njit(cache=True, nogil=True)
+def _begin(moments, boxes, fits, n, beam, beamed, radius, known, old):
     for k in range(n):
         old[k, 0] = 0.0
         if boxes[k, PIXELS] > 0 and boxes[k, LABEL] > 0:
             _start(k, moments, boxes, beam, beamed, radius, old[k])
+            if known:
+                _recall(fits[k], old[k])
             ready(old[k])
 
 
@@ -310,12 +325,12 @@ def solve(
     patient=False,
 ) -> None:
     """See `footprint.kernels.fit.contract`."""
-    fits[...] = np.nan
-    n = int(count[0])
-    if not 0 < n <= boxes.shape[0]:
-        return
+    n = int(count[0]) if 0 < count[0] <= boxes.shape[0] else 0
     old, new = params[0], params[1]
-    _begin(moments, boxes, n, beam, beamed, radius, old)
+    _begin(moments, boxes, fits, n, beam, beamed, radius, patient, old)
+    fits[...] = np.nan
+    if not n:
+        return
     size = 3 * radius
     sort(boxes[:, Y_PEAK], boxes[:, X_PEAK], n, size, starts, order)
     turns = kinds(free, beamed, patient)

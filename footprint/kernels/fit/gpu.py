@@ -77,7 +77,7 @@ def solve_program(
 
     turns = kinds(free, beamed, patient)
     few = groups_for(limits, n, 64)
-    begin = launch("fit_begin", turns[0], few, 64, A(3), A(1), A(2), A(5), A(7), *params, keys, *how)
+    begin = launch("fit_begin", turns[0], few, 64, A(3), A(1), A(2), A(5), A(7), *params, keys, *how, np.int32(patient))
     beside = launch("fit_near", turns[0], few, 64, A(3), A(1), keys, order, near, np.int32(n), np.int32(radius))
     made = [begin, *ordered(limits, n, keys, order, A(1), 0), beside]
     for turn, wide in enumerate(turns):
