@@ -180,10 +180,17 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/paganin/cpu.py",
-        "e.add(double, 2 - ROWS)",
-        "e.add(double, 1 - ROWS)",
+        "e.add(e.mul(loop.index, 2), ROWS - 1 + k)",
+        "e.add(e.mul(loop.index, 2), ROWS - 2 + k)",
         (PHASE + "no_frequency_misses_more_than_the_plan_says", *BITS),
-        "a row in whose reach it ends is left out",
+        "rows have the weights of their neighbours",
+    ),
+    Mutant(
+        "footprint/kernels/paganin/cpu.py",
+        "        tile[m * STRETCH :] = 0\n",
+        "",
+        (PHASE + "it_is_the_filter_to_what_is_said_to_be_missed",),
+        "beyond a detector in air is what the last call left",
     ),
     Mutant(
         "footprint/plan/predict.py",

@@ -37,6 +37,6 @@ def blur_work(
     *more: object,
     **numbers: object,
 ) -> tuple[ArraySpec, ...]:
-    """So many numbers of the rows of a projection, and weights to both sides; where rows lie from the first on; per thread."""
+    """Per thread: so many numbers of a projection's rows and of one of zeros, with weights to both sides; where rows lie."""
     m, k, far = lines.shape[1], y.shape[1], taps.shape[0]
     return (ArraySpec((limits.threads, (m + 2 * far) * STRETCH)), ArraySpec((limits.threads, k + 2 * far + ROWS), "int64"))
