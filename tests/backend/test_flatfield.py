@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import footprint as fp
+from footprint.kernels.minus_log.cpu import minus_log
 from footprint.plan.builder import Builder
 from footprint.plan.plan import finish
 from footprint.reference.flatfield import flatfield as reference
@@ -98,3 +99,16 @@ def test_dead_and_saturated_pixels_are_counted_alike_on_every_device(backend, rn
     scan.raw[3, 1, 4:9], scan.saturation, found = 65535, 65535, []
     fp.reconstruct(scan, center=15.5, device=backend.limits.device, on_counts=found.append)
     assert (found[0].dead, found[0].pixels, found[0].saturated, found[0].values) == (2, 64, 5, 24 * 64)
+
+
+def test_logarithms_of_the_cpu_are_right_to_the_last_place():
+    """Of every size that is not clipped, next to 1, and of what is no share; in place, too."""
+    shares = np.concatenate([np.geomspace(1e-7, 20, 20_001), 1 + np.linspace(-1e-3, 1e-3, 2001), [0, -1, np.inf, -np.inf, np.nan]])
+    shares = shares.astype("f4")
+    want = -np.log(np.clip(shares, np.float32(1e-6), np.float32(10)).astype("f8"))
+    got = np.empty_like(shares)
+    minus_log(shares, got)
+    assert np.isnan(got[-1]) and np.isfinite(got[:-1]).all()
+    assert (np.abs(got - want)[:-1] <= np.spacing(np.abs(want[:-1]).astype("f4"))).all()
+    minus_log(shares, shares)
+    np.testing.assert_array_equal(shares, got)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 
 _ZERO = np.float32(0)
@@ -13,8 +14,11 @@ _ZERO = np.float32(0)
 @njit(cache=True, nogil=True, error_model="numpy")
 def mend(row, empty=_ZERO):
     """Fill NaN from its neighbours, by distance; a row that has none with ``empty``."""
-    n, x = row.size, 0
-    while x < n:
+    n, x, dead = row.size, 0, False
+    # Most rows have none, which a loop of vectors sees.
+    for i in range(n):
+        dead |= row[i] != row[i]
+    while dead and x < n:
         if row[x] == row[x]:
             x += 1
             continue
@@ -31,7 +35,7 @@ def mend(row, empty=_ZERO):
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _dead_pixels(rows, out, empty):
     for r in prange(rows.shape[0]):
-        out[r] = rows[r]
+        put(out[r], rows[r])
         mend(out[r], empty)
 
 

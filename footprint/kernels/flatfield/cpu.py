@@ -9,7 +9,7 @@ from footprint.kernels.common.jit import njit
 from footprint.kernels.dead_pixels.cpu import mend
 from footprint.kernels.flat.cpu import NO_GAIN, level_of, shares
 from footprint.kernels.minus_log.contract import HIGHEST, LOWEST
-from footprint.kernels.minus_log.cpu import line_integral
+from footprint.kernels.minus_log.cpu import integrate
 
 _LOW, _HIGH, _ONE = np.float32(LOWEST), np.float32(HIGHEST), np.float32(1)
 
@@ -20,14 +20,10 @@ def _flatfield(raw, flats, dark, lower, upper, weight, gains, out, border, ceili
     for unit in prange(n_a * raw.shape[1]):
         z, a = unit // n_a, unit % n_a
         row, to = raw[a, z], out[z, a]
-        level, dead, gain = level_of(row, dark[z], border), False, gains[a] if gains.size else _ONE
+        level, gain = level_of(row, dark[z], border), gains[a] if gains.size else _ONE
         shares(row, flats[lower[a], z], flats[upper[a], z], dark[z], weight[a], gain, ceiling, level, to)
-        for x in range(row.size):
-            line = line_integral(to[x], _LOW, _HIGH)
-            to[x] = line
-            dead |= line != line
-        if dead:
-            mend(to)
+        integrate(to, _LOW, _HIGH)
+        mend(to)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
