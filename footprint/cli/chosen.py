@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footprint.cli.excluded import excluded
 from footprint.errors import ArgumentError
 
 if TYPE_CHECKING:
     from footprint.api.select import Selected
 
-_EXCLUDE = "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded)."
+_EXCLUDE = (
+    "Projections to leave out, counted from 0: numbers and ranges such as 3,10:20 (20 excluded); frames=FILE: a file's numbers of "
+    "frames, flats and darks counted; degrees=A:B or degrees=FILE: those at these angles."
+)
 _BINNING = "Average squares of N x N pixels; --center, --rows, shifts and --pixel-size still count detector pixels."
 
 
@@ -37,7 +41,7 @@ def chosen(scan: Any, options: dict[str, Any]) -> Any:
     if text is None and every is None and binning is None and not flip:
         return scan
     try:
-        exclude = None if text is None else _numbers(text, scan.n_angles)
+        exclude = None if text is None else excluded(text, scan)
         step, start = (1, 0) if every is None else _step(every)
         return select(scan, exclude=exclude, every=step, start=start, binning=1 if binning is None else binning, flip=flip)
     except ArgumentError as error:
@@ -52,23 +56,6 @@ def _step(text: str) -> tuple[int, int]:
         return int(step), int(first or 0)
     except ValueError:
         raise ArgumentError("every", repr(text), "N or N:FIRST, whole numbers such as 2 or 2:1") from None
-
-
-def _numbers(text: str, n_angles: int) -> list[int]:
-    """``3,10:20`` as whole numbers; ends of ranges may be left out."""
-    found: list[int] = []
-    for word in text.split(","):
-        first, colon, last = word.partition(":")
-        try:
-            start = int(first) if first or not colon else 0
-            stop = (int(last) if last else n_angles) if colon else start + 1
-        except ValueError:
-            start = stop = -1
-        if not 0 <= start < stop <= n_angles:
-            wanted = f"numbers of projections and ranges such as 3,10:20, from 0 to {n_angles - 1}"
-            raise ArgumentError("exclude", repr(word), wanted)
-        found += range(start, stop)
-    return found
 
 
 # -- positions of the detector as those of what is taken, and back -----------------------------------------------------

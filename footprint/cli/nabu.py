@@ -82,8 +82,7 @@ def _data(r: Reader) -> None:
         r.say("every", said, words) if said != 1 else r.same("as it is here", words)
     elif every:
         r.skip("--every is N, or N:FIRST", words)
-    if r.get("dataset", "exclude_projections"):
-        r.skip("give the numbers to --exclude-angles", ("dataset", "exclude_projections"))
+    _excluded(r, ("dataset", "exclude_projections"))
     if r.get("dataset", "overwrite_metadata"):
         r.skip("give --energy, --distance and --pixel-size", ("dataset", "overwrite_metadata"))
     for key in ("flip_lr", "flip_ud"):
@@ -93,6 +92,19 @@ def _data(r: Reader) -> None:
             r.skip("frames are read as they are stored; --flip reverses their columns", ("dataset", key))
     if r.get("reconstruction", "angles_file"):
         r.say("angles", r.get("reconstruction", "angles_file"), ("reconstruction", "angles_file"))
+
+
+def _excluded(r: Reader, key: tuple[str, str]) -> None:
+    """Theirs counts a file's frames, not its projections, and names angles before ``angle_offset``; both ends are included."""
+    kind, equals, value = (word.strip() for word in r.get(*key).partition("="))
+    if kind and not equals:
+        kind, value = "indices", kind
+    words = value.translate(str.maketrans("", "", "[]()")).replace(",", ":").replace(" ", "")
+    named = {"indices": f"frames={value}", "angles": f"degrees={value}", "angular_range": f"degrees={words}"}
+    if kind in named and value:
+        r.say("exclude-angles", named[kind], key)
+    elif kind:
+        r.skip("it is indices=FILE, angles=FILE or angular_range=[a,b]", key)
 
 
 def _corrections(r: Reader) -> None:

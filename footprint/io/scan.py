@@ -28,6 +28,8 @@ class Scan:
         Size of the projections ``(n_angles, n_z, n_x)`` and their dtype in native byte order.
     angles
         float64 radians, one per projection.
+    stored_angles
+        The same before ``direction`` and ``angle_offset``, less whole turns where they come from a file.
     pixel_size, distance, energy, field_of_view
         Metres, metres, keV, "Full" or "Half"; None where the file does not say.
     n_flats, n_darks
@@ -69,7 +71,7 @@ class Scan:
         frames = parts.projections.frames
         self.n_angles, self.n_z, self.n_x = len(parts.projections.index), frames.shape[1], frames.shape[2]
         self.shape, self.dtype = (self.n_angles, self.n_z, self.n_x), np.dtype(frames.dtype)
-        self.angles = np.ascontiguousarray(angles, np.float64)
+        self.angles = self.stored_angles = np.ascontiguousarray(angles, np.float64)
         self.pixel_size, self.energy, self.distance = parts.pixel_size, parts.energy, parts.distance
         self.field_of_view, self.notes = parts.field_of_view, tuple(parts.notes)
         self.times = parts.projections.time
@@ -357,8 +359,10 @@ def open_scan(
     try:
         with reading(parts.path):
             attach(parts, flats, darks)
-            radians = turned(resolve(parts, angles, angle_unit), direction, angle_offset)
+            stored = resolve(parts, angles, angle_unit)
+            radians = turned(stored, direction, angle_offset)
             scan = Scan(parts, radians, flat_reduction, dark_reduction, current, saturation)
+            scan.stored_angles = stored
             if scan.n_z == 0 or scan.n_x == 0:
                 raise FormatError(parts.path, f"holds empty projections ({scan.n_z} x {scan.n_x})")
     except BaseException:

@@ -237,6 +237,13 @@ MUTANTS = [
     ),
     Mutant("footprint/cli/steps.py", "own / 100", "own", (SHELL + "options_are_the_steps_of_the_library",), "cm taken for m"),
     Mutant(
+        "footprint/cli/excluded.py",
+        "enumerate(scan.times)",
+        "enumerate(range(scan.n_angles))",
+        ("tests/unit/test_cli_chosen.py::test_projections_are_left_out_by_frame_and_by_angle",),
+        "a list of frames is one of projections",
+    ),
+    Mutant(
         "footprint/cli/nabu.py",
         "else last + 1",
         "else last",

@@ -104,9 +104,40 @@ def test_the_search_is_drawn_and_said_in_pixels_of_the_detector(said, truth):
         ("--exclude-angles 5:5", "--exclude-angles: got '5:5'"),
         ("--exclude-angles a", "3,10:20"),
         ("--exclude-angles 0:60", "some to be left"),
+        ("--exclude-angles frames=", "frames=FILE, degrees=A:B or degrees=FILE"),
+        ("--exclude-angles frames=absent.txt", "absent.txt: there is no such file"),
+        ("--exclude-angles degrees=200:210", "a range with projections in it; they go from 0 to 177"),
+        ("--exclude-angles degrees=9:3", "A not above B"),
         ("--binning 2 --rows 8:9", "rows that --binning 2 leaves, up to 8"),
     ],
 )
 def test_mistakes(said, tmp_path, words, wanted):
     refused = said(f"-o v.h5 --center 35 {words}", code=1).exception
     assert isinstance(refused, fp.FootprintError) and wanted in str(refused) and not list(tmp_path.iterdir())
+
+
+def test_projections_are_left_out_by_frame_and_by_angle(said, truth, tmp_path):
+    """Frames count flats and darks, as nabu's lists do; angles are the file's, whatever is added to them."""
+    with fp.open_scan(truth.path) as scan:
+        frames, degrees = scan.times.astype(int), np.degrees(scan.angles)
+    assert frames[0] > 0
+    (tmp_path / "frames.txt").write_text("\n".join(str(frames[number]) for number in (0, 3, 59)))
+    (tmp_path / "flat.txt").write_text(f"{frames[0] - 1}\n{frames[3]}")
+    np.savetxt(tmp_path / "angles.txt", degrees[[0, 3, 59]] + (0.4, -0.4, 0.4))
+    np.savetxt(tmp_path / "beyond.txt", [degrees[59] + 5])
+    how = "--center 35 --direction counterclockwise --angle-offset 30"
+    for words, numbers in (
+        ("frames=frames.txt", "0,3,59"),
+        ("degrees=angles.txt", "0,3,59"),
+        (f"degrees={degrees[5]:.4f}:{degrees[9]:.4f}", "5:10"),
+        (f"degrees=-1:{degrees[2]:.4f}", "0:3"),
+    ):
+        said(f"-o a.h5 --overwrite {how} --exclude-angles {words}")
+        said(f"-o b.h5 --overwrite {how} --exclude-angles {numbers}")
+        np.testing.assert_array_equal(volume("a.h5")[0], volume("b.h5")[0], err_msg=words)
+    for words, wanted in (
+        ("frames=flat.txt", f"got frame {frames[0] - 1} in flat.txt"),
+        ("degrees=beyond.txt", "degrees in beyond.txt"),
+    ):
+        refused = said(f"-o c.h5 {how} --exclude-angles {words}", code=1).exception
+        assert isinstance(refused, fp.FootprintError) and wanted in str(refused), words
