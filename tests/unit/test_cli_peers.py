@@ -146,9 +146,8 @@ def test_every_line_is_told_once_and_every_option_is_ours(said):
     assert len(everything.done + everything.left) == len(KNOWN)
     # Words that mean nothing are left, but for names of files and entries.
     done = {line.split(" = ")[0] for line, _ in everything.done}
-    assert done == {f"[dataset] {key}" for key in ("location", "hdf5_entry", "exclude_projections")} | {
-        "[reconstruction] angles_file"
-    }
+    files = {f"[dataset] {key}" for key in ("location", "hdf5_entry", "exclude_projections")}
+    assert done == files | {"[reconstruction] angles_file"}
 
 
 @pytest.mark.parametrize(
