@@ -295,8 +295,8 @@ MUTANTS = [
     ),
     Mutant(
         "footprint/kernels/flat/cpu.py",
-        "and own < ceiling",
-        "and own - d < ceiling",
+        "(own < ceiling)",
+        "(own - d < ceiling)",
         (BACKEND + "flatfield.py::test_lines",),
         "saturation is judged without the dark",
     ),

@@ -5,16 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from footprint.kernels.common.copied import put
 from footprint.kernels.common.jit import njit
 from footprint.kernels.dropouts.contract import LONGEST
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _any(row, level):
+    """Whether any value of a row is dead."""
+    found = False
+    if level > 0:
+        for x in range(row.size):
+            found |= row[x] >= level
+    else:
+        for x in range(row.size):
+            found |= row[x] == 0
+    return found
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _dropouts(rows, out, level):
     n = rows.shape[1]
     for r in prange(rows.shape[0]):
-        row, to = rows[r], out[r]
-        start = -1
+        row, to, start = rows[r], out[r], -1
+        # Most rows have none, which a loop of vectors sees.
+        if not _any(row, level):
+            put(to, row)
+            continue
         # The first of a run of dead values.
         for x in range(n):
             value = row[x]

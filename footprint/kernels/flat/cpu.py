@@ -34,27 +34,27 @@ def level_of(raw, dark, border):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def transmission(raw, near, far, dark, weight, gain, ceiling, level, x):
-    """Share of the open beam that reaches pixel ``x`` of a row; NaN where it is dead or saturated."""
+def _share(own, d, beam, gain, ceiling):
+    """What reaches a pixel of its open beam; NaN where it is dead or saturated."""
     within()
-    d, own = dark[x], np.float32(raw[x])
-    beam = level
-    if level < 0:
-        flat = near[x] if weight == 0 else (_ONE - weight) * near[x] + weight * far[x]
-        beam = flat - d
-    good = beam > _DEAD * abs(d) and own < ceiling
-    if level < 0:
-        beam *= gain
+    good = (beam > _DEAD * abs(d)) & (own < ceiling)
+    beam *= gain
     share = (own - d) / beam
-    good = good and np.isfinite(beam) and np.isfinite(share)
+    # What is not finite differs from itself by NaN. Every pixel is asked everything: loops with ways out are none of vectors.
+    good &= (beam - beam == 0) & (share - share == 0)
     return share if good else np.float32(np.nan)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def shares(row, near, far, dark, weight, gain, ceiling, level, to):
-    """`transmission` of a whole row: a loop of vectors, which it is not where more is done in it."""
+    """Transmission of a whole row, of which the open beam is ``level``, or that of the flats where it is below 0."""
+    if level >= 0:
+        for x in range(row.size):
+            to[x] = _share(np.float32(row[x]), dark[x], level, _ONE, ceiling)
+        return
     for x in range(row.size):
-        to[x] = transmission(row, near, far, dark, weight, gain, ceiling, level, x)
+        flat = near[x] if weight == 0 else (_ONE - weight) * near[x] + weight * far[x]
+        to[x] = _share(np.float32(row[x]), dark[x], flat - dark[x], gain, ceiling)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
