@@ -71,7 +71,7 @@ def _slide(typing_context, tile, places, far, taps, sums, to):  # type: ignore[n
 
         found, held = kept(ROWS), kept(ROWS - 1 if _HELD else 0)
         # Rows that count in all results lie from where the last one's begin to where the first one's end.
-        taps: list = []
+        taps = []
         for k in range(ROWS - 1):
             taps = add(ir.Constant(_INT, k), range(k + 1), taps)
         store(taps, held)
