@@ -267,13 +267,6 @@ MUTANTS = [
         plain=True,
     ),
     Mutant(
-        "footprint/kernels/minus_log/cpu.py",
-        "+ power * _REST",
-        "- power * _REST",
-        (BACKEND + "flatfield.py::test_logarithms_of_the_cpu_are_right_to_the_last_place",),
-        plain=True,
-    ),
-    Mutant(
         "footprint/kernels/dead_pixels/cpu.py",
         "(np.float32(i - x + 1) / np.float32(end - x + 1))",
         "(np.float32(i - x) / np.float32(end - x + 1))",

@@ -237,6 +237,13 @@ MUTANTS = [
     ),
     Mutant("footprint/cli/steps.py", "own / 100", "own", (SHELL + "options_are_the_steps_of_the_library",), "cm taken for m"),
     Mutant(
+        "footprint/kernels/minus_log/cpu.py",
+        "+ power * _REST",
+        "- power * _REST",
+        ("tests/backend/test_flatfield.py::test_logarithms_of_the_cpu_are_right_to_the_last_place",),
+        "a logarithm is off in its third digit",
+    ),
+    Mutant(
         "footprint/cli/excluded.py",
         "enumerate(scan.times)",
         "enumerate(range(scan.n_angles))",
