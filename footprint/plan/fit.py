@@ -14,7 +14,7 @@ from footprint.plan.builder import RING, Builder
 from footprint.plan.job import Job, Record
 from footprint.plan.lifetime import OVERLAPPED, SERIAL, Lanes
 from footprint.plan.plan import Choice, Footprint, Plan, finish
-from footprint.plan.predict import crossed, lane_seconds
+from footprint.plan.predict import crossed, lane_seconds, seconds_of
 from footprint.plan.rates import Rates, rates
 from footprint.plan.slots import Cut
 from footprint.spec import Limits
@@ -238,16 +238,8 @@ class _Search:
         return next((one for one in range(even, even // 2, -1) if -(-total // one) % n == 0), even)
 
     def total(self, plan: Plan) -> float:
-        """Predicted seconds: the first part goes through all lanes, each further one of a device adds that of the slowest lane.
-
-        Every phase takes all parts through the lanes anew, so each starts as often as there are phases.
-        """
-        times, n = [t for _, t in plan.seconds], plan.n_parts
-        if len(plan.lanes) == 1 or n == 1:
-            return sum(times)
-        reused = 1.0 if plan.copies > 1 else 1.6
-        further = -(-n // self.limits.devices) - 1
-        return sum(times) / n + further * (max(times) * reused / n + self.rate.part * len(plan.phases))
+        """Predicted seconds."""
+        return seconds_of(plan, self.limits.devices, self.rate.part)
 
     # -- where they do not -----------------------------------------------------------------------------------------------
     def levels(self) -> Iterator[tuple[int, Callable[[int], tuple[Cut, ...]]]]:

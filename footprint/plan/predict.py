@@ -12,6 +12,7 @@ from footprint.plan.slots import Cut, Reach, Slot, Step
 
 if TYPE_CHECKING:
     from footprint.plan.builder import Builder
+    from footprint.plan.plan import Plan
 
 # Parts whose windows are looked at one by one: at both ends, where they are clipped, and between.
 _ENDS, _BETWEEN = 4, 8
@@ -108,3 +109,16 @@ def _rows(reach: Reach, cut: Cut, n: int) -> float:
     inner = cut.count - 2 * _ENDS
     ends = sum(rows(i) + rows(cut.count - 1 - i) for i in range(_ENDS))
     return ends + inner / _BETWEEN * sum(rows(_ENDS + inner * i // _BETWEEN) for i in range(_BETWEEN))
+
+
+def seconds_of(plan: Plan, devices: int, start: float) -> float:
+    """Predicted seconds of a job: the first part goes through all lanes, each further one of a device adds that of the slowest lane.
+
+    Every phase takes all parts through the lanes anew, so each starts as often as there are phases, in ``start`` seconds.
+    """
+    times, n = [t for _, t in plan.seconds], plan.n_parts
+    if len(plan.lanes) == 1 or n == 1:
+        return sum(times)
+    reused = 1.0 if plan.copies > 1 else 1.6
+    further = -(-n // devices) - 1
+    return sum(times) / n + further * (max(times) * reused / n + start * len(plan.phases))

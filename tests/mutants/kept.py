@@ -149,7 +149,7 @@ MUTANTS = [
         ("tests/backend/test_array_kinds.py::test_strides_of_other_arguments_and_in_place[cupy]",),
         "strides on a device are not looked at",
     ),
-    Mutant(READY, "return fits and (self.plan", "return fits or (self.plan", FITTED, "a plan serves a budget it does not fit"),
+    Mutant(READY, "return fits and self.plan", "return fits or self.plan", FITTED, "a plan serves a budget it does not fit"),
     Mutant(READY, "if self.budget == budget:", "if True:", FITTED, "a plan serves any budget"),
     Mutant(
         "footprint/api/_call.py",
@@ -170,7 +170,7 @@ MUTANTS = [
     ),
     Mutant(READY, "        self._unpin(device)\n", "", PINNED, "pinned memory that is replaced stays counted"),
     Mutant(READY, "for one in self._pinned.get(device, ())) != sizes", "for one in self._pinned.get(device, ())) == ()", PINNED),
-    Mutant(READY, "if bound.held > most or key", "if bound.held > 2 * most or key", BOUNDED),
+    Mutant(READY, "if alone or bound.held > most or", "if alone or bound.held > 2 * most or", BOUNDED),
     Mutant(
         READY,
         "while self._on[device][0] > most * self._devices",
