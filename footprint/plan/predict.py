@@ -112,7 +112,7 @@ def _rows(reach: Reach, cut: Cut, n: int) -> float:
 
 
 def seconds_of(plan: Plan, devices: int, start: float) -> float:
-    """Predicted seconds of a job: the first part goes through all lanes, each further one of a device adds that of the slowest lane.
+    """Predicted seconds of a job: the first part goes through all lanes, each further one of a device adds that of the slowest.
 
     Every phase takes all parts through the lanes anew, so each starts as often as there are phases, in ``start`` seconds.
     """
