@@ -12,7 +12,7 @@ from footprint.api._arrays import shared_memory
 from footprint.backend.arrays import Address, Backwards, kind_of, plain_kind
 from footprint.plan.exact import told
 from footprint.plan.ready import READY, Known
-from footprint.plan.results import RESULTS
+from footprint.plan.results import LEAST, RESULTS
 from footprint.spec import ArraySpec
 
 # As a launch takes them.
@@ -79,7 +79,11 @@ def fresh(known: Known, number: int, like: Any) -> Any | None:
     """A new array for a result, of the kind of ``like``; None where the long way must make it, as where memory is short."""
     shape, dtype = known.results[number]
     try:
-        return RESULTS.new(shape, dtype) if type(like) is np.ndarray else kind_of(like).empty(shape, dtype, like)
+        if type(like) is not np.ndarray:
+            return kind_of(like).empty(shape, dtype, like)
+        # As `RESULTS.new` does; a small call feels every function.
+        made = np.empty(shape, dtype)
+        return made if made.nbytes < LEAST else RESULTS.instead(made)
     except MemoryError:
         return None
 

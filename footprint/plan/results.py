@@ -19,7 +19,7 @@ from footprint.backend.memory import free_host_bytes, resident_bytes
 
 # Bytes of a result that is worth it; results of a size that are known at once: in the caller's hands, and on its way there; and the
 # share that they have at most of the memory that this process has or may have.
-_LEAST, _EACH, _SHARE = 4 << 20, 3, 1 / 8
+LEAST, _EACH, _SHARE = 4 << 20, 3, 1 / 8
 # Ours in the list, and the argument of the question.
 _IDLE = 2
 
@@ -36,9 +36,9 @@ class Results:
     def new(self, shape: tuple[int, ...], dtype: object) -> np.ndarray:
         """An array of the host, whose values are any."""
         made = np.empty(shape, dtype)  # type: ignore[call-overload]
-        return made if made.nbytes < _LEAST else self._instead(made)
+        return made if made.nbytes < LEAST else self.instead(made)
 
-    def _instead(self, made: np.ndarray) -> np.ndarray:
+    def instead(self, made: np.ndarray) -> np.ndarray:
         """The same in memory that was used before; or ``made``, whose pages nobody has touched yet."""
         with self._lock:
             self._asked[made.nbytes] += 1
