@@ -25,13 +25,16 @@ def load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, An
     from footprint.io.frame_source import FrameSource
     from footprint.io.image import create_image
     from footprint.kernels.common.few import SMALL, TOUCH
+    from footprint.kernels.separable.contract import TALLIED
 
     if isinstance(source, FrameSource):
         source.load()
     else:
         source.read(slice(0, 1), np.empty((1, source.shape[1]), source.dtype))
-    # Kernels go by the mask's shape up to where its weights no longer fit on a chip.
-    weights = np.ones(tuple(min(n, _LARGE) for n in shape))
+    # Kernels go by the mask's shape up to where weights no longer fit on a chip, or equal ones are no longer summed in one pass.
+    product = options["method"] == "separable"
+    most = TALLIED[1] + 1 if product and max(shape) > TALLIED[1] else _LARGE
+    weights = np.ones(tuple(min(n, most) for n in shape))
     beside = {name: options[name].dtype for name in BESIDE if name in options}
     wanted = options.get("result")
     plain = {name: value for name, value in options.items() if name not in (*beside, "result")}
@@ -46,7 +49,6 @@ def load(source: Any, shape: tuple[int, ...], target: str, options: dict[str, An
     few = run(2, _LARGE)
     # More work goes to all threads, by a kernel of its own.
     height, width = source.shape[-2:]
-    product = options["method"] == "separable"
     taps = sum(weights.shape) if product else weights.size
     rows = SMALL // (min(taps, TOUCH if beside or product else taps) * width) + 1
     if options["method"] == "fft":
