@@ -71,7 +71,7 @@ def crossed(b: Builder, rate: Rates) -> Crossed:
 def lane_seconds(rate: Rates, cost: Cost, b: Builder, crossing: Crossed) -> tuple[tuple[str, float], ...]:
     """Seconds of every lane in all, ``cost`` being that of the whole job where kernels run."""
     parts = math.prod(cut.count for cut in b.cuts)
-    compute = cost.seconds(rate) + (parts - 1) * cost.launches * rate.launch
+    compute = float(cost.seconds(rate)) + (parts - 1) * cost.launches * rate.launch
     found = {"read": crossing.read, "upload": crossing.up / rate.link, "compute": compute}
     found |= {"download": crossing.down / rate.link, "write": crossing.written}
     return tuple(found.items())
