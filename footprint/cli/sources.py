@@ -331,6 +331,9 @@ def command(
         raise ArgumentError("--shapes", f"{options['shapes']} without --at", "a catalogue whose shapes are held", "give --at FILE")
     others = {"at": at, "measure_on": measure_on}
     jobs = jobs_of(images, outputs, suffix.lstrip("."), plane=plane_of(plane), **files, **others)
+    if suffix != "ecsv" and jobs[0].out is not None and not jobs[0].out.endswith(f".{suffix.lstrip('.')}"):
+        fix = "give -o FOLDER/, or leave --format out"
+        raise ArgumentError("--format", f"{suffix} beside -o {target}", "a folder, as a file's name says its format", fix)
     if len(images) > 1 and target is None:
         raise ArgumentError("--out", f"none for {len(images)} images", "a folder for their catalogues", "give -o FOLDER/")
     make_folders(jobs, outputs)

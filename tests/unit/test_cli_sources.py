@@ -181,6 +181,9 @@ def test_one_image_into_a_folder(monkeypatch, capsys, image, tmp_path):
     assert run(monkeypatch, capsys, image, "-o", tmp_path / "here")[0] == 0
     assert run(monkeypatch, capsys, image, "-o", f"{tmp_path}/new/one/")[0] == 0 and (tmp_path / "new/one/field.ecsv").exists()
     assert len(Table.read(tmp_path / "here" / "field.ecsv")) == 2
+    # A file says by its name what it is.
+    code, printed = run(monkeypatch, capsys, image, "-o", tmp_path / "one.fits", "--format", "vot")
+    assert code == 2 and "wanted a folder, as a file's name says its format" in printed.err and not (tmp_path / "one.fits").exists()
 
 
 def test_all_planes_of_a_cube(monkeypatch, capsys, image, tmp_path):
