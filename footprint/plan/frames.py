@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import deque
@@ -14,6 +13,7 @@ import numpy as np
 from footprint.errors import BackendError, ShapeError
 from footprint.plan.drive import Flow, Job
 from footprint.plan.faces import Turning
+from footprint.plan.results import unheld
 from footprint.plan.slots import Part
 from footprint.spec import ArraySpec
 
@@ -61,18 +61,13 @@ class Recycled:
                 # The system has none to give: results come as before.
                 self._host = None
         # The newest last, so that what a device reaches is used and the rest forgotten.
-        for i in reversed(range(len(self._memory))):
-            # Ours in the list, and the argument of the question.
-            if sys.getrefcount(self._memory[i]) == 2:
-                return self._seen(self._memory.pop(i))
-        return self._seen(np.empty(self.spec.nbytes, np.uint8))
+        idle = unheld(self._memory)
+        return self._seen(self._memory.pop(idle[-1]) if idle else np.empty(self.spec.nbytes, np.uint8))
 
     def _drop(self) -> None:
         """Forget the oldest memory that nobody holds."""
-        for i in range(len(self._memory)):
-            if sys.getrefcount(self._memory[i]) == 2:
-                del self._memory[i]
-                return
+        for i in unheld(self._memory)[:1]:
+            del self._memory[i]
 
     def _seen(self, memory: np.ndarray) -> np.ndarray:
         self._memory.append(memory)
@@ -103,11 +98,11 @@ class FrameJob(Job):
         self._coming: dict[int, tuple[np.ndarray, float]] = {}
         self._going: dict[int, np.ndarray] = {}
         self._seen = self._taken = 0
-        # Waiting to be taken, in the consumer's hands, and another on its way from a device.
         self._backend = bound.backend
         host = None if plan.limits.host else bound.backend.host
         # A device has one frame on its way in, one on its way out, and as many as there are copies between them.
         self._most = depth if host is None else depth + 1
+        # For results that wait to be taken, that in the consumer's hands, and another on its way from a device.
         self._arrays = Recycled(plan.outputs[0].spec, depth + (2 if host is None else 3), host)
         # What tells that a result is there, which may be on its way yet, and when its frame came.
         self._results: deque[tuple[np.ndarray, Any, float]] = deque()

@@ -20,8 +20,12 @@ from footprint.backend.memory import free_host_bytes, resident_bytes
 # Bytes of a result that is worth it; results of a size that are known at once: in the caller's hands, and on its way there; and the
 # share that they have at most of the memory that this process has or may have.
 LEAST, _EACH, _SHARE = 4 << 20, 3, 1 / 8
-# Ours in the list, and the argument of the question.
-_IDLE = 2
+
+
+def unheld(memory: list[np.ndarray]) -> list[int]:
+    """Places of arrays that nobody refers to but the list, from the first on: no view of them is left."""
+    # One for the list, one for the argument of the question.
+    return [i for i in range(len(memory)) if sys.getrefcount(memory[i]) == 2]
 
 
 class Results:
@@ -42,8 +46,8 @@ class Results:
         """The same in memory that was used before; or ``made``, whose pages nobody has touched yet."""
         with self._lock:
             self._asked[made.nbytes] += 1
-            for i in reversed(range(len(self._memory))):
-                if self._memory[i].nbytes == made.nbytes and sys.getrefcount(self._memory[i]) == _IDLE:
+            for i in reversed(unheld(self._memory)):
+                if self._memory[i].nbytes == made.nbytes:
                     # What is used stays longest.
                     memory = self._memory.pop(i)
                     self._memory.append(memory)
@@ -60,18 +64,17 @@ class Results:
             return False
         most = min(settings.kept_bytes(_host_bytes()), int(_SHARE * ((free_host_bytes() or 0) + resident_bytes())))
         while sum(memory.nbytes for memory in self._memory) + nbytes > most:
-            idle = next((i for i in range(len(self._memory)) if sys.getrefcount(self._memory[i]) == _IDLE), None)
-            if idle is None:
+            idle = unheld(self._memory)
+            if not idle:
                 return False
-            del self._memory[idle]
+            del self._memory[idle[0]]
         return True
 
     @property
     def nbytes(self) -> int:
         """Of memory that nobody holds."""
         with self._lock:
-            idle = [i for i in range(len(self._memory)) if sys.getrefcount(self._memory[i]) == _IDLE]
-            return sum(self._memory[i].nbytes for i in idle)
+            return sum(self._memory[i].nbytes for i in unheld(self._memory))
 
     def clear(self) -> None:
         """Give all back; what others hold is theirs alone from now on."""

@@ -58,8 +58,8 @@ MUTANTS = [
     ),
     Mutant(
         RESULTS,
-        " and sys.getrefcount(self._memory[i]) == _IDLE:",
-        ":",
+        "sys.getrefcount(memory[i]) == 2",
+        "sys.getrefcount(memory[i]) >= 2",
         ("tests/unit/test_results.py::test_what_anybody_sees_is_not_written_again",),
         "a result that is still held is written again",
     ),

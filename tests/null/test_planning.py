@@ -153,13 +153,13 @@ def test_each_of_several_devices_has_equally_many_parts(devices):
 
 
 def test_tiles_are_summed_in_groups_as_large_as_the_budget_has_room_for():
-    """They were of 16 angles whatever room the tiles left: 282 parts, each of which costs its start, and not 48."""
+    """They were of 16 angles whatever room the tiles left: 282 parts, each of which costs its start, where 96 do."""
     limits = replace(device_limits("cpu"), threads=2)
     op = Fbp(Table(np.linspace(0, np.pi, 1500, endpoint=False)), 2048, 1023.5, method="fourier")
     arrays = [(ArraySpec((1, 1500, 2048)), Given())], [(ArraySpec((1, 2048, 2048)), Given())]
     plan = plan_op(limits, 16_000_000, "fbp", op, *arrays)
     tile, group = plan.cuts
-    assert (tile.axis, group.axis) == ("y", "a") and tile.count <= 4 and group.size > 32
+    assert (tile.axis, group.axis) == ("y", "a") and tile.count <= 3 and group.size >= 48
     assert plan.footprint.total <= 16_000_000
     with pytest.raises(fp.BudgetError) as refused:
         plan_op(limits, 1_000_000, "fbp", op, *arrays)
