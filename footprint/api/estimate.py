@@ -51,7 +51,7 @@ def estimate_required_memory(verb: str, *args: Any, **kwargs: Any) -> int:
 
 
 def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **kwargs: Any) -> int:
-    """Units (slices, rows, images) per run within ``memory``: as few runs as that allows, of equal size.
+    """Units (slices, rows, images) in a run within ``memory``: as few runs as that allows, of equal size.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def estimate_max_chunk_size(verb: str, *args: Any, memory: str | int | float, **
     Returns
     -------
     int
-        Units per run, of what ``plan.chunk.unit`` says; 1 where the whole job is one run, cut inside if at all.
+        Units in a run, of what ``plan.chunk.unit`` says; 1 where the whole job is one run, cut inside if at all.
 
     Raises
     ------

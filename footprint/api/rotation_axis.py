@@ -34,7 +34,7 @@ _OVERLAPS, _FEW = 64, 8
 _WINDOW, _NARROW = 8, 8
 # What each method's score is of.
 _SAYS = {"vo": "the metric is {0:.0%} below the usual there (a clear one is more than half)"}
-_USUAL = "opposite projections correlate at {0:.2f} (1 is perfect)"
+_USUAL = "the correlation of opposite projections is {0:.2f}, where that of a perfect match is 1"
 
 
 class Axis(NamedTuple):
